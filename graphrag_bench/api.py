@@ -1,0 +1,269 @@
+"""The Python interface: data sets, pipelines to look at and change, runs as a data frame."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, MutableSequence, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphrag_bench.data.dataset import Dataset, Gold
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.execute import RunResult, build_resources, execute, start_state
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.groups import compose, load
+from graphrag_bench.experiment.method import RESERVED
+from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.build import STAGES
+from graphrag_bench.pipeline.run import run as run_pipeline
+from graphrag_bench.pipeline.steps import StepTrace, World
+from graphrag_bench.progress import Progress
+from graphrag_bench.report.tables import run_table, show
+from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.runs.record import summary
+from graphrag_bench.runs.scoring import question_scores
+from graphrag_bench.values import Context, Question
+
+if TYPE_CHECKING:
+    import pandas
+
+Step = dict[str, Any]
+
+
+def dataset(name: str, root: str | Path | None = None, openie: str | Path | None = None) -> Dataset:
+    """The checked data set of that name, read from `root` or from its card's folder."""
+    return read_dataset(name, root, openie)
+
+
+def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
+    """A method's pipeline, with its parameters and run settings by name.
+
+    `method` is a name in configs/method or a mapping of your own. A setting is a parameter of the
+    method (`damping=0.3`), or a run setting (`llm="local"`, `embedder="hashing"`, `workers=2`, a
+    mapping for a group with settings of its own). Raises UserError for any other name.
+    """
+    raw = load("method", method) if isinstance(method, str) else copy.deepcopy(dict(method))
+    known = [name for name in raw if name not in RESERVED]
+    run_settings: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name in known:
+            raw[name] = value
+        elif name in _RUN_SETTINGS:
+            run_settings[name] = value
+        else:
+            close = nearest(name, [*known, *_RUN_SETTINGS]) or known
+            raise UserError(f"There is no setting '{name}'. Nearest: {', '.join(close) or 'none'}.")
+    plain: dict[str, Any] = compose({"method": raw}, {})["method"]
+    return Pipeline(plain, run_settings)
+
+
+_RUN_SETTINGS = (
+    "llm", "llm_build", "embedder", "nlp", "chunking", "build", "graph", "seed", "workers",
+    "paths", "plugins", "evaluation", "trace",
+)  # fmt: skip
+_GROUPS = ("llm", "llm_build", "embedder", "chunking")
+
+
+class Steps(MutableSequence[Step]):
+    """The steps of a method in order; look, replace by assignment, insert, delete.
+
+    An inserted step joins the stage of the step before it; at the front, of the step after it.
+    """
+
+    def __init__(self, method: dict[str, Any]) -> None:
+        """A view of the method's stages."""
+        self._method = method
+
+    def _places(self) -> list[tuple[str, int]]:
+        return [(stage, row) for stage in STAGES for row in range(len(self._method.get(stage, ())))]
+
+    def __len__(self) -> int:
+        """The number of steps."""
+        return len(self._places())
+
+    def __getitem__(self, index: Any) -> Any:
+        """A step as a mapping, or a list of steps for a slice."""
+        if isinstance(index, slice):
+            return [self._method[stage][row] for stage, row in self._places()[index]]
+        stage, row = self._places()[index]
+        return self._method[stage][row]
+
+    def __setitem__(self, index: Any, step: Any) -> None:
+        """Put another step in the place of one."""
+        stage, row = self._places()[index]
+        self._method[stage][row] = dict(step)
+
+    def __delitem__(self, index: Any) -> None:
+        """Take a step out."""
+        stage, row = self._places()[index]
+        del self._method[stage][row]
+
+    def insert(self, index: int, value: Step, stage: str | None = None) -> None:
+        """Put a step before the one at `index`; `stage` overrides the stage it joins."""
+        places = self._places()
+        index = max(0, index + len(places)) if index < 0 else min(index, len(places))
+        near, row = places[index - 1] if index else (places[0] if places else (STAGES[1], 0))
+        row += 1 if index else 0
+        if stage is not None:
+            near, row = stage, sum(1 for s, _ in places[:index] if s == stage)
+        self._method.setdefault(near, []).insert(row, dict(value))
+
+    def __repr__(self) -> str:
+        """One line for each step, numbered."""
+        lines = [
+            f"{index} {stage}: {json.dumps(self._method[stage][row], default=str)}"
+            for index, (stage, row) in enumerate(self._places())
+        ]
+        return "\n".join(lines)
+
+
+@dataclass
+class Pipeline:
+    """A method that can be looked at, changed, asked and run."""
+
+    method: dict[str, Any]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> Steps:
+        """The steps, to look at and to change."""
+        return Steps(self.method)
+
+    def renamed(self, name: str) -> Pipeline:
+        """A copy with another name, under which its runs are stored."""
+        method = copy.deepcopy(self.method) | {"name": name}
+        return replace(self, method=method, settings=dict(self.settings))
+
+    def experiment(self, data: Dataset, **settings: Any) -> Experiment:
+        """The checked experiment on a data set; raises UserError with every problem."""
+        rest = {**self.settings, **settings}
+        choices = {name: rest.pop(name) for name in _GROUPS if rest.get(name) is not None}
+        source = {"name": data.card.name, "root": data.root}
+        if data.root is not None and data.openie is not None:
+            source["openie"] = str(data.openie)
+        values = compose({**choices, "dataset": source, "method": self.method}, rest)
+        return Experiment.prepare(values, data)
+
+    def run(self, data: Dataset | str, **settings: Any) -> Run:
+        """Run on a data set (`limit=20`, `answer="off"`): the folder, key and figures of the CLI.
+
+        What the run folder holds is not computed again.
+        """
+        asked = dataset(data) if isinstance(data, str) else data
+        experiment = self.experiment(asked, **settings)
+        return Run(execute(experiment), experiment)
+
+    def ask(self, question: str, data: Dataset | str = "sample") -> Answered:
+        """The answer to a question of your own, with its context and trace; nothing is stored."""
+        asked = dataset(data) if isinstance(data, str) else data
+        return ask(self.experiment(asked), question)
+
+    def __repr__(self) -> str:
+        """Name and steps."""
+        return f"{self.method['name']}\n{self.steps!r}"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer with the context it was given and what every step did."""
+
+    answer: str
+    context: Context
+    trace: tuple[StepTrace, ...]
+
+    def report(self) -> str:
+        """The answer, its context and its steps as text."""
+        lines = [self.answer, "", "context"]
+        lines += [f"  {p.score:.3f}  {p.id}  {p.text[:90]!r}" for p in self.context.pieces]
+        lines += ["", "steps"]
+        for step in self.trace:
+            wrote = ", ".join(f"{slot}={_short(value)}" for slot, value in step.wrote.items())
+            lines.append(f"  {step.step:<44} {step.seconds:6.3f} s  {wrote}")
+        return "\n".join(lines)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(summary(value), ensure_ascii=False)
+    return text if len(text) <= 90 else text[:87] + "..."
+
+
+def ask(experiment: Experiment, text: str) -> Answered:
+    """One question through a checked experiment; raises UserError when a step fails."""
+    question = Question("asked", text)
+    experiment = replace(
+        experiment, dataset=replace(experiment.dataset, gold={question.id: Gold()})
+    )
+    resources = build_resources(experiment, experiment.models, Progress())
+    world = World(resources)
+    start = start_state(experiment, question, resources["chunk_table"])
+    (finished,) = run_pipeline(
+        [question], experiment.method.pipeline, world, start=lambda _: start
+    )
+    if isinstance(finished.outcome, Failure):
+        raise UserError(f"{finished.outcome.step}: {finished.outcome.message}")
+    answer, context = finished.outcome.get("answer"), finished.outcome.get("context")
+    return Answered(answer.text, context or Context(()), finished.trace)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run."""
+
+    result: RunResult
+    experiment: Experiment
+
+    @property
+    def folder(self) -> Path:
+        """Where it is stored."""
+        return self.result.folder.path
+
+    @property
+    def key(self) -> str:
+        """Its key: the last part of the folder."""
+        return self.experiment.key
+
+    @property
+    def metrics(self) -> Mapping[str, Any]:
+        """What `metrics.json` holds."""
+        return self.result.metrics
+
+    def show(self, *others: Run) -> None:
+        """Print the table of this run and others."""
+        show(run_table([run.metrics for run in (self, *others)]))
+
+
+def runs(home: str | Path = ".") -> pandas.DataFrame:
+    """One row for each question of each stored run, with its metrics where the gold is at hand."""
+    import pandas
+
+    rows: list[dict[str, Any]] = []
+    for path in sorted(Path(home).glob("runs/*/*/*/metrics.json")):
+        folder = RunFolder(path.parent)
+        rows += _question_rows(folder, folder.metrics())
+    return pandas.DataFrame(rows)
+
+
+def _question_rows(folder: RunFolder, metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
+    import yaml
+
+    config = yaml.safe_load((folder.path / "config.yaml").read_text(encoding="utf-8"))
+    source = config["dataset"]
+    try:
+        gold: Mapping[str, Gold] = read_dataset(source["name"], source["root"], source["openie"]).gold
+    except UserError:
+        gold = {}
+    rows = []
+    for name, row in folder.rows().items():
+        known = {"dataset": metrics.get("dataset"), "method": metrics.get("method")}
+        plain = {key: row.get(key) for key in ("status", "answer", "calls", "prompt_tokens")}
+        scores = {}
+        if name in gold and row["status"] != "failed":
+            scores = question_scores(row, gold[name])
+        rows.append({**known, "key": folder.path.name, "question": name, **plain, **scores})
+    return rows
+
+
+__all__: Sequence[str] = ["Answered", "Pipeline", "Run", "ask", "dataset", "pipeline", "runs"]

@@ -1,0 +1,25 @@
+"""`graphrag-bench ask`: one question of your own against a data set."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from graphrag_bench.api import ask
+from graphrag_bench.cli.overrides import composed, help_text, prepared
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.experiment import Experiment
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the answer, the context with its scores, and the steps."""
+    if {"-h", "--help"} & set(arguments):
+        sys.stdout.write(help_text("ask").replace("[-m] ", "") + '\nlast comes the "question"\n')
+        return 0
+    questions = [word for word in arguments if "=" not in word or " " in word]
+    if len(questions) != 1:
+        raise UserError('ask takes settings and one question: ask method=hipporag "Who ...?"')
+    rest = [word for word in arguments if word not in questions]
+    answer = ask(Experiment.prepare(composed(prepared(rest))), questions[0])
+    sys.stdout.write(answer.report() + "\n")
+    return 0

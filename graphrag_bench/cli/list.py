@@ -1,0 +1,27 @@
+"""`graphrag-bench list`: what there is to choose from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from graphrag_bench.contract import builders, operators
+from graphrag_bench.experiment.experiment import load_plugins
+from graphrag_bench.experiment.groups import GROUPS, names
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the choices of every group, the operators and the builders."""
+    load_plugins(["operators", "methods"])
+    for group in GROUPS:
+        sys.stdout.write(f"{group}: {', '.join(names(group))}\n")
+    sys.stdout.write("\noperators\n")
+    for op in operators.all():
+        reads = ", ".join(read.slot + ("?" if read.optional else "") for read in op.reads)
+        first = (op.function.__doc__ or "").strip().splitlines()[0]
+        sys.stdout.write(f"  {op.name:<24} {reads} -> {', '.join(op.writes)}: {first}\n")
+    sys.stdout.write("\nbuilders\n")
+    for builder in builders.all():
+        first = (builder.function.__doc__ or "").strip().splitlines()[0]
+        sys.stdout.write(f"  {builder.name:<24} {first}\n")
+    return 0

@@ -1,0 +1,60 @@
+"""The `graphrag-bench` command: finds the sub-command, and turns errors into exit code 2."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from graphrag_bench.errors import UserError, nearest
+
+COMMANDS = {
+    "run": "run methods on a data set and print a scored table; -m sweeps",
+    "plan": "print what a run would build, read, write and call; touches no model",
+    "ask": "answer one question of your own",
+    "list": "list methods, data sets, models, embedders and operators",
+}
+_USAGE = """usage: graphrag-bench COMMAND [ARGUMENTS]
+
+Graph-based RAG taken apart into operators and put together again by YAML.
+
+{commands}
+
+start here:
+  graphrag-bench run dataset=sample method=hipporag limit=5
+  graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
+  graphrag-bench plan dataset=sample method=hipporag
+  graphrag-bench COMMAND --help
+"""
+
+
+def usage() -> str:
+    """The help text."""
+    rows = "\n".join(f"  {name:<8} {meaning}" for name, meaning in COMMANDS.items())
+    return _USAGE.format(commands=rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, or 2 for an error the user can mend."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help", "help"):
+        sys.stdout.write(usage())
+        return 0
+    name, rest = given[0], given[1:]
+    if name not in COMMANDS:
+        close = ", ".join(nearest(name, COMMANDS)) or ", ".join(COMMANDS)
+        sys.stderr.write(f"graphrag-bench: no command '{name}'. Nearest: {close}.\n")
+        return 2
+    module = import_module(f"graphrag_bench.cli.{name}")
+    try:
+        return int(module.main(rest))
+    except UserError as error:
+        sys.stderr.write(f"graphrag-bench {name}: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("\nstopped; what is done is kept, and the same command goes on from it\n")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

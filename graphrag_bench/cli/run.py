@@ -1,0 +1,51 @@
+"""`graphrag-bench run`: one run, or a sweep with -m, and one table at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.cli.overrides import composed, help_text, prepared
+from graphrag_bench.cli.sweep import cells, launch
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.execute import RunResult, execute, framed
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.report.tables import markdown, run_table, show
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run, print `run: <folder>` for each run and the table; 0 when every run was finished."""
+    if {"-h", "--help"} & set(arguments):
+        sys.stdout.write(help_text("run"))
+        return 0
+    multirun = bool({"-m", "--multirun"} & set(arguments))
+    rest = [word for word in arguments if word not in ("-m", "--multirun")]
+    flags = [word for word in rest if word.startswith("-")]
+    if flags:
+        raise UserError(f"There is no option '{flags[0]}'; there are -m and --help.")
+    results: dict[Path, RunResult] = {}
+    if multirun:
+        overrides = prepared(rest)
+        all_cells = cells(overrides)
+        checked = [Experiment.prepare(cell) for cell in all_cells]
+        sweeps = checked[0].home.resolve() / "runs" / ".sweeps"
+        launch(overrides, sweeps, lambda values: run_one(values, results))
+    else:
+        run_one(composed(prepared(rest)), results)
+    table = run_table([result.metrics for result in results.values()])
+    show(table)
+    for result in results.values():
+        (result.folder.path / "table.md").write_text(markdown(table), encoding="utf-8")
+        print(f"run: {result.folder.path.resolve()}")  # noqa: T201 - read by scripts
+    return 0
+
+
+def run_one(values: Mapping[str, Any], results: dict[Path, RunResult]) -> None:
+    """Run one experiment and what frames it, each folder once."""
+    experiment = Experiment.prepare(values)
+    frames = [Experiment.prepare(frame, experiment.dataset) for frame in framed(experiment)]
+    for one in (experiment, *frames):
+        if one.folder.path not in results:
+            results[one.folder.path] = execute(one)

@@ -1,0 +1,87 @@
+"""The chunk table: what is indexed, retrieved and read, and the documents each chunk is from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.columns import Texts, load_sparse, save_sparse
+from graphrag_bench.values import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkTable:
+    """Chunks in corpus order, rows 0..n-1.
+
+    `titles` and `texts` are columns; `documents` holds document ids; `chunk_document` is a bool
+    CSR (n_chunks, n_documents), with more than one document where contents are the same.
+    """
+
+    titles: Texts
+    texts: Texts
+    documents: Texts
+    chunk_document: Any
+
+    def __len__(self) -> int:
+        """The number of chunks."""
+        return len(self.texts)
+
+    def passage(self, row: int) -> str:
+        """Title and text of a chunk on lines of their own; the text alone without a title."""
+        title = self.titles[row]
+        return f"{title}\n{self.texts[row]}" if title else self.texts[row]
+
+    def documents_of(self, row: int) -> list[str]:
+        """The ids of the documents a chunk is from, in corpus order."""
+        matrix = self.chunk_document
+        return self.documents.take(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]])
+
+    def documents_in_order(self, rows: IntArray) -> list[str]:
+        """The distinct documents of some chunks, in the order of their first chunk."""
+        return list(dict.fromkeys(name for row in rows for name in self.documents_of(int(row))))
+
+    def save(self, folder: Path) -> None:
+        """Write the table into a folder."""
+        self.titles.save(folder, "titles")
+        self.texts.save(folder, "texts")
+        self.documents.save(folder, "documents")
+        save_sparse(folder, "chunk_document", self.chunk_document)
+
+    @classmethod
+    def load(cls, folder: Path) -> ChunkTable:
+        """The table that `save` wrote, by memory map."""
+        return cls(
+            Texts.load(folder, "titles"),
+            Texts.load(folder, "texts"),
+            Texts.load(folder, "documents"),
+            load_sparse(folder, "chunk_document"),
+        )
+
+    @classmethod
+    def of(cls, rows: list[tuple[str, str, str]]) -> ChunkTable:
+        """The table of (document id, title, text) rows; equal contents become one chunk."""
+        from scipy.sparse import csr_matrix
+
+        contents: dict[tuple[str, str], int] = {}
+        names: dict[str, int] = {}
+        pairs = {
+            (
+                contents.setdefault((title, text), len(contents)),
+                names.setdefault(document, len(names)),
+            ): None
+            for document, title, text in rows
+        }
+        chunk, document = np.array(list(pairs), np.int64).reshape(-1, 2).T
+        matrix = csr_matrix(
+            (np.ones(len(chunk), bool), (chunk, document)), shape=(len(contents), len(names))
+        )
+        matrix.sort_indices()
+        return cls(
+            Texts.of([title for title, _ in contents]),
+            Texts.of([text for _, text in contents]),
+            Texts.of(list(names)),
+            matrix,
+        )

@@ -1,0 +1,164 @@
+"""A data set: its card, its documents and questions, and its gold, which operators never see."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.locations import project_folder
+from graphrag_bench.values import Question
+
+
+@dataclass(frozen=True)
+class Document:
+    """One row of the corpus; `scope` is the part of the corpus it belongs to, if any."""
+
+    id: str
+    title: str
+    text: str
+    scope: str | None = None
+
+    @property
+    def passage(self) -> str:
+        """Title and text on lines of their own; the text alone when there is no title."""
+        return f"{self.title}\n{self.text}" if self.title else self.text
+
+
+@dataclass(frozen=True)
+class Gold:
+    """What a question should be answered with: any of `answers`, found in the `evidence` ids."""
+
+    answers: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    type: str = ""
+    hops: int | None = None
+    entities: tuple[str, ...] = ()
+
+
+class Source(BaseModel):
+    """Where a published set comes from."""
+
+    model_config = ConfigDict(extra="forbid")
+    url: str
+    revision: str | None = None
+    sha256: str | None = None
+
+
+class Card(BaseModel):
+    """`datasets/<name>/card.yaml`: identity, licence, reader and expected shape of a set."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    title: str
+    task: str
+    language: str = "en"
+    license: str
+    citation: str
+    source: Source | None = None
+    reader: str
+    files: dict[str, str] = {}
+    chunking: Literal["presplit", "token", "separator"] = "presplit"
+    counts: dict[str, int] = {}
+    pinned: dict[str, dict[int, str]] = {}
+    metrics: list[str] = []
+    known_problems: list[str] = []
+    contamination: str = ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Documents, questions and gold of one set; `gold` has a row for every question."""
+
+    name: str
+    documents: tuple[Document, ...]
+    questions: tuple[Question, ...]
+    gold: Mapping[str, Gold]
+    card: Card
+    openie: Path | None = None
+    root: str | None = None
+
+
+    @cached_property
+    def corpus_digest(self) -> str:
+        """A fingerprint of the corpus."""
+        return digest([[row.id, row.title, row.text, row.scope] for row in self.documents])
+
+    @cached_property
+    def questions_digest(self) -> str:
+        """A fingerprint of the questions' texts and scopes; gold does not change an answer."""
+        return digest([[row.id, row.text, row.scope] for row in self.questions])
+
+    def interleaved(self) -> tuple[Question, ...]:
+        """The questions ordered so that every prefix has the types in the set's own shares.
+
+        Within a type the file's order holds; ties between types go to the one that came first.
+        """
+        groups: dict[str, list[Question]] = defaultdict(list)
+        for question in self.questions:
+            groups[self.gold[question.id].type].append(question)
+        places = [
+            ((rank + 0.5) / len(group), order, question)
+            for order, group in enumerate(groups.values())
+            for rank, question in enumerate(group)
+        ]
+        return tuple(question for _, _, question in sorted(places, key=lambda place: place[:2]))
+
+    def scopes(self) -> list[str | None]:
+        """The scopes of the questions, sorted; a set without scopes has the one scope None."""
+        return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
+
+    def within(self, scope: str | None) -> Dataset:
+        """The documents and questions of one scope; raises UserError when it has no document."""
+        documents = tuple(row for row in self.documents if row.scope == scope)
+        if not documents:
+            raise UserError(
+                f"Data set '{self.name}': no document has the scope {scope!r} that a question "
+                "names; graph.scope=all builds one graph of everything."
+            )
+        questions = tuple(row for row in self.questions if row.scope == scope)
+        return replace(self, documents=documents, questions=questions)
+
+
+def card_names() -> list[str]:
+    """The names of all sets that have a card, sorted."""
+    return sorted(path.parent.name for path in project_folder("datasets").glob("*/card.yaml"))
+
+
+def load_card(name: str) -> Card:
+    """The checked card of a set; raises UserError for an unknown name or a bad card."""
+    path = project_folder("datasets") / name / "card.yaml"
+    if not path.is_file():
+        raise unknown("dataset", name, card_names())
+    try:
+        return Card.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        raise UserError(f"{path}: {error}") from None
+
+
+def check(dataset: Dataset) -> Dataset:
+    """The same set, once its evidence and ids hold; raises UserError naming every kind of fault."""
+    ids = {row.id for row in dataset.documents}
+    for question in dataset.questions:
+        for name in dataset.gold[question.id].evidence:
+            if name not in ids:
+                raise UserError(
+                    f"Data set '{dataset.name}': question '{question.id}' names the evidence "
+                    f"'{name}', which the corpus does not hold{_near(name, sorted(ids))}."
+                )
+    return dataset
+
+
+def _near(name: str, ids: Sequence[str]) -> str:
+    from graphrag_bench.errors import nearest
+
+    close = nearest(name, ids[:20000])
+    return f" (nearest: {', '.join(close)})" if close else ""

@@ -1,0 +1,52 @@
+"""What an experiment will do, in words, before any model is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphrag_bench.experiment.execute import selection
+from graphrag_bench.experiment.experiment import Experiment, safe_name
+from graphrag_bench.offline.store import Store
+
+
+def describe(experiment: Experiment) -> str:
+    """The plan: artifacts to build or reuse, steps with their slots, questions left, LLM calls."""
+    return "\n".join(_lines(experiment))
+
+
+def _lines(experiment: Experiment) -> Iterator[str]:
+    method, pipeline = experiment.method, experiment.method.pipeline
+    settings = experiment.settings
+    yield f"method {method.name} on {experiment.dataset.name}"
+    for name, value in method.parameters.items():
+        yield f"  method.{name} = {value}"
+    yield ""
+    yield "artifacts"
+    store = Store(experiment.home / "artifacts" / safe_name(experiment.dataset.name))
+    if settings.graph.scope == "per_scope":
+        yield f"  one set of artifacts for each of {len(experiment.dataset.scopes())} scopes:"
+    for item in experiment.plan:
+        state = "reuse" if store.holds(item) else "build"
+        own = ", ".join(f"{k}={v}" for k, v in item.settings.items())
+        yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
+    yield ""
+    yield "steps"
+    for step in pipeline.steps():
+        for op in step.operators():
+            reads = [r.slot for r in op.operator.reads if not r.optional or r.slot in op.use]
+            writes = [*op.operator.writes, *op.operator.may_write]
+            yield f"  {op.label:<58} {', '.join(reads)} -> {', '.join(writes)}"
+    yield ""
+    yield from _extent(experiment)
+
+
+def _extent(experiment: Experiment) -> Iterator[str]:
+    pipeline = experiment.method.pipeline
+    selected, to_answer = selection(experiment)
+    answered = experiment.folder.done(True)
+    done = experiment.folder.done(False)
+    left = [q for q in selected if q.id not in (answered if q.id in to_answer else done)]
+    calls = sum(pipeline.bound(question.id in to_answer) for question in left)
+    yield f"questions: {len(selected)} selected, {len(selected) - len(left)} done, {len(left)} left"
+    yield f"LLM calls: at most {calls} ({pipeline.bound()} for each answered question)"
+    yield f"run: {experiment.folder.path}"

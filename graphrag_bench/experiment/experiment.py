@@ -1,0 +1,174 @@
+"""An experiment: settings become a checked pipeline, an artifact plan and a run key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.contract import builders, operators
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.groups import load, names
+from graphrag_bench.experiment.method import Method, check_parameters, read_method
+from graphrag_bench.experiment.models import Models
+from graphrag_bench.experiment.settings import RunSettings, check_settings
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.offline.plan import Planned, plan
+from graphrag_bench.pipeline.build import refuse
+from graphrag_bench.runs.folder import RunFolder
+
+_BUILDERS = (
+    "graphrag_bench.offline.chunking",
+    "graphrag_bench.offline.extraction",
+    "graphrag_bench.offline.knowledge_graph",
+    "graphrag_bench.offline.indices",
+)
+
+
+def load_plugins(names: list[str]) -> None:
+    """Import the built-in builders and the plug-in packages, which register what they hold."""
+    for name in (*_BUILDERS, *names):
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not name.startswith(error.name):
+                raise
+            raise UserError(f"plugins: there is no package '{name}' to import.") from None
+    operators.freeze()
+    builders.freeze()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One method on one data set with its models, checked, and nothing run yet."""
+
+    settings: RunSettings
+    dataset: Dataset
+    method: Method
+    models: Models
+
+    @classmethod
+    def prepare(cls, values: Mapping[str, Any], dataset: Dataset | None = None) -> Experiment:
+        """The checked experiment of resolved settings.
+
+        Raises UserError, with every problem of the pipeline in one message. No model is loaded.
+        """
+        settings = check_settings(values)
+        load_plugins(settings.plugins)
+        asked = settings.dataset
+        found = dataset or read_dataset(asked.name, asked.root, asked.openie)
+        if settings.method.get("name") in names("method"):
+            check_parameters(load("method", settings.method["name"]), settings.method)
+        method = read_method(settings.method)
+        experiment = cls(settings, found, method, Models(settings, found))
+        problems = list(method.problems)
+        if not problems:
+            resources = {builder.resource for builder in builders.all()} | set(Models.NAMES)
+            problems = method.pipeline.check(
+                frozenset(resources), experiment._attributes, method.given_slots
+            )
+        refuse(problems, f"the pipeline of method '{method.name}'")
+        experiment._check_choices()
+        return experiment
+
+    @property
+    def _attributes(self) -> frozenset[str] | None:
+        """What the chosen graph will have; None when the method chooses none."""
+        choice = self.choices.get("graph")
+        variant = choice if isinstance(choice, str) else (choice or {}).get("variant")
+        found = [b for b in builders.all() if b.resource == "graph" and b.variant == variant]
+        return found[0].provides if found else None
+
+    @cached_property
+    def choices(self) -> dict[str, Any]:
+        """The variant and settings of every resource that the method or the run chooses."""
+        merged: dict[str, dict[str, Any]] = {}
+        chunking = {"chunk_table": self.settings.chunking}
+        for source in ({"extraction": "auto"}, self.method.choices, chunking, self.settings.build):
+            for resource, choice in source.items():
+                new = {"variant": choice} if isinstance(choice, str) else dict(choice)
+                held = merged.setdefault(resource, {})
+                if "variant" in new and new["variant"] != held.get("variant"):
+                    held.clear()
+                held.update(new)
+        if merged["chunk_table"].get("variant") == "auto":
+            merged["chunk_table"]["variant"] = self.dataset.card.chunking
+        if merged["extraction"].get("variant") == "auto":
+            presplit = merged["chunk_table"]["variant"] == "presplit"
+            file = self.dataset.openie is not None and presplit
+            merged["extraction"]["variant"] = "openie_file" if file else "nlp"
+        return dict(merged)
+
+    def _check_choices(self) -> None:
+        """Refuse a `build` entry for something this run does not build."""
+        planned = {item.resource for item in self.plan}
+        problems = [
+            f"build.{resource} is set, but this method builds only {', '.join(sorted(planned))}."
+            for resource in {**self.method.choices, **self.settings.build}
+            if resource not in planned
+        ]
+        refuse(problems, f"the build of method '{self.method.name}'")
+
+    @cached_property
+    def wanted(self) -> frozenset[str]:
+        """The artifacts that the steps need, and the chunk table that records need."""
+        needs = self.method.pipeline.needs() - set(Models.NAMES)
+        return frozenset(needs | {"chunk_table"})
+
+    @cached_property
+    def plan(self) -> list[Planned]:
+        """The artifacts to build or reuse, each after what it is built from."""
+        return self.plan_for(self.models)
+
+    def plan_for(self, models: Models) -> list[Planned]:
+        """The plan over another corpus: that of one scope."""
+        identities = {name: partial(models.identity, name) for name in Models.NAMES}
+        return plan(self.wanted, self.choices, identities)
+
+    @cached_property
+    def key(self) -> str:
+        """The run key: everything that can change an answer, and nothing else."""
+        pipeline = self.method.pipeline
+        inputs = {item.resource: item.key for item in self.plan if item.resource in self.wanted}
+        for name in sorted(pipeline.needs() & set(Models.NAMES)):
+            inputs[name] = self.models.identity(name)
+        gold = []
+        if self.method.given:
+            gold = [[q.id, list(self.dataset.gold[q.id].evidence)] for q in self.dataset.questions]
+        return digest(
+            self.dataset.corpus_digest,
+            self.dataset.questions_digest,
+            self.settings.graph.scope,
+            self.settings.seed,
+            pipeline.describe(),
+            inputs,
+            gold,
+        )
+
+    @property
+    def home(self) -> Path:
+        """The folder that holds runs/ and artifacts/."""
+        return Path(self.settings.paths.home)
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where the run is stored."""
+        name = safe_name(self.method.name)
+        return RunFolder(self.home / "runs" / safe_name(self.dataset.name) / name / self.key)
+
+    @property
+    def extraction(self) -> str:
+        """How entities were read, as tables name it; empty when the method has no graph."""
+        found = [item for item in self.plan if item.resource == "extraction"]
+        return found[0].builder.variant if found else ""
+
+
+def safe_name(name: str) -> str:
+    """A name as a folder: letters, digits, dot, dash and underscore, never empty or hidden."""
+    return re.sub(r"[^\w.-]", "-", name).lstrip(".") or "unnamed"

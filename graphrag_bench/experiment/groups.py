@@ -1,0 +1,71 @@
+"""The config groups as files, and their composition without Hydra, for Python and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.locations import project_folder
+
+GROUPS = ("dataset", "method", "llm", "llm_build", "embedder", "chunking", "experiment")
+
+
+def names(group: str) -> list[str]:
+    """The choices of a group, sorted; `llm_build` has those of `llm`."""
+    folder = project_folder("configs") / ("llm" if group == "llm_build" else group)
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def load(group: str, name: str) -> dict[str, Any]:
+    """The content of a choice; raises UserError with the nearest names for an unknown one."""
+    if name not in names(group):
+        raise unknown(group, name, names(group))
+    folder = project_folder("configs") / ("llm" if group == "llm_build" else group)
+    return _yaml(folder / f"{name}.yaml")
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: a mapping was expected.")
+    return content
+
+
+def compose(choices: Mapping[str, str | Mapping[str, Any]], rest: Mapping[str, Any]) -> dict[str, Any]:
+    """The resolved settings of chosen groups with other settings laid over them.
+
+    A choice is a name, or the content itself; `rest` is nested as the settings are. What is not
+    chosen takes the default of `run.yaml`. Interpolations are resolved over the whole.
+    """
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    defaults = [item for item in _yaml(project_folder("configs") / "run.yaml")["defaults"]]
+    chosen: dict[str, Any] = {
+        group: name
+        for item in defaults
+        if isinstance(item, dict)
+        for group, name in item.items()
+        if group in GROUPS and name is not None
+    }
+    chosen.update(choices)
+    content = {
+        group: load(group, choice) if isinstance(choice, str) else dict(choice)
+        for group, choice in chosen.items()
+    }
+    merged = OmegaConf.merge(OmegaConf.create(content), OmegaConf.create(dict(rest)))
+    return resolve(merged, OmegaConf, OmegaConfBaseException)
+
+
+def resolve(config: Any, conf: Any, error_type: type[Exception]) -> dict[str, Any]:
+    """The config as plain dicts with every interpolation resolved; raises UserError."""
+    try:
+        plain: dict[str, Any] = conf.to_container(config, resolve=True)
+    except error_type as error:
+        raise UserError(f"The configuration cannot be resolved: {error}") from None
+    plain.pop("hydra", None)
+    return plain

@@ -1,0 +1,67 @@
+"""A method file: its named parameters, its steps, and the check that no setting is idle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.pipeline.build import STAGES, Pipeline, build, refuse
+
+RESERVED = frozenset({"name", "build", "given", "prompts", *STAGES})
+GIVEN = {"gold_chunks": "chunks"}
+"""What a method may be given before its first step, and the slot it fills."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: its parameters by name, the artifacts it chooses, its pipeline."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    choices: Mapping[str, Any]
+    given: str | None
+    pipeline: Pipeline
+    problems: tuple[str, ...]
+
+    @property
+    def given_slots(self) -> frozenset[str]:
+        """The slots filled before the first step."""
+        return frozenset({GIVEN[self.given]} if self.given else ())
+
+
+def read_method(config: Mapping[str, Any]) -> Method:
+    """The method of a resolved config; problems of its steps are kept for one common report.
+
+    Raises UserError when `name` is missing or `given` names nothing.
+    """
+    if not isinstance(config.get("name"), str):
+        raise UserError("A method needs a 'name'.")
+    given = config.get("given")
+    if given is not None and given not in GIVEN:
+        raise UserError(f"method.given: no '{given}'; there is {', '.join(GIVEN)}.")
+    pipeline, problems = build(config, config.get("prompts"))
+    parameters = {key: value for key, value in config.items() if key not in RESERVED}
+    choices = config.get("build") or {}
+    return Method(config["name"], parameters, choices, given, pipeline, tuple(problems))
+
+
+def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+    """Refuse parameters that the method's file does not have, and parameters nothing reads.
+
+    `raw` is the method's file with its interpolations, `config` what it became.
+    """
+    problems = []
+    for key in config:
+        if key not in raw and key not in RESERVED:
+            known = [name for name in raw if name not in RESERVED]
+            close = ", ".join(nearest(key, known) or sorted(known)) or "none"
+            problems.append(f"There is no setting 'method.{key}'; '{raw['name']}' has {close}.")
+    text = repr({key: raw[key] for key in raw if key in RESERVED})
+    problems += [
+        f"The parameter 'method.{key}' of '{raw['name']}' is read by no step."
+        for key in raw
+        if key not in RESERVED and f"{{method.{key}}}" not in text
+    ]
+    refuse(problems, f"method '{raw['name']}'")

@@ -1,0 +1,146 @@
+"""The settings of one run, checked: unknown names are answered with the nearest valid ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
+
+from graphrag_bench.errors import UserError, nearest
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class DatasetSettings(_Settings):
+    """Which set, and where it lies."""
+
+    name: str = Field(description="name of a card in datasets/")
+    root: str | None = Field(None, description="folder of the set's files, if not the card's own")
+    openie: str | None = Field(None, description="OpenIE file, where the folder holds several")
+
+    @field_validator("root", "openie", mode="before")
+    @classmethod
+    def _text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int | float) else value
+
+
+class GraphSettings(_Settings):
+    """What one graph is built of."""
+
+    scope: Literal["all", "per_scope"] = Field(
+        "all", description="one graph of everything, or one for each scope of the corpus"
+    )
+
+
+class PathSettings(_Settings):
+    """Where results are kept."""
+
+    home: str = Field(".", description="folder that holds runs/ and artifacts/")
+
+
+class EvaluationSettings(_Settings):
+    """How stored answers and evidence are scored."""
+
+    cuts: list[PositiveInt] = Field([2, 5, 10], description="the k of evidence_recall@k")
+    containment: Literal["substring", "token_boundary"] = Field(
+        "substring", description="how accuracy finds a gold answer: by characters or whole words"
+    )
+
+
+class RunSettings(_Settings):
+    """One run: a data set, a method, models, and how much of it to do."""
+
+    dataset: DatasetSettings
+    method: dict[str, Any] = Field(description="a file of configs/method; method.NAME=VALUE")
+    llm: dict[str, Any] = Field(description="the model that answers")
+    llm_build: dict[str, Any] | None = Field(None, description="the model that builds, if another")
+    embedder: dict[str, Any] = Field(description="the model that embeds")
+    nlp: dict[str, Any] = Field(
+        {"_target_": "graphrag_bench.models.nlp.Spacy"}, description="the tagger and parser"
+    )
+    chunking: dict[str, Any] = Field(
+        {"variant": "auto"}, description="auto, token, separator or presplit; chunking.size=600"
+    )
+    build: dict[str, Any] = Field(
+        {}, description="variant of an artifact: build.extraction=nlp, build.graph.synonymy=add"
+    )
+    graph: GraphSettings = GraphSettings()  # type: ignore[call-arg]
+    limit: PositiveInt | None = Field(None, description="only the first questions, types mixed")
+    answer: Literal["on", "off"] | PositiveInt = Field(
+        "on", description="off stops after retrieval; a number answers only the first so many"
+    )
+    frame: Literal["on", "off"] = Field(
+        "on", description="add the closed-book floor and the oracle ceiling to the table"
+    )
+    trace: Literal["ids", "full", "off"] = Field(
+        "ids", description="what a record keeps of every step; full adds the replies"
+    )
+    seed: int = Field(0, description="seed of everything random")
+    workers: PositiveInt = Field(4, description="questions answered at a time")
+    paths: PathSettings = PathSettings()  # type: ignore[call-arg]
+    plugins: list[str] = Field(
+        ["operators", "methods"], description="packages that register operators"
+    )
+    evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
+    experiment: None = None
+
+    @property
+    def answering(self) -> bool:
+        """Whether any question is answered."""
+        return self.answer != "off"
+
+
+def check_settings(values: Mapping[str, Any]) -> RunSettings:
+    """The checked settings; raises one UserError that lists every problem."""
+    try:
+        return RunSettings.model_validate(dict(values))
+    except ValidationError as error:
+        problems = [_problem(dict(fault)) for fault in error.errors()]
+        lines = "\n".join(f"  {problem}" for problem in dict.fromkeys(problems))
+        raise UserError(f"{len(problems)} setting(s) are wrong:\n{lines}") from None
+
+
+def _problem(fault: dict[str, Any]) -> str:
+    path = [str(part) for part in fault["loc"]]
+    if fault["type"] == "extra_forbidden":
+        model = _model_at(path[:-1])
+        known = list(model.model_fields)
+        close = nearest(path[-1], known) or sorted(known)
+        return f"There is no setting '{'.'.join(path)}'. Nearest: {', '.join(close)}."
+    names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
+    return f"{'.'.join(names)}={fault['input']!r}: {fault['msg']}."
+
+
+def _model_at(path: list[str]) -> type[BaseModel]:
+    model: type[BaseModel] = RunSettings
+    for part in path:
+        inner = model.model_fields[part].annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            model = inner
+    return model
+
+
+def explained() -> list[tuple[str, str, str]]:
+    """(name, default, meaning) of every run setting, for `--help` and the docs."""
+    rows: list[tuple[str, str, str]] = []
+    for name, field in RunSettings.model_fields.items():
+        if name == "experiment":
+            continue
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            rows += [
+                (f"{name}.{part}", _default(of), of.description or "")
+                for part, of in inner.model_fields.items()
+            ]
+        else:
+            rows.append((name, _default(field), field.description or ""))
+    return rows
+
+
+def _default(field: Any) -> str:
+    if field.is_required():
+        return ""
+    return "" if field.default is None or isinstance(field.default, dict) else str(field.default)

@@ -1,0 +1,128 @@
+"""Fingerprints of content and of code, from which every run and artifact key is made.
+
+A function's fingerprint covers its syntax tree without comments and docstrings, and in the same
+way every function, class and plain constant of the same code base that it refers to, directly or
+through others. Editing a line that can change a result changes it; editing a comment does not.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import hashlib
+import importlib
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+KEY_LENGTH = 12
+_CORE = ("graphrag_bench", "operators", "methods")
+_PLAIN = (str, int, float, bool, bytes, tuple, frozenset, type(None))
+
+
+def digest(*parts: object) -> str:
+    """The first 12 hex digits of the sha256 of the parts written as canonical JSON."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
+
+
+def file_digest(path: Path) -> str:
+    """The first 12 hex digits of the sha256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:KEY_LENGTH]
+
+
+def code(function: Callable[..., Any]) -> str:
+    """The fingerprint of a function or class and of all it refers to in the same code base."""
+    root = (function.__module__ or "").partition(".")[0]
+    roots = frozenset({*_CORE, root})
+    found: dict[str, str] = {}
+    _collect(inspect.unwrap(function), roots, found)
+    return digest(sorted(found.items()))
+
+
+def _collect(item: Any, roots: frozenset[str], found: dict[str, str]) -> None:
+    name = f"{item.__module__}:{item.__qualname__}"
+    if name in found:
+        return
+    tree = _tree(item)
+    found[name] = _dump(tree)
+    namespace = _namespace(item, tree)
+    for path in sorted(set(_references(tree))):
+        target = _resolve(path, namespace)
+        if isinstance(target, FunctionType | type) or hasattr(target, "__wrapped__"):
+            target = inspect.unwrap(target)
+            if (target.__module__ or "").partition(".")[0] in roots:
+                _collect(target, roots, found)
+        elif isinstance(target, _PLAIN) and path[0] in namespace:
+            found[f"{name}/{'.'.join(path)}"] = repr(
+                sorted(target, key=repr) if isinstance(target, frozenset) else target
+            )
+
+
+def _namespace(item: Any, tree: ast.AST) -> dict[str, Any]:
+    """Module globals, closure cells, and what the body imports for itself."""
+    module = sys.modules.get(item.__module__)
+    names: dict[str, Any] = dict(vars(module)) if module else {}
+    if isinstance(item, FunctionType):
+        names.update(item.__globals__)
+        names.update(inspect.getclosurevars(item).nonlocals)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            if node.module.partition(".")[0] in _CORE:
+                source = importlib.import_module(node.module)
+                for alias in node.names:
+                    names[alias.asname or alias.name] = getattr(source, alias.name, None)
+    return names
+
+
+def _references(tree: ast.AST) -> Iterator[tuple[str, ...]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield (node.id,)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            yield (node.value.id, node.attr)
+
+
+def _resolve(path: tuple[str, ...], namespace: dict[str, Any]) -> Any:
+    """What a name or module attribute stands for; a list never names a plain constant."""
+    target = namespace.get(path[0], inspect)
+    if len(path) == 2:
+        return getattr(target, path[1], inspect) if isinstance(target, ModuleType) else inspect
+    return target
+
+
+def _tree(item: Any) -> ast.AST:
+    indexed = _definitions(item.__module__)
+    if item.__qualname__ in indexed:
+        return indexed[item.__qualname__]
+    source = inspect.getsource(item)
+    return ast.parse(inspect.cleandoc("\n" + source) if source[0].isspace() else source)
+
+
+@lru_cache(maxsize=None)
+def _definitions(module_name: str) -> dict[str, ast.AST]:
+    """The top-level functions and classes of a module, by name; none where it has no file."""
+    module = sys.modules.get(module_name)
+    path = getattr(module, "__file__", None)
+    if not path or module_name == "__main__":
+        return {}
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return {node.name: node for node in tree.body if isinstance(node, kinds)}
+
+
+def _dump(tree: ast.AST) -> str:
+    """The syntax tree as text, without docstrings, positions and comments."""
+    clone = copy.deepcopy(tree)
+    for node in ast.walk(clone):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:]
+    return ast.dump(clone)

@@ -1,0 +1,236 @@
+"""The graph: node and relationship tables as columns, incidence with chunks, and derived views.
+
+A relationship row is one distinct directed fact (head, name, tail) or one synonymy edge. The pair
+view groups rows by their unordered ends; views are made once, when first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from graphrag_bench.columns import (
+    Texts,
+    load_array,
+    load_sparse,
+    save_array,
+    save_sparse,
+)
+from graphrag_bench.values import FloatArray, IntArray
+
+_TEXT_COLUMNS = ("names", "types", "descriptions", "relations", "facts")
+ATTRIBUTES = {
+    "names": "node.name",
+    "types": "node.type",
+    "descriptions": "node.description",
+    "relations": "relationship.name",
+    "facts": "relationship.description",
+}
+"""The attribute (Zhou et al. 2025, Table 2) that each text column stands for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Relationships grouped by their unordered ends.
+
+    `source` < `target` are int64 (n_pairs,), `weight` float64 (n_pairs,) sums the rows' weights,
+    `of` int64 (n_relationships,) is the pair of each row, `first` the first row of each pair.
+    """
+
+    source: IntArray
+    target: IntArray
+    weight: FloatArray
+    of: IntArray
+    first: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Nodes, relationships and their chunks.
+
+    `names` (n_nodes,) holds normalised names, unique; `types` and `descriptions` are None where
+    the graph type has none. `source`, `target` int64, `weight` float64 and `synonym` bool are
+    (n_relationships,); `relations` names each row and `facts` describes it. `node_chunk` and
+    `relationship_chunk` are bool CSR with one column for each chunk.
+    """
+
+    names: Texts
+    source: IntArray
+    target: IntArray
+    weight: FloatArray
+    synonym: NDArray[np.bool_]
+    relations: Texts
+    node_chunk: Any
+    relationship_chunk: Any
+    types: Texts | None = None
+    descriptions: Texts | None = None
+    facts: Texts | None = None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        source: ArrayLike,
+        target: ArrayLike,
+        node_chunk: ArrayLike | None = None,
+        relationship_chunk: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        n_nodes: int | None = None,
+    ) -> Graph:
+        """A graph from small arrays, for tests and notebooks; what is left out is empty."""
+        from scipy.sparse import csr_matrix
+
+        ends = np.array([source, target], np.int64).reshape(2, -1)
+        n_rows = ends.shape[1]
+        n = max(n_nodes or 0, int(ends.max(initial=-1)) + 1, len(names or ()))
+        of_nodes = np.zeros((n, 0)) if node_chunk is None else np.asarray(node_chunk)
+        given = np.zeros((n_rows, of_nodes.shape[1]))
+        of_rows = given if relationship_chunk is None else np.asarray(relationship_chunk)
+        return cls(
+            names=Texts.of(list(names) if names else [f"node {i}" for i in range(n)]),
+            source=ends[0],
+            target=ends[1],
+            weight=np.ones(n_rows) if weight is None else np.asarray(weight, np.float64),
+            synonym=np.zeros(n_rows, bool),
+            relations=Texts.of(["related to"] * n_rows),
+            node_chunk=csr_matrix(of_nodes.astype(bool)),
+            relationship_chunk=csr_matrix(of_rows.astype(bool)),
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.names)
+
+    @property
+    def n_relationships(self) -> int:
+        """The number of relationship rows, synonymy edges included."""
+        return len(self.source)
+
+    @property
+    def n_chunks(self) -> int:
+        """The number of chunks the graph was made from."""
+        return int(self.node_chunk.shape[1])
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes this graph has, e.g. `node.name`."""
+        have = {name for column, name in ATTRIBUTES.items() if getattr(self, column) is not None}
+        return frozenset(have | {"relationship.weight"})
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The rows grouped by unordered ends, pairs sorted by (smaller end, larger end)."""
+        low = np.minimum(self.source, self.target)
+        high = np.maximum(self.source, self.target)
+        codes, first, of = np.unique(
+            low * max(self.n_nodes, 1) + high, return_index=True, return_inverse=True
+        )
+        weight = np.bincount(of, weights=self.weight, minlength=len(codes))
+        return Pairs(low[first], high[first], weight, of.astype(np.int64), first.astype(np.int64))
+
+    @cached_property
+    def adjacency(self) -> Any:
+        """Summed pair weights as a symmetric float64 CSR (n_nodes, n_nodes), no self-loops."""
+        from scipy.sparse import csr_matrix
+
+        pairs = self.pairs
+        keep = pairs.source != pairs.target
+        ends = pairs.source[keep], pairs.target[keep]
+        weight = pairs.weight[keep]
+        half = csr_matrix((weight, ends), shape=(self.n_nodes, self.n_nodes))
+        matrix = (half + half.T).tocsr()
+        matrix.sort_indices()
+        return matrix
+
+    @cached_property
+    def transition(self) -> Any:
+        """The transposed row-normalised adjacency, float64 CSR; columns of isolated nodes are 0."""
+        from scipy.sparse import diags
+
+        strength = np.asarray(self.adjacency.sum(axis=1)).ravel()
+        inverse = np.divide(1.0, strength, out=np.zeros_like(strength), where=strength > 0)
+        return (self.adjacency @ diags(inverse)).tocsr()
+
+    @cached_property
+    def pair_chunk(self) -> Any:
+        """Bool CSR (n_pairs, n_chunks): any row of the pair is from the chunk."""
+        from scipy.sparse import csr_matrix
+
+        n_pairs = len(self.pairs.source)
+        rows = np.arange(self.n_relationships)
+        group = csr_matrix(
+            (np.ones(len(rows), np.int64), (self.pairs.of, rows)), shape=(n_pairs, len(rows))
+        )
+        return (group @ self.relationship_chunk.astype(np.int64)).astype(bool).tocsr()
+
+    @cached_property
+    def chunks_per_node(self) -> IntArray:
+        """How many chunks each node is in, counted through its relationships, int64 (n_nodes,)."""
+        from scipy.sparse import csr_matrix
+
+        rows = np.arange(self.n_relationships)
+        ones = np.ones(2 * len(rows), np.int64)
+        ends = np.concatenate([self.source, self.target])
+        incidence = csr_matrix(
+            (ones, (ends, np.tile(rows, 2))), shape=(self.n_nodes, len(rows))
+        )
+        counted = (incidence @ self.relationship_chunk.astype(np.int64)).astype(bool)
+        return np.asarray(counted.sum(axis=1), np.int64).ravel()
+
+    @cached_property
+    def igraph(self) -> Any:
+        """The pair view as an undirected igraph.Graph with edge attribute `weight`."""
+        import igraph
+
+        edges = list(zip(self.pairs.source.tolist(), self.pairs.target.tolist(), strict=True))
+        view = igraph.Graph(n=self.n_nodes, edges=edges)
+        view.es["weight"] = self.pairs.weight.tolist()
+        return view
+
+    @cached_property
+    def networkx(self) -> Any:
+        """The pair view as a networkx.Graph with edge attribute `weight`."""
+        import networkx
+
+        view = networkx.Graph()
+        view.add_nodes_from(range(self.n_nodes))
+        pairs = self.pairs
+        view.add_weighted_edges_from(
+            zip(pairs.source.tolist(), pairs.target.tolist(), pairs.weight.tolist(), strict=True)
+        )
+        return view
+
+    def save(self, folder: Path) -> None:
+        """Write the graph into a folder as columns."""
+        for column in _TEXT_COLUMNS:
+            texts = getattr(self, column)
+            if texts is not None:
+                texts.save(folder, column)
+        for column in ("source", "target", "weight", "synonym"):
+            save_array(folder, column, getattr(self, column))
+        save_sparse(folder, "node_chunk", self.node_chunk)
+        save_sparse(folder, "relationship_chunk", self.relationship_chunk)
+
+    @classmethod
+    def load(cls, folder: Path) -> Graph:
+        """The graph that `save` wrote, by memory map."""
+        texts = {
+            column: Texts.load(folder, column)
+            for column in _TEXT_COLUMNS
+            if (folder / f"{column}.offsets.npy").is_file()
+        }
+        arrays = {
+            column: load_array(folder, column)
+            for column in ("source", "target", "weight", "synonym")
+        }
+        sparse = {
+            column: load_sparse(folder, column) for column in ("node_chunk", "relationship_chunk")
+        }
+        return cls(**texts, **arrays, **sparse)

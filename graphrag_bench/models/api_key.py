@@ -1,0 +1,45 @@
+"""API keys: read from the environment by name, and taken out of every text that is shown."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit, urlunsplit
+
+from graphrag_bench.errors import UserError
+
+HIDDEN = "<api key>"
+_NO_KEY = "no-key-needed"
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """The key of one server; its value is never part of a repr."""
+
+    variable: str | None
+    value: str = field(repr=False, default=_NO_KEY)
+
+    @classmethod
+    def from_environment(cls, variable: str | None) -> ApiKey:
+        """The key the variable holds; none is needed for `None`. Raises UserError when unset."""
+        if variable is None:
+            return cls(None)
+        if not (value := os.environ.get(variable, "").strip()):
+            raise UserError(
+                f"The environment variable {variable} is not set. It holds the API key: "
+                f"export {variable}=..., or api_key_env=null for a server that needs none."
+            )
+        return cls(variable, value)
+
+    def hide(self, text: str) -> str:
+        """The text with the key, should it occur in it, replaced."""
+        if self.variable is None or self.value not in text:
+            return text
+        return text.replace(self.value, HIDDEN)
+
+
+def public_address(url: str) -> str:
+    """An address without user name, password and query."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))

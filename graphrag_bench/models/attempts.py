@@ -1,0 +1,150 @@
+"""One call with all its tries: limits, retries with back-off, and a bounded total wait."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from graphrag_bench.models.faults import Again
+from graphrag_bench.models.limits import GUARD, MINUTE, Pace, Width
+from graphrag_bench.models.llm import CallFailed, RunStopped
+from graphrag_bench.models.settings import Limits, Patience
+
+T = TypeVar("T")
+_TRIES_OF_NO_SERVER = 2
+
+
+@dataclass(frozen=True)
+class Reached(Generic[T]):
+    """What came back, after how many failed tries, and the seconds of the try that succeeded."""
+
+    value: T
+    retries: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time and chance, to be replaced in tests; `jitter` gives numbers in 0-1."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    jitter: Callable[[], float] = random.random
+    minute: float = MINUTE
+    guard: float = GUARD
+
+
+class Attempts:
+    """The way to one server, shared by all threads: its limits, and patience with its faults.
+
+    The first call goes alone, so that a bad key or an unknown field is found by one call and not
+    by as many as there are threads.
+    """
+
+    def __init__(self, limits: Limits, patience: Patience, clock: Clock) -> None:
+        """Nothing is sent yet."""
+        self.limits = limits
+        self.patience = patience
+        self.clock = clock
+        self.width = Width(limits.concurrency, clock.now)
+        self.pace = Pace(
+            limits.requests_per_minute,
+            limits.tokens_per_minute,
+            minute=clock.minute,
+            guard=clock.guard,
+            clock=clock.now,
+            sleep=clock.sleep,
+        )
+        self._first = threading.Lock()
+        self.proven = False
+
+    def run(self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]) -> Reached[T]:
+        """What `send` returns, tried again for as long as patience lasts.
+
+        `n_tokens` is what the call may come to, `used(value)` what it came to. Raises CallFailed
+        when patience is at an end and RunStopped when no server is there.
+        """
+        if not self.pace.fits(n_tokens):
+            raise CallFailed(
+                "refused",
+                f"Prompt and max_tokens come to {n_tokens} tokens, more than "
+                f"limits.tokens_per_minute={self.limits.tokens_per_minute} lets through at all.",
+            )
+        if not self.proven:
+            with self._first:
+                if not self.proven:
+                    return self._tries(send, n_tokens, used)
+        return self._tries(send, n_tokens, used)
+
+    def _tries(self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]) -> Reached[T]:
+        waited = 0.0
+        retries = 0
+        while True:
+            try:
+                value, seconds = self._one(send, n_tokens, used)
+            except Again as fault:
+                waited += fault.seconds
+                retries += 1
+                waited += self._hold(fault, retries, waited)
+            except CallFailed as failure:
+                self.proven = True
+                failure.retries = retries
+                raise
+            else:
+                self.proven = True
+                return Reached(value, retries, seconds)
+
+    def _one(
+        self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]
+    ) -> tuple[T, float]:
+        """One try under the limits, and its seconds; raises what `send` raises."""
+        with self.width.slot():
+            stamp = self.pace.admit(n_tokens)
+            sent = self.clock.now()
+            try:
+                value = send()
+            except Again as fault:
+                fault.seconds = self.clock.now() - sent
+                self.pace.settle(stamp)
+                if fault.too_much:
+                    self.width.cut(sent)
+                raise
+            except CallFailed:
+                self.pace.settle(stamp)
+                raise
+            seconds = self.clock.now() - sent
+            total = used(value)
+            reserved = self.limits.count_tokens == "reserved"
+            self.pace.settle(stamp, max(total, n_tokens) if reserved else total)
+            self.width.grow()
+            return value, seconds
+
+    def _hold(self, fault: Again, retries: int, waited: float) -> float:
+        """Wait as the server asked, or back off with full jitter; the seconds waited."""
+        if fault.unreachable and not self.proven and retries >= _TRIES_OF_NO_SERVER:
+            raise RunStopped(f"{fault}. Start the server, or correct llm.base_url.")
+        most = min(
+            self.patience.longest_pause, self.patience.first_pause * 2.0 ** min(retries - 1, 30)
+        )
+        seconds = most * self.clock.jitter()
+        if fault.after is not None:
+            if fault.after > self.patience.total:
+                raise RunStopped(
+                    f"The server asks to wait {fault.after:.0f} s, longer than "
+                    f"patience.total={self.patience.total:.0f}: {fault}"
+                )
+            seconds = fault.after + min(1.0, 0.1 * fault.after) * self.clock.jitter()
+            self.pace.pause(fault.after)
+        if waited + seconds > self.patience.total:
+            if fault.unreachable:
+                raise RunStopped(f"{fault}. It was there before; start it again and resume.")
+            raise CallFailed(
+                "retries_exhausted", f"{retries} tries failed, the last with: {fault}", retries,
+                waited,
+            )
+        self.clock.sleep(seconds)
+        return seconds

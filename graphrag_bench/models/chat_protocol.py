@@ -1,0 +1,179 @@
+"""The OpenAI chat protocol: a request as a body, a body as a completion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphrag_bench.models.faults import Again
+from graphrag_bench.models.llm import CallFailed, Chat, Completion, Request
+from graphrag_bench.models.reasoning import thinking_share, without_thinking
+from graphrag_bench.models.settings import Decoding, Prices
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+
+_TOKENS_A_MESSAGE = 8
+_LEAST_CUT = 256
+_SCHEMA = Prompt("graphrag_bench.models:prompts/schema.j2")
+
+
+class Dialect:
+    """What a server takes: found out once, from its refusals, and remembered.
+
+    `refused` names the fields it does not know. A schema is sent as `json_schema`, then as
+    `json_object`, then only in words; the reply is validated in any case.
+    """
+
+    def __init__(self) -> None:
+        """Assume that the server knows every field."""
+        self.refused: frozenset[str] = frozenset()
+        self.length_field = "max_tokens"
+        self.schema_form = "json_schema"
+
+    def learn(self, field: str, sent: Mapping[str, Any]) -> bool:
+        """Leave the field out from now on; False when the request was sent without it already."""
+        if field in ("max_tokens", "max_completion_tokens"):
+            other = "max_completion_tokens" if field == "max_tokens" else "max_tokens"
+            if self.length_field == field:
+                self.length_field = other
+                return other not in self.refused or field not in self.refused
+            return field in sent
+        if field == "response_format":
+            kind = sent["response_format"]["type"]
+            if kind == self.schema_form:
+                self.schema_form = "json_object" if kind == "json_schema" else "words"
+            return True
+        if field in ("model", "messages"):
+            return False
+        self.refused |= {field}
+        return True
+
+    def body(self, model: str, request: Request, decoding: Decoding) -> dict[str, Any]:
+        """The request as the server takes it."""
+        body: dict[str, Any] = {
+            "temperature": decoding.temperature,
+            "top_p": decoding.top_p,
+            "seed": None if decoding.seed is None else decoding.seed + request.trial,
+            "stop": list(request.stop) or None,
+            **decoding.extra,
+            self.length_field: request.max_tokens,
+        }
+        prompt = request.prompt
+        if request.schema is not None:
+            if self.schema_form != "json_schema":
+                prompt = _with_schema(prompt, request.schema)
+            body["response_format"] = self._response_format(request.schema)
+        body = {
+            name: value
+            for name, value in body.items()
+            if value is not None and name not in self.refused
+        }
+        body["model"] = model
+        body["messages"] = [{"role": m.role, "content": m.content} for m in prompt]
+        return body
+
+    def _response_format(self, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+        if self.schema_form == "json_schema":
+            return {
+                "type": "json_schema",
+                "json_schema": {"name": "reply", "schema": dict(schema), "strict": True},
+            }
+        return {"type": "json_object"} if self.schema_form == "json_object" else None
+
+
+def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Completion:
+    """The answer of the server as a completion, thinking taken out.
+
+    Raises Again when the answer has no choice in it, and CallFailed when the reply was filtered,
+    refused or empty, or when the server read only a part of the prompt.
+    """
+    choice, message = _choice(body)
+    whole = message.get("content") or ""
+    reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
+    text = _until(without_thinking(whole), request.stop)
+    n_prompt, n_completion, n_reasoning = _usage(body, request.prompt, whole, str(reasoning))
+    reply = Completion(
+        text,
+        n_prompt,
+        n_completion,
+        finish="length" if choice.get("finish_reason") == "length" else "stop",
+        model=str(body.get("model") or ""),
+        fingerprint=str(body.get("system_fingerprint") or ""),
+        reasoning_tokens=n_reasoning,
+        usd=prices.usd(n_prompt, n_completion),
+    )
+    if choice.get("finish_reason") == "content_filter":
+        raise CallFailed("content_filter", "The server filtered its reply.", paid=reply)
+    if message.get("refusal"):
+        raise CallFailed("refused", f"The model refused: {message['refusal']}", paid=reply)
+    if (n_words := count_words(request.prompt)) * 0.9 > n_prompt > _LEAST_CUT:
+        raise CallFailed(
+            "context_overflow",
+            f"The server read {n_prompt} tokens of a prompt of {n_words} words: it cuts prompts "
+            "to its window without saying so. Give it a larger window (Ollama: num_ctx).",
+            paid=reply,
+        )
+    if not text:
+        raise CallFailed("empty", _why_empty(reply, bool(whole or reasoning)), paid=reply)
+    return reply
+
+
+def count_words(prompt: Chat) -> int:
+    """Words divided by white space: fewer than the tokens of any tokenizer in common use."""
+    return sum(len(message.content.split()) for message in prompt)
+
+
+def estimated_tokens(prompt: Chat) -> int:
+    """About how many tokens a prompt comes to (cl100k, and eight for each message)."""
+    return sum(count_tokens(message.content) + _TOKENS_A_MESSAGE for message in prompt)
+
+
+def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise Again(f"The answer holds no reply: {json.dumps(body)[:200]}")
+    if not isinstance(message.get("content"), str | None):
+        raise Again("The reply's content is no text.")
+    return choice, message
+
+
+def _usage(
+    body: Mapping[str, Any], prompt: Chat, whole: str, reasoning: str
+) -> tuple[int, int, int]:
+    """Prompt, completion and reasoning tokens: the server's count, or ours when it gives none."""
+    usage = body.get("usage") or {}
+    n_prompt = usage.get("prompt_tokens")
+    n_completion = usage.get("completion_tokens")
+    if not isinstance(n_prompt, int) or not isinstance(n_completion, int):
+        n_prompt, n_completion = estimated_tokens(prompt), count_tokens(whole + reasoning)
+    details = usage.get("completion_tokens_details") or {}
+    n_reasoning = details.get("reasoning_tokens")
+    if not isinstance(n_reasoning, int) or n_reasoning == 0:
+        n_reasoning = 0
+        if reasoning or "</think" in whole or "<think" in whole:
+            share = thinking_share(without_thinking(whole), whole, reasoning)
+            n_reasoning = round(n_completion * share)
+    return n_prompt, n_completion, n_reasoning
+
+
+def _until(text: str, stop: Sequence[str]) -> str:
+    """The text up to the first stop sequence, for servers that do not know `stop`."""
+    ends = [at for sequence in stop if (at := text.find(sequence)) >= 0]
+    return text[: min(ends)].strip() if ends else text
+
+
+def _why_empty(reply: Completion, thought: bool) -> str:
+    if thought and reply.finish == "length":
+        return (
+            f"The model spent all its {reply.completion_tokens} tokens on thinking. "
+            "Raise max_tokens, or switch thinking off."
+        )
+    return "The reply is empty."
+
+
+def _with_schema(prompt: Chat, schema: Mapping[str, Any]) -> Chat:
+    written = json.dumps(schema, ensure_ascii=False)
+    return (*prompt, *_SCHEMA.render({"schema": written}))

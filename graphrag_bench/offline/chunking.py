@@ -1,0 +1,117 @@
+"""Documents to chunks: token windows, separators, or one chunk for each corpus row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pydantic import NonNegativeInt, PositiveInt
+
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.text import Encoding, count_tokens, decode, encode
+
+_SEPARATORS = re.compile(r"(?<=\n\n)|(?<=[\n。．！？.!?\u3000\u200b \t])")
+
+
+@artifact("chunk_table.presplit")
+def presplit(*, corpus: Dataset) -> ChunkTable:
+    """One chunk for each corpus row, never split again; blank rows give none."""
+    return _table(
+        (document.id, document.title, document.text.strip()) for document in corpus.documents
+    )
+
+
+@artifact("chunk_table.token")
+def token(
+    *,
+    corpus: Dataset,
+    size: PositiveInt = 1200,
+    overlap: NonNegativeInt = 100,
+    tail: Literal["keep", "drop_contained"] = "keep",
+    encoding: Encoding = "cl100k",
+) -> ChunkTable:
+    """Windows of `size` tokens that share `overlap` tokens with the next.
+
+    Windows start every `size - overlap` tokens while a token is left, so that the last one may lie
+    whole inside the one before it (`tail="drop_contained"` leaves it out). Raises UserError when
+    `overlap` is not below `size`. Source: Zhou et al. 2025, section 7.1 (1,200 tokens); overlap of
+    100 as in their released code.
+    """
+    _refuse(size, overlap)
+    return _table(
+        (document.id, document.title, decode(window, encoding).strip())
+        for document in corpus.documents
+        for window in windows(encode(document.text, encoding), size, overlap, tail)
+    )
+
+
+@artifact("chunk_table.separator")
+def separator(
+    *,
+    corpus: Dataset,
+    size: PositiveInt = 1200,
+    overlap: NonNegativeInt = 100,
+    encoding: Encoding = "cl100k",
+) -> ChunkTable:
+    """Pieces that end at a separator, merged greedily up to `size` tokens.
+
+    Separators: blank line, newline, sentence ends of Latin and CJK scripts, spaces. A chunk starts
+    with the last `overlap` tokens of the one before it and is cut to `size` tokens. Raises
+    UserError when `overlap` is not below `size`.
+    """
+    _refuse(size, overlap)
+    return _table(
+        (document.id, document.title, text.strip())
+        for document in corpus.documents
+        for text in _overlapped(_merged(document.text, size - overlap, encoding), overlap, encoding)
+    )
+
+
+def windows(
+    tokens: Sequence[int], size: int, overlap: int, tail: str = "keep"
+) -> Iterator[Sequence[int]]:
+    """The token windows of one document; none for an empty one."""
+    for start in range(0, len(tokens), size - overlap):
+        contained = start > 0 and start + overlap >= len(tokens)
+        if tail == "keep" or not contained:
+            yield tokens[start : start + size]
+
+
+def _refuse(size: int, overlap: int) -> None:
+    if overlap >= size:
+        raise UserError(f"chunking: overlap {overlap} must be below size {size}.")
+
+
+def _merged(text: str, room: int, encoding: Encoding) -> Iterator[str]:
+    """Consecutive pieces joined while they fit; a piece larger than the room is cut by tokens."""
+    held, n_held = "", 0
+    for piece in _SEPARATORS.split(text):
+        n_tokens = count_tokens(piece, encoding)
+        if held and n_held + n_tokens > room:
+            yield held
+            held, n_held = "", 0
+        if n_tokens > room:
+            tokens = encode(piece, encoding)
+            yield from (decode(part, encoding) for part in windows(tokens, room, 0))
+            continue
+        held, n_held = held + piece, n_held + n_tokens
+    if held:
+        yield held
+
+
+def _overlapped(texts: Iterator[str], overlap: int, encoding: Encoding) -> Iterator[str]:
+    before = ""
+    for text in texts:
+        yield decode(encode(before, encoding)[-overlap:], encoding) + text if overlap else text
+        before = text
+
+
+def _table(rows: Iterator[tuple[str, str, str]]) -> ChunkTable:
+    kept = [row for row in rows if row[2]]
+    if not kept:
+        raise UserError("Chunking left nothing: every document of the corpus is blank.")
+    return ChunkTable.of(kept)

@@ -1,0 +1,136 @@
+"""Chunks to entities and triples without a language model: from an OpenIE file, or by spaCy."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from pydantic import NonNegativeInt
+
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.models.nlp import Nlp, Sentence
+from graphrag_bench.progress import Progress
+
+CO_OCCURS = "occurs with"
+_NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
+
+
+@artifact("extraction.openie_file")
+def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
+    """The entities and triples of a file in HippoRAG's OpenIE format, matched by passage text.
+
+    Triples that are not three texts are skipped and counted; where the first element is itself a
+    list, that list is read. Raises UserError when a chunk has no passage in the file.
+    """
+    by_passage: dict[str, Any] = {}
+    for document in _documents(openie):
+        by_passage.setdefault(_squash(str(document["passage"])), document)
+    rows, skipped, missing = [], 0, []
+    for row in range(len(chunk_table)):
+        found = by_passage.get(_squash(chunk_table.passage(row)))
+        if found is None:
+            missing.append(row)
+            continue
+        triples = [_triple(item) for item in found.get("extracted_triples", [])]
+        skipped += sum(triple is None for triple in triples)
+        entities = tuple(str(name) for name in found.get("extracted_entities", []))
+        rows.append(ChunkExtraction(entities, tuple(t for t in triples if t is not None)))
+    if missing:
+        example = chunk_table.passage(missing[0])[:80].replace("\n", " / ")
+        raise UserError(
+            f"{openie}: {len(missing)} of {len(chunk_table)} passages of the corpus are not in "
+            f"the file, the first is: {example!r}. The file must be made of this corpus, and "
+            "chunking must be presplit; build.extraction=nlp does without a file."
+        )
+    n_triples = sum(len(row.triples) for row in rows)
+    return Extraction(tuple(rows), {"triples": n_triples, "skipped_triples": skipped})
+
+
+def _documents(path: Path) -> list[Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: not UTF-8.") from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
+    documents = content.get("docs") if isinstance(content, dict) else None
+    if not isinstance(documents, list):
+        raise UserError(f"{path}: the field 'docs' with a list of passages is missing.")
+    for number, document in enumerate(documents):
+        if not isinstance(document, dict) or "passage" not in document:
+            raise UserError(f"{path}, docs {number}: the field 'passage' is missing.")
+    return documents
+
+
+def _squash(text: str) -> str:
+    return "".join(text.split())
+
+
+def _triple(item: Any) -> Triple | None:
+    if isinstance(item, list) and item and isinstance(item[0], list):
+        item = item[0]
+    if isinstance(item, list) and len(item) == 3 and all(isinstance(part, str) for part in item):
+        return Triple(*item)
+    return None
+
+
+@artifact("extraction.nlp")
+def nlp_extraction(
+    *,
+    chunk_table: ChunkTable,
+    nlp: Nlp,
+    progress: Progress,
+    noun_phrases: bool = True,
+    co_occurrence: NonNegativeInt = 8,
+    title_entity: bool = True,
+) -> Extraction:
+    """Entities, noun phrases and relations read by spaCy, sentence by sentence.
+
+    Relations are subject-verb-object; two named entities of one sentence that no such relation
+    joins co-occur. Sentences with more than `co_occurrence` distinct entities give none (0
+    switches co-occurrence off). `title_entity` makes a passage's title an entity of it.
+    `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
+    relation, in 0..1: a bag of co-occurrences is no knowledge graph.
+    """
+    rows, n_sentences, n_related = [], 0, 0
+    texts = [chunk_table.texts[row] for row in range(len(chunk_table))]
+    with progress.task("reading sentences", len(texts)) as advance:
+        for row, sentences in enumerate(nlp.sentences(texts)):
+            title = chunk_table.titles[row] if title_entity else ""
+            rows.append(_chunk(sentences, title, noun_phrases, co_occurrence))
+            n_sentences += len(sentences)
+            n_related += sum(bool(sentence.relations) for sentence in sentences)
+            advance(1)
+    share = n_related / n_sentences if n_sentences else 0.0
+    n_triples = sum(len(row.triples) for row in rows)
+    return Extraction(tuple(rows), {"triples": n_triples, "relation_share": round(share, 4)})
+
+
+def _chunk(
+    sentences: list[Sentence], title: str, noun_phrases: bool, co_occurrence: int
+) -> ChunkExtraction:
+    entities = [title] if title else []
+    triples = []
+    for sentence in sentences:
+        names = [name for name, label in sentence.entities if label not in _NUMERIC]
+        entities += [name for name, _ in sentence.entities]
+        kept = {name for name, _ in sentence.entities} | ({title} if title else set())
+        if noun_phrases:
+            entities += sentence.phrases
+            kept |= set(sentence.phrases)
+        related = [r for r in sentence.relations if r.head in kept and r.tail in kept]
+        triples += [Triple(r.head, r.relation, r.tail) for r in related]
+        joined = {frozenset((r.head, r.tail)) for r in related}
+        distinct = list(dict.fromkeys(names))
+        if len(distinct) <= co_occurrence:
+            triples += [
+                Triple(head, CO_OCCURS, tail)
+                for head, tail in combinations(distinct, 2)
+                if frozenset((head, tail)) not in joined
+            ]
+    return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))

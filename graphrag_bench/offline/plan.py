@@ -1,0 +1,141 @@
+"""Which artifacts a run needs, in which order, under which keys: the closure of its needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graphrag_bench.contract import REQUIRED, Builder, builders
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.fingerprint import digest
+
+AMBIENT = frozenset({"scratch", "progress"})
+"""Needs that every builder may have and that can change nothing in what it builds."""
+
+Choice = str | Mapping[str, Any]
+Identities = Mapping[str, Callable[[], str]]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One artifact to build or reuse; `inputs` maps its needs to their keys."""
+
+    builder: Builder
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, str]
+    key: str
+
+    @property
+    def resource(self) -> str:
+        """The name under which steps and other builders need it."""
+        return self.builder.resource
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What the key was made of, for `recipe.json`."""
+        return {
+            "builder": self.builder.name,
+            "code": self.builder.code,
+            "settings": {name: describe(value) for name, value in self.settings.items()},
+            "inputs": dict(self.inputs),
+            "key": self.key,
+        }
+
+
+def describe(value: Any) -> Any:
+    """A setting's value as JSON: a prompt by its name and digest, other values as they are."""
+    if hasattr(value, "digest"):
+        return {"prompt": value.name, "digest": value.digest}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def plan(
+    wanted: Iterable[str], choices: Mapping[str, Choice], identities: Identities
+) -> list[Planned]:
+    """The artifacts that `wanted` takes, each after what it is built from.
+
+    `choices` names the variant and settings of a resource (`"kg"`, or a mapping with `variant` and
+    settings); `identities` gives the identity of what is not built: corpus, embedder, models.
+    Raises one UserError that lists every problem.
+    """
+    planner = _Planner(choices, identities)
+    for resource in sorted(set(wanted)):
+        planner.visit(resource, ())
+    if planner.problems:
+        raise UserError("\n  ".join(["The build cannot be planned:", *planner.problems]))
+    return list(planner.planned.values())
+
+
+@dataclass
+class _Planner:
+    choices: Mapping[str, Choice]
+    identities: Identities
+
+    def __post_init__(self) -> None:
+        self.planned: dict[str, Planned] = {}
+        self.problems: list[str] = []
+
+    def visit(self, resource: str, path: tuple[str, ...]) -> str:
+        """The key of a resource, after planning it; an empty key when it cannot be planned."""
+        if resource in self.identities:
+            return self.identities[resource]()
+        if resource in self.planned:
+            return self.planned[resource].key
+        if resource in path:
+            self._problem(f"{resource} is built from itself: {' <- '.join((*path, resource))}.")
+            return ""
+        builder, given = self._choose(resource, path)
+        if builder is None:
+            return ""
+        inputs = {
+            need: self.visit(need, (*path, resource))
+            for need in builder.needs
+            if need not in AMBIENT
+        }
+        settings = self._settings(builder, given)
+        described = {name: describe(value) for name, value in settings.items()}
+        key = digest(builder.name, builder.code, described, inputs)
+        self.planned[resource] = Planned(builder, settings, inputs, key)
+        return key
+
+    def _choose(
+        self, resource: str, path: tuple[str, ...]
+    ) -> tuple[Builder | None, Mapping[str, Any]]:
+        choice = self.choices.get(resource, {})
+        given = {"variant": choice} if isinstance(choice, str) else dict(choice)
+        variants = {b.variant: b for b in builders.all() if b.resource == resource}
+        variant = given.pop("variant", None) or (next(iter(variants)) if len(variants) == 1 else "")
+        if variant in variants:
+            return variants[variant], given
+        known = {builder.resource for builder in builders.all()} | set(self.identities)
+        needed = f", which {path[-1]} is built from," if path else ""
+        if not variants:
+            close = ", ".join(nearest(resource, known)) or ", ".join(sorted(known))
+            self._problem(f"Nothing builds '{resource}'{needed}; nearest: {close}.")
+        elif not variant:
+            self._problem(f"build.{resource} must name one of: {', '.join(sorted(variants))}.")
+        else:
+            close = ", ".join(nearest(str(variant), variants) or sorted(variants))
+            self._problem(f"build.{resource}: no variant '{variant}'; nearest: {close}.")
+        return None, {}
+
+    def _settings(self, builder: Builder, given: Mapping[str, Any]) -> dict[str, Any]:
+        settings = {}
+        for name in given:
+            if name not in builder.settings:
+                close = ", ".join(nearest(name, builder.settings) or builder.settings) or "none"
+                self._problem(f"build.{builder.resource} has no setting '{name}'; it takes {close}.")
+        for name, setting in builder.settings.items():
+            if name not in given and setting.default is REQUIRED:
+                self._problem(f"build.{builder.resource} needs the setting '{name}'.")
+                continue
+            try:
+                settings[name] = setting.check(given.get(name, setting.default))
+            except UserError as error:
+                self._problem(f"build.{builder.resource}: {error}")
+        return settings
+
+    def _problem(self, text: str) -> None:
+        if text not in self.problems:
+            self.problems.append(text)

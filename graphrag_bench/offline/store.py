@@ -1,0 +1,104 @@
+"""Artifacts on disk, whole or not at all: artifacts/<dataset>/<resource>/<key>/."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.offline.plan import AMBIENT, Planned
+from graphrag_bench.progress import Progress
+
+RECIPE = "recipe.json"
+
+
+@dataclass
+class Store:
+    """The artifacts of one data set under `root`, built when they are first asked for."""
+
+    root: Path
+    progress: Progress = field(default_factory=Progress)
+
+    def folder(self, planned: Planned) -> Path:
+        """Where an artifact stands, or will stand."""
+        return self.root / planned.resource / planned.key
+
+    def holds(self, planned: Planned) -> bool:
+        """Whether the artifact is there, whole."""
+        return (self.folder(planned) / RECIPE).is_file()
+
+    def resources(
+        self, plan: list[Planned], wanted: set[str], primitives: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The wanted artifacts, built where they are missing and loaded otherwise.
+
+        What is only needed to build something that is already there is not loaded. Primitives are
+        what is not built: the corpus, the embedder, the models.
+        """
+        by_name = {planned.resource: planned for planned in plan}
+        held: dict[str, Any] = {}
+
+        def get(resource: str) -> Any:
+            if resource in by_name and resource not in held:
+                held[resource] = self._get(by_name[resource], get)
+            return held[resource] if resource in by_name else primitives[resource]
+
+        return {resource: get(resource) for resource in sorted(wanted)}
+
+    def _get(self, planned: Planned, get: Any) -> Any:
+        if not self.holds(planned):
+            from filelock import FileLock
+
+            folder = self.folder(planned)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(f"{folder}.lock"):
+                if not self.holds(planned):
+                    self._build(planned, get)
+            Path(f"{folder}.lock").unlink(missing_ok=True)
+        return self._load(planned, get)
+
+    def _load(self, planned: Planned, get: Any) -> Any:
+        folder = self.folder(planned)
+        recipe = json.loads((folder / RECIPE).read_text(encoding="utf-8"))
+        if recipe.get("same_as"):
+            return get(recipe["same_as"])
+        try:
+            return planned.builder.produces.load(folder)  # type: ignore[attr-defined]
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(
+                f"The artifact {folder} is damaged ({error}); remove that folder to build it again."
+            ) from error
+
+    def _build(self, planned: Planned, get: Any) -> None:
+        """Build into a folder beside the final one and rename it: readers never see a part."""
+        folder = self.folder(planned)
+        scratch, new = Path(f"{folder}.scratch"), Path(f"{folder}.new")
+        scratch.mkdir(exist_ok=True)
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
+        inputs = {need: get(need) for need in planned.builder.needs if need not in AMBIENT}
+        ambient = {"scratch": scratch, "progress": self.progress}
+        wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
+        began = time.perf_counter()
+        made = planned.builder.function(**inputs, **wanted, **planned.settings)
+        recipe = {**planned.recipe, "seconds": round(time.perf_counter() - began, 3)}
+        same = [need for need, value in inputs.items() if value is made]
+        if same:
+            recipe["same_as"] = same[0]
+        else:
+            made.save(new)
+        text = json.dumps(recipe, indent=1, sort_keys=True, ensure_ascii=False)
+        (new / RECIPE).write_text(text + "\n", encoding="utf-8")
+        new.rename(folder)
+        shutil.rmtree(scratch)
+
+    def recipe(self, planned: Planned) -> dict[str, Any]:
+        """The recipe of an artifact that is there, with the seconds its building took."""
+        path = self.folder(planned) / RECIPE
+        held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return held

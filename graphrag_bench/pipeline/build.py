@@ -1,0 +1,193 @@
+"""YAML lists to checked steps: every problem of a method in one error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from graphrag_bench.contract import REQUIRED, Operator, operators
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.pipeline.control import Branch, Each, Keep, Repeat, Steps, Switch
+from graphrag_bench.pipeline.merge import Rule
+from graphrag_bench.pipeline.scope import Scope
+from graphrag_bench.pipeline.steps import OperatorStep, Step
+from graphrag_bench.prompts import Prompt
+
+STAGES = ("convert", "retrieve", "generate")
+_FORMS: Mapping[str, frozenset[str]] = {
+    "op": frozenset(),
+    "branch": frozenset({"branch", "merge"}),
+    "repeat": frozenset({"repeat", "until", "keep", "steps"}),
+    "each": frozenset({"each", "merge", "at_most", "steps"}),
+    "switch": frozenset({"switch", "cases"}),
+}
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The online steps of a method, stage by stage."""
+
+    convert: Steps = ()
+    retrieve: Steps = ()
+    generate: Steps = ()
+
+    def steps(self, answering: bool = True) -> Steps:
+        """All steps in order; those before generation when not answering."""
+        return (*self.convert, *self.retrieve, *(self.generate if answering else ()))
+
+    def needs(self, answering: bool = True) -> set[str]:
+        """The resources that the steps need."""
+        return {
+            need
+            for step in self.steps(answering)
+            for op in step.operators()
+            for need in op.operator.needs
+        }
+
+    def describe(self) -> list[Any]:
+        """What the run key is made of."""
+        return [step.describe() for step in self.steps()]
+
+    def bound(self, answering: bool = True) -> int:
+        """The most LLM calls one question can cost."""
+        return sum(step.bound() for step in self.steps(answering))
+
+    def check(
+        self,
+        resources: frozenset[str] | None = None,
+        attributes: frozenset[str] | None = None,
+        given: frozenset[str] = frozenset(),
+    ) -> list[str]:
+        """Every static problem: slots, resources, attributes, prompt variables, the answer.
+
+        `given` names the slots that are filled before the first step.
+        """
+        scope = Scope(resources, attributes, {"question", *given})
+        for step in self.steps():
+            step.check(scope)
+        if "answer" not in scope.written:
+            scope.problem("No step writes 'answer'; end `generate` with an operator that does.")
+        return scope.problems
+
+
+@dataclass
+class _Builder:
+    prompts: str | None
+    problems: list[str] = field(default_factory=list)
+
+    def steps(self, items: Any, path: str) -> Steps:
+        if not isinstance(items, Sequence) or isinstance(items, str):
+            self.problems.append(f"{path}: a list of steps was expected, not {items!r}.")
+            return ()
+        made = (self.step(item, f"{path}.{row}") for row, item in enumerate(items))
+        return tuple(step for step in made if step is not None)
+
+    def step(self, item: Any, path: str) -> Step | None:
+        if not isinstance(item, Mapping):
+            self.problems.append(f"{path}: a step is a mapping such as {{op: NAME}}, not {item!r}.")
+            return None
+        form = next((name for name in _FORMS if name in item), None)
+        if form is None:
+            self.problems.append(
+                f"{path} has none of {', '.join(_FORMS)}; it has {', '.join(map(str, item))}."
+            )
+            return None
+        if form == "op":
+            return self._operator(item, path)
+        for key in item:
+            if key not in _FORMS[form]:
+                self.problems.append(
+                    f"{path} ({form}) has no key '{key}'; it takes "
+                    f"{', '.join(sorted(_FORMS[form]))}."
+                )
+        made: Step | None = getattr(self, f"_{form}")(item, path)
+        return made
+
+    def _operator(self, item: Mapping[str, Any], path: str) -> Step | None:
+        name = str(item["op"])
+        try:
+            operator = operators.get(name)
+        except UserError as error:
+            self.problems.append(f"{path}: {error}")
+            return None
+        label = f"{path} {name}"
+        given = {key: value for key, value in item.items() if key not in ("op", "use")}
+        use = tuple(item.get("use", ()))
+        return OperatorStep(operator, self._settings(operator, given, label), label, use)
+
+    def _settings(self, operator: Operator, given: Mapping[str, Any], label: str) -> dict[str, Any]:
+        settings = {}
+        for name in given:
+            if name not in operator.settings:
+                close = nearest(name, operator.settings) or sorted(operator.settings)
+                self.problems.append(
+                    f"{label} has no setting '{name}'; it takes {', '.join(close) or 'none'}."
+                )
+        for name, setting in operator.settings.items():
+            if name not in given and setting.default is REQUIRED:
+                self.problems.append(f"{label} needs the setting '{name}'.")
+                continue
+            value = given.get(name, setting.default)
+            try:
+                if setting.annotation is Prompt:
+                    file = value.name if isinstance(value, Prompt) else str(value)
+                    value = Prompt(file, self.prompts)
+                settings[name] = setting.check(value)
+            except UserError as error:
+                self.problems.append(f"{label}: {error}")
+        return settings
+
+    def _choice(self, value: Any, valid: tuple[str, ...], path: str) -> Any:
+        if value not in valid:
+            self.problems.append(f"{path}: '{value}' is none of {', '.join(valid)}.")
+        return value
+
+    def _count(self, value: Any, path: str) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            self.problems.append(f"{path}: a whole number above 0 was expected, not {value!r}.")
+            return 1
+        return value
+
+    def _arms(self, arms: Any, path: str) -> dict[str, Steps]:
+        if not isinstance(arms, Mapping) or not arms:
+            self.problems.append(f"{path}: named lists of steps were expected, not {arms!r}.")
+            return {}
+        return {str(name): self.steps(steps, f"{path}.{name}") for name, steps in arms.items()}
+
+    def _branch(self, item: Mapping[str, Any], path: str) -> Step:
+        rule = self._choice(item.get("merge", "interleave"), get_args(Rule), f"{path} merge")
+        return Branch(self._arms(item["branch"], path), rule, f"{path} branch")
+
+    def _switch(self, item: Mapping[str, Any], path: str) -> Step:
+        cases = self._arms(item.get("cases"), f"{path}.cases")
+        return Switch(str(item["switch"]), cases, f"{path} switch")
+
+    def _repeat(self, item: Mapping[str, Any], path: str) -> Step:
+        keep = self._choice(item.get("keep", "last"), get_args(Keep), f"{path} keep")
+        times = self._count(item["repeat"], f"{path} repeat")
+        steps = self.steps(item.get("steps", ()), path)
+        return Repeat(times, steps, f"{path} repeat", item.get("until"), keep)
+
+    def _each(self, item: Mapping[str, Any], path: str) -> Step:
+        rule = self._choice(item.get("merge", "interleave"), get_args(Rule), f"{path} merge")
+        steps = self.steps(item.get("steps", ()), path)
+        at_most = self._count(item.get("at_most", 64), f"{path} at_most")
+        return Each(str(item["each"]), steps, rule, f"{path} each", at_most)
+
+
+def build(method: Mapping[str, Any], prompts: str | None = None) -> tuple[Pipeline, list[str]]:
+    """The pipeline of a method's `convert`, `retrieve` and `generate`, and the problems found.
+
+    `prompts` is a folder whose files take the place of prompts of the same file name.
+    """
+    builder = _Builder(prompts)
+    stages = {stage: builder.steps(method.get(stage, ()), stage) for stage in STAGES}
+    return Pipeline(**stages), builder.problems
+
+
+def refuse(problems: Sequence[str], what: str) -> None:
+    """Raise one UserError that lists every problem; nothing when there is none."""
+    if problems:
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        raise UserError(f"{len(problems)} problem(s) in {what}:\n{lines}")

@@ -1,0 +1,297 @@
+"""The combinators: branch, repeat, each and switch. Each is itself a step, so they nest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Rule, merge, split
+from graphrag_bench.pipeline.scope import Scope
+from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Step, World, run_steps
+from graphrag_bench.values import RetrievalState
+
+Steps = tuple[Step, ...]
+Keep = Literal["last", "union", "max"]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Arms that each get their own copy of the state; slots that several wrote are merged."""
+
+    arms: Mapping[str, Steps]
+    merge: Rule
+    label: str
+
+    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+        """The states with the slots of all arms; a failure in any arm fails the question."""
+        by_arm = [run_steps(steps, states, world) for steps in self.arms.values()]
+        return [
+            self._merged(state, [arm[row] for arm in by_arm]) for row, state in enumerate(states)
+        ]
+
+    def _merged(self, state: RetrievalState, outcomes: list[Outcome]) -> Outcome:
+        for outcome in outcomes:
+            if isinstance(outcome, Failure):
+                return outcome
+        return state.write(_combined(state, outcomes, self.merge))
+
+    def check(self, scope: Scope) -> None:
+        """Every arm from the same start; slots that two arms write must be mergeable."""
+        arms = []
+        for steps in self.arms.values():
+            arm = scope.copy()
+            for step in steps:
+                step.check(arm)
+            arms.append(arm)
+        wrote = [_new_unread(scope, arm) for arm in arms]
+        for slot in sorted(set().union(*wrote)):
+            if sum(slot in slots for slots in wrote) > 1 and slot not in MERGEABLE:
+                scope.problem(f"{self.label}: several arms write '{slot}', which cannot be merged.")
+        _join(scope, arms)
+        scope.written = set().union(*(arm.written for arm in arms))
+
+    def describe(self) -> dict[str, Any]:
+        """The arms and the merge rule."""
+        return {"branch": _described(self.arms), "merge": self.merge}
+
+    def operators(self) -> list[OperatorStep]:
+        """The operator steps of all arms."""
+        return [op for steps in self.arms.values() for step in steps for op in step.operators()]
+
+    def bound(self) -> int:
+        """Calls of all arms together."""
+        return sum(step.bound() for steps in self.arms.values() for step in steps)
+
+
+@dataclass(frozen=True)
+class Switch:
+    """The arm that the value of a slot names; the state goes on unchanged when none does.
+
+    A slot whose value has a length is `empty` or `some`; any other value stands for itself as
+    text. The arm `otherwise` takes what no other arm names.
+    """
+
+    slot: str
+    cases: Mapping[str, Steps]
+    label: str
+
+    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+        """Each state after its arm; states of one arm run as one block."""
+        names = [self._case(state) for state in states]
+        outcomes: list[Outcome] = list(states)
+        for name, steps in self.cases.items():
+            rows = [row for row, chosen in enumerate(names) if chosen == name]
+            for row, outcome in zip(
+                rows, run_steps(steps, [states[row] for row in rows], world), strict=True
+            ):
+                outcomes[row] = outcome
+        return outcomes
+
+    def _case(self, state: RetrievalState) -> str:
+        value = state.get(self.slot)
+        if value is None or hasattr(value, "__len__"):
+            name = "some" if value is not None and len(value) else "empty"
+        else:
+            name = str(value)
+        return name if name in self.cases else "otherwise"
+
+    def check(self, scope: Scope) -> None:
+        """Reads the slot; what every arm writes counts as written."""
+        scope.read(self.label, self.slot)
+        arms = []
+        for steps in self.cases.values():
+            arm = scope.copy()
+            for step in steps:
+                step.check(arm)
+            arms.append(arm)
+        total = "otherwise" in self.cases or {"empty", "some"} <= set(self.cases)
+        ways = arms if total else [*arms, scope.copy()]
+        _join(scope, arms)
+        scope.written = set.intersection(*(arm.written for arm in ways))
+
+    def describe(self) -> dict[str, Any]:
+        """The slot and the arms."""
+        return {"switch": self.slot, "cases": _described(self.cases)}
+
+    def operators(self) -> list[OperatorStep]:
+        """The operator steps of all arms."""
+        return [op for steps in self.cases.values() for step in steps for op in step.operators()]
+
+    def bound(self) -> int:
+        """Calls of the dearest arm."""
+        return max((sum(s.bound() for s in steps) for steps in self.cases.values()), default=0)
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """The inner steps up to `times` times, stopping early once the slot `until` says yes.
+
+    `keep` says what becomes of the rows that earlier rounds wrote: only the last round's (`last`),
+    or those of all rounds by first appearance (`union`) or by best score (`max`).
+    """
+
+    times: int
+    steps: Steps
+    label: str
+    until: str | None = None
+    keep: Keep = "last"
+
+    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+        """Each state after its last round; only unfinished states run on, as one block."""
+        outcomes: list[Outcome] = list(states)
+        rounds: list[list[RetrievalState]] = [[] for _ in states]
+        active = list(range(len(states)))
+        for _ in range(self.times):
+            block = [out for row in active if isinstance(out := outcomes[row], RetrievalState)]
+            for row, outcome in zip(active, run_steps(self.steps, block, world), strict=True):
+                outcomes[row] = outcome
+                if isinstance(outcome, RetrievalState):
+                    rounds[row].append(outcome)
+            active = [row for row in active if self._goes_on(outcomes[row])]
+        return [
+            self._kept(states[row], outcome, rounds[row]) for row, outcome in enumerate(outcomes)
+        ]
+
+    def _goes_on(self, outcome: Outcome) -> bool:
+        if isinstance(outcome, Failure):
+            return False
+        return not (self.until and outcome.get(self.until))
+
+    def _kept(
+        self, start: RetrievalState, outcome: Outcome, rounds: list[RetrievalState]
+    ) -> Outcome:
+        if isinstance(outcome, Failure) or self.keep == "last" or len(rounds) < 2:
+            return outcome
+        combined = _combined(start, list(rounds), self.keep)
+        last = {slot: outcome.get(slot) for slot in combined if slot not in MERGEABLE}
+        return outcome.write({**combined, **last})
+
+    def check(self, scope: Scope) -> None:
+        """The inner steps once; `until` must be written by them."""
+        for step in self.steps:
+            step.check(scope)
+        if self.until:
+            scope.read(self.label, self.until)
+        scope.unread = {s: w for s, w in scope.unread.items() if not _inside(w, self.steps)}
+
+    def describe(self) -> dict[str, Any]:
+        """Times, stopping slot, keeping rule and steps."""
+        inner = [step.describe() for step in self.steps]
+        return {"repeat": self.times, "until": self.until, "keep": self.keep, "steps": inner}
+
+    def operators(self) -> list[OperatorStep]:
+        """The operator steps inside."""
+        return [op for step in self.steps for op in step.operators()]
+
+    def bound(self) -> int:
+        """Calls of all rounds together."""
+        return self.times * sum(step.bound() for step in self.steps)
+
+
+@dataclass(frozen=True)
+class Each:
+    """The inner steps once for every item of a slot, each on a copy that holds that item alone."""
+
+    slot: str
+    steps: Steps
+    merge: Rule
+    label: str
+    at_most: int = 64
+
+    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+        """The states with what the items' steps wrote, merged; no item leaves a state unchanged.
+
+        At most `at_most` items are taken, from the front. One failed item fails the question.
+        """
+        items = [
+            split(value)[: self.at_most] if (value := state.get(self.slot)) is not None else []
+            for state in states
+        ]
+        block = [
+            state.write({self.slot: item})
+            for state, held in zip(states, items, strict=True)
+            for item in held
+        ]
+        done = iter(run_steps(self.steps, block, world))
+        outcomes: list[Outcome] = []
+        for state, held in zip(states, items, strict=True):
+            results = [next(done) for _ in held]
+            outcomes.append(self._merged(state, results))
+        return outcomes
+
+    def _merged(self, state: RetrievalState, results: list[Outcome]) -> Outcome:
+        for result in results:
+            if isinstance(result, Failure):
+                return result
+        new = _combined(state, results, self.merge)
+        if self.slot in new and all(
+            isinstance(r, RetrievalState) and len(r.get(self.slot)) == 1 for r in results
+        ):
+            new.pop(self.slot)
+        return state.write(new)
+
+    def check(self, scope: Scope) -> None:
+        """Reads a slot that has items; writes what the inner steps write, mergeable slots only."""
+        scope.read(self.label, self.slot)
+        if self.slot not in SPLITTABLE:
+            known = ", ".join(sorted(SPLITTABLE))
+            scope.problem(f"{self.label}: '{self.slot}' has no items; slots that do: {known}.")
+        inner = scope.copy()
+        for step in self.steps:
+            step.check(inner)
+        for slot in sorted(_new_unread(scope, inner)):
+            if slot not in MERGEABLE:
+                scope.problem(f"{self.label}: '{slot}' of several items cannot be merged.")
+        _join(scope, [inner])
+        scope.written = inner.written
+
+    def describe(self) -> dict[str, Any]:
+        """The slot, the merge rule and the steps."""
+        inner = [step.describe() for step in self.steps]
+        return {"each": self.slot, "merge": self.merge, "at_most": self.at_most, "steps": inner}
+
+    def operators(self) -> list[OperatorStep]:
+        """The operator steps inside."""
+        return [op for step in self.steps for op in step.operators()]
+
+    def bound(self) -> int:
+        """Calls for `at_most` items."""
+        return self.at_most * sum(step.bound() for step in self.steps)
+
+
+def _combined(
+    start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
+) -> dict[str, Any]:
+    """The slots that any outcome wrote since `start`; those of several outcomes are merged."""
+    values: dict[str, list[Any]] = {}
+    for outcome in outcomes:
+        assert isinstance(outcome, RetrievalState)
+        for slot in outcome:
+            if outcome.get(slot) is not start.get(slot):
+                values.setdefault(slot, []).append(outcome.get(slot))
+    return {
+        slot: merge(held, rule) if slot in MERGEABLE else held[-1]  # type: ignore[arg-type]
+        for slot, held in values.items()
+    }
+
+
+def _described(arms: Mapping[str, Steps]) -> dict[str, Any]:
+    return {name: [step.describe() for step in steps] for name, steps in arms.items()}
+
+
+def _new_unread(scope: Scope, arm: Scope) -> set[str]:
+    """The slots an arm wrote and did not read itself."""
+    return {slot for slot, writer in arm.unread.items() if scope.unread.get(slot) != writer}
+
+
+def _join(scope: Scope, arms: Sequence[Scope]) -> None:
+    """Slots unread before and read in any arm are read; what arms leave unread is unread."""
+    before = {s: w for s, w in scope.unread.items() if all(a.unread.get(s) == w for a in arms)}
+    after = {s: w for arm in arms for s, w in arm.unread.items() if scope.unread.get(s) != w}
+    scope.unread = {**before, **after}
+
+
+def _inside(writer: str, steps: Steps) -> bool:
+    return any(writer == op.label for step in steps for op in step.operators())

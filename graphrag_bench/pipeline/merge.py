@@ -1,0 +1,139 @@
+"""Merging what several branches wrote into one slot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from graphrag_bench.values import (
+    DECIMALS,
+    Keywords,
+    Mentions,
+    NodeScores,
+    Query,
+    Ranked,
+    RelationshipScores,
+    unique,
+)
+
+Rule = Literal["interleave", "reciprocal_rank_fusion", "sum_of_normalised", "union", "max"]
+MERGEABLE = {
+    "nodes", "relationships", "chunks", "communities",
+    "node_scores", "relationship_scores", "mentions", "query", "keywords",
+}  # fmt: skip
+_FUSION = 60
+
+
+def merge(values: Sequence[Any], rule: Rule) -> Any:
+    """One value from several of the same type; raises TypeError for a type that cannot be merged.
+
+    Lists of names and texts are joined, each item once, in order. Score vectors are summed, each
+    divided by its own sum first (`max` takes the larger of the raw scores). Ranked rows follow the
+    rule: `interleave` takes rank 1 of every value, then rank 2, and so on, and keeps the score a
+    row first came with; `reciprocal_rank_fusion` scores a row by the sum of 1 / (60 + rank)
+    (Cormack et al. 2009); `sum_of_normalised` by the sum of its scores, each divided by its list's
+    sum; `union` in order of first appearance; `max` by its best score. Ties by lower id.
+    """
+    if len(values) == 1:
+        return values[0]
+    first = values[0]
+    if isinstance(first, Ranked):
+        return _RANKED[rule](values)
+    if isinstance(first, NodeScores | RelationshipScores):
+        return type(first)(_vectors([value.values for value in values], rule))
+    if isinstance(first, Mentions):
+        return Mentions(unique([name for value in values for name in value.names]))
+    if isinstance(first, Query):
+        return Query(unique([text for value in values for text in value.texts]))
+    if isinstance(first, Keywords):
+        low = unique([word for value in values for word in value.low])
+        return Keywords(low, unique([word for value in values for word in value.high]))
+    raise TypeError(f"{type(first).__name__} cannot be merged")
+
+
+def _vectors(vectors: list[Any], rule: Rule) -> Any:
+    if rule == "max":
+        return np.maximum.reduce(vectors)
+    return np.sum([_normalised(vector) for vector in vectors], axis=0)
+
+
+def _normalised(scores: Any) -> Any:
+    clipped = np.clip(scores, 0.0, None)
+    total = clipped.sum()
+    return clipped / total if total > 0 else clipped
+
+
+def _interleave(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
+    longest = max(len(value) for value in values)
+    rows = [
+        (int(value.ids[rank]), float(value.scores[rank]))
+        for rank in range(longest)
+        for value in values
+        if rank < len(value)
+    ]
+    return _first_seen(rows)
+
+
+def _union(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
+    return _first_seen(
+        [
+            (int(row), float(score))
+            for value in values
+            for row, score in zip(value.ids, value.scores, strict=True)
+        ]
+    )
+
+
+def _first_seen(rows: list[tuple[int, float]]) -> Ranked[Any]:
+    kept: dict[int, float] = {}
+    for row, score in rows:
+        kept.setdefault(row, score)
+    return Ranked(np.array(list(kept), np.int64), np.array(list(kept.values())))
+
+
+def _scored(values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any]) -> Ranked[Any]:
+    total: dict[int, float] = {}
+    for value in values:
+        for row, score in zip(value.ids, points(value), strict=True):
+            total[int(row)] = total.get(int(row), 0.0) + float(score)
+    return _sorted(total)
+
+
+def _best(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
+    best: dict[int, float] = {}
+    for value in values:
+        for row, score in zip(value.ids, value.scores, strict=True):
+            best[int(row)] = max(best.get(int(row), -np.inf), float(score))
+    return _sorted(best)
+
+
+def _sorted(scores: Mapping[int, float]) -> Ranked[Any]:
+    order = sorted(scores, key=lambda row: (-round(scores[row], DECIMALS), row))
+    return Ranked(np.array(order, np.int64), np.array([scores[row] for row in order]))
+
+
+_RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
+    "interleave": _interleave,
+    "union": _union,
+    "max": _best,
+    "sum_of_normalised": lambda values: _scored(values, lambda v: _normalised(v.scores)),
+    "reciprocal_rank_fusion": lambda values: _scored(
+        values, lambda v: 1.0 / (_FUSION + 1 + np.arange(len(v)))
+    ),
+}
+
+
+def split(value: Any) -> list[Any]:
+    """One value of the same type for each item; raises TypeError for a type without items."""
+    if isinstance(value, Ranked):
+        return [Ranked(value.ids[i : i + 1], value.scores[i : i + 1]) for i in range(len(value))]
+    if isinstance(value, Mentions):
+        return [Mentions((name,)) for name in value.names]
+    if isinstance(value, Query):
+        return [Query((text,)) for text in value.texts]
+    raise TypeError(f"{type(value).__name__} has no items")
+
+
+SPLITTABLE = {"nodes", "relationships", "chunks", "communities", "mentions", "query"}

@@ -1,0 +1,66 @@
+"""Questions through a pipeline: a block at a time, one finished question after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.build import Pipeline
+from graphrag_bench.pipeline.steps import Outcome, Step, StepTrace, World, run_steps
+from graphrag_bench.values import Question, RetrievalState
+
+BLOCK = 64
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A question with its final state, or the failure and the last state before it."""
+
+    question: Question
+    outcome: Outcome
+    trace: tuple[StepTrace, ...]
+
+    @property
+    def failure(self) -> Failure | None:
+        """The failure, if it failed."""
+        return self.outcome if isinstance(self.outcome, Failure) else None
+
+
+def run(
+    questions: Sequence[Question],
+    pipeline: Pipeline,
+    world: World,
+    *,
+    answering: bool = True,
+    start: Callable[[Question], RetrievalState] = RetrievalState,
+) -> Iterator[Finished]:
+    """Every question once, yielded when its last step has ended, in the order given.
+
+    `start` makes the state that the first step is given.
+
+    Retrieval runs in blocks, so that batched twins have work; generation runs in small blocks of
+    `world.workers` questions, so that little is lost when a process is killed.
+    """
+    early = (*pipeline.convert, *pipeline.retrieve)
+    late = pipeline.generate if answering else ()
+    small = max(1, world.workers)
+    block = BLOCK if not any(step.bound() for step in early) else small
+    for first in range(0, len(questions), block):
+        part = questions[first : first + block]
+        outcomes = run_steps(early, [start(question) for question in part], world)
+        for near in range(0, len(part), small):
+            rows = slice(near, near + small)
+            yield from _finish(part[rows], outcomes[rows], late, world)
+
+
+def _finish(
+    questions: Sequence[Question], outcomes: Sequence[Outcome], steps: Sequence[Step], world: World
+) -> Iterator[Finished]:
+    alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]
+    block = [outcome for outcome in outcomes if isinstance(outcome, RetrievalState)]
+    final = list(outcomes)
+    for row, outcome in zip(alive, run_steps(steps, block, world), strict=True):
+        final[row] = outcome
+    for question, outcome in zip(questions, final, strict=True):
+        yield Finished(question, outcome, tuple(world.traces.pop(question.id, ())))

@@ -1,0 +1,71 @@
+"""What the checker knows at one place of a pipeline: slots written, and problems so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from graphrag_bench.contract import operators
+
+
+@dataclass
+class Scope:
+    """Slots written so far (`unread` maps those nobody has read to their writer), and needs.
+
+    `resources` holds what a method can be given; `attributes` what its graph has, or None when
+    that is not known before it is built. Copies for the arms of a combinator share `problems`.
+    """
+
+    resources: frozenset[str] | None = None
+    attributes: frozenset[str] | None = None
+    written: set[str] = field(default_factory=lambda: {"question"})
+    unread: dict[str, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def copy(self) -> Scope:
+        """A scope that goes its own way but reports to the same list."""
+        return Scope(
+            self.resources, self.attributes, set(self.written), dict(self.unread), self.problems
+        )
+
+    def problem(self, text: str) -> None:
+        """Report a problem, once."""
+        if text not in self.problems:
+            self.problems.append(text)
+
+    def read(self, label: str, slot: str) -> None:
+        """A step reads a slot, which some earlier step must have written."""
+        self.unread.pop(slot, None)
+        if slot not in self.written:
+            writers = [op.name for op in operators.all() if slot in (*op.writes, *op.may_write)]
+            self.problem(
+                f"{label} reads '{slot}', which no earlier step writes; "
+                f"operators that do: {', '.join(writers) or 'none'}."
+            )
+            self.written.add(slot)
+
+    def need(self, label: str, resource: str) -> None:
+        """A step needs a resource, which something must build or give."""
+        if self.resources is not None and resource not in self.resources:
+            self.problem(
+                f"{label} needs '{resource}', which nothing builds; "
+                f"there are: {', '.join(sorted(self.resources))}."
+            )
+
+    def require(self, label: str, attributes: Iterable[str]) -> None:
+        """A step requires attributes that the graph must have."""
+        missing = sorted(set(attributes) - self.attributes) if self.attributes is not None else []
+        if missing:
+            have = ", ".join(sorted(self.attributes or ())) or "none"
+            self.problem(f"{label} requires {', '.join(missing)}; the graph has {have}.")
+
+    def write(self, label: str, always: Iterable[str], sometimes: Iterable[str] = ()) -> None:
+        """A step writes slots; overwriting what nobody has read is a problem."""
+        for slot in (*always, *sometimes):
+            if slot in self.unread:
+                self.problem(
+                    f"{label} overwrites '{slot}', which {self.unread[slot]} wrote and nobody has "
+                    "read; put the two in the arms of a branch to merge them."
+                )
+            self.unread[slot] = label
+        self.written.update(always)

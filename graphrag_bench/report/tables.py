@@ -1,0 +1,136 @@
+"""One table over several runs: for the terminal by rich, and as markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MISSING = "–"
+_FIRST, _LAST = "zeroshot", "oracle"
+_ANSWERS = ("accuracy", "f1", "exact_match")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A caption, column heads, rows of texts, and notes under the table."""
+
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+
+def run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
+    """A row for each run: evidence first, answers with their intervals, then what they cost.
+
+    The closed-book row comes first and the oracle last. A mean is marked with the number of
+    questions it stands on, and with `!` while questions have failed. Runs are what `metrics.json`
+    holds.
+    """
+    ordered = sorted(runs, key=lambda run: (run["method"] == _LAST) - (run["method"] == _FIRST))
+    cuts = _cuts(ordered)
+    answered = any(run["answered"] for run in ordered)
+    heads = ["method", "n", "failed", *[f"evidence@{k}" for k in cuts]]
+    if answered:
+        heads += ["answered", "accuracy [95 %]", "F1 [95 %]", "EM", "tokens"]
+    heads.append("s")
+    rows = tuple(_row(run, cuts, answered) for run in ordered)
+    return Table(_caption(ordered), tuple(heads), rows, _notes(ordered))
+
+
+def _cuts(runs: Sequence[Mapping[str, Any]]) -> list[int]:
+    found = {
+        int(name.rpartition("@")[2])
+        for run in runs
+        for name in run["metrics"]
+        if name.startswith("evidence_recall@")
+    }
+    return sorted(found)
+
+
+def _row(run: Mapping[str, Any], cuts: Sequence[int], answered: bool) -> tuple[str, ...]:
+    metrics = run["metrics"]
+    mark = "!" if run["failed"] else ""
+    cells = [_label(run), str(run["n"]), str(run["failed"])]
+    for k in cuts:
+        held = metrics.get(f"evidence_recall@{k}")
+        cells.append(f"{held['mean']:.3f}{mark}" if held else MISSING)
+    if answered:
+        cells.append(str(run["answered"]))
+        cells += [_with_interval(metrics.get(name), mark) for name in _ANSWERS[:2]]
+        exact = metrics.get("exact_match")
+        cells.append(f"{exact['mean']:.3f}{mark}" if exact else MISSING)
+        tokens = run["usage"]["tokens_per_question"]
+        cells.append(f"{tokens:.0f}" if run["answered"] else MISSING)
+    cells.append(f"{run['usage']['seconds_per_question']:.2f}")
+    return tuple(cells)
+
+
+def _label(run: Mapping[str, Any]) -> str:
+    name = {"zeroshot": "closed-book", "vanilla": "VanillaRAG", "bm25": "BM25",
+            "hipporag": "HippoRAG", "oracle": "oracle"}.get(run["method"], run["method"])  # fmt: skip
+    return str(name)
+
+
+def _with_interval(held: Mapping[str, Any] | None, mark: str) -> str:
+    if not held:
+        return MISSING
+    return f"{held['mean']:.3f}{mark} [{held['low']:.2f}, {held['high']:.2f}] n={held['n']}"
+
+
+def _caption(runs: Sequence[Mapping[str, Any]]) -> str:
+    sets = sorted({run["dataset"] for run in runs})
+    limits = sorted({str(run["limit"] or "all") for run in runs})
+    return f"{', '.join(sets)} (limit: {', '.join(limits)})"
+
+
+def _notes(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    def said(name: str) -> str:
+        return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
+
+    notes = [
+        f"answers by {said('llm')}; build model {said('llm_build')}; embedder {said('embedder')}",
+        f"extraction: {said('extraction')}; commit {said('commit')}",
+        "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
+        "intervals are 95 % bootstrap; s: seconds a question as run here, batched",
+    ]
+    if any(run["failed"] for run in runs):
+        notes.append("! some questions failed: means are over the rest; run again to retry them")
+        notes += [f"{_label(run)}: {error}" for run in runs for error in run["errors"][:2]]
+    return tuple(notes)
+
+
+def markdown(table: Table) -> str:
+    """The table as GitHub markdown; cell texts are escaped."""
+    lines = [f"**{_escaped(table.caption)}**", ""]
+    lines.append("| " + " | ".join(map(_escaped, table.heads)) + " |")
+    lines.append("|" + "---|" * len(table.heads))
+    lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in table.rows]
+    lines += ["", *[f"{_escaped(note)}  " for note in table.notes]]
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    for sign in ("\\", "|", "<", ">", "`"):
+        text = text.replace(sign, "\\" + sign)
+    return text.replace("\n", " ")
+
+
+def show(table: Table) -> None:
+    """Print the table to the terminal."""
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)
+    drawn = RichTable(title=Text(table.caption), title_justify="left")
+    for head in table.heads:
+        drawn.add_column(Text(head), justify="left" if head == "method" else "right")
+    for row in table.rows:
+        drawn.add_row(*[Text(cell) for cell in row])
+    console.print(drawn)
+    for note in table.notes:
+        console.print(Text(note, style="dim"))

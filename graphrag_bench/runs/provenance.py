@@ -1,0 +1,54 @@
+"""Where a run comes from: commit, versions, hardware."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from graphrag_bench.locations import checkout
+
+_PACKAGES = (
+    "graphrag-bench", "numpy", "scipy", "torch", "sentence-transformers", "transformers",
+    "faiss-cpu", "igraph", "leidenalg", "spacy", "bm25s", "xllamacpp", "openai", "hydra-core",
+)  # fmt: skip
+
+
+def commit() -> str:
+    """The short commit of the checkout, `+` behind it when the tree is dirty; the version else."""
+    root = checkout()
+    if root is None or not (root / ".git").exists():
+        return f"v{_version('graphrag-bench')}"
+    try:
+        name = _git("rev-parse", "--short=10", "HEAD")
+        return name + ("+" if _git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(
+        ["git", *words], cwd=checkout(), capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def environment(seed: int) -> dict[str, Any]:
+    """Commit, package versions, processor and seed, without the host's name."""
+    return {
+        "commit": commit(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "packages": {name: _version(name) for name in _PACKAGES if _version(name)},
+        "seed": seed,
+    }

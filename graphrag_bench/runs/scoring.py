@@ -1,0 +1,103 @@
+"""Stored rows and gold to metrics, in a pass of its own that calls no model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from graphrag_bench.data.dataset import Gold
+from graphrag_bench.evaluation.answers import METRICS, Containment, accuracy
+from graphrag_bench.evaluation.retrieval import all_evidence, evidence_recall
+from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.runs.record import Row
+
+CUTS = (2, 5, 10)
+
+
+def question_scores(
+    row: Row, gold: Gold, cuts: Sequence[int] = CUTS, containment: Containment = "substring"
+) -> dict[str, float]:
+    """The metrics of one question: evidence ones with evidence, answer ones with gold answers."""
+    scores: dict[str, float] = {}
+    if gold.evidence and "documents" in row:
+        for k in cuts:
+            scores[f"evidence_recall@{k}"] = evidence_recall(row["documents"], gold.evidence, k)
+            scores[f"all_evidence@{k}"] = all_evidence(row["documents"], gold.evidence, k)
+    if gold.answers and "answer" in row:
+        for name, metric in METRICS.items():
+            scores[name] = metric(row["answer"], gold.answers)
+        scores["accuracy"] = accuracy(row["answer"], gold.answers, containment)
+    return scores
+
+
+def score(
+    rows: Sequence[Row],
+    gold: Mapping[str, Gold],
+    ledger: Sequence[Row],
+    cuts: Sequence[int] = CUTS,
+    containment: Containment = "substring",
+) -> dict[str, Any]:
+    """What `metrics.json` holds: `n`, `failed`, `answered`, `metrics` and `usage`.
+
+    Each metric has `mean`, `low`, `high` (95 % bootstrap interval) and its own `n`; metrics that
+    no question can be scored by are left out. Failed questions are counted and not averaged.
+    """
+    values: dict[str, list[float]] = {}
+    alive = [row for row in rows if row["status"] != "failed"]
+    for row in alive:
+        found = question_scores(row, gold[row["question"]], cuts, containment)
+        for name, score_of_question in found.items():
+            values.setdefault(name, []).append(score_of_question)
+    return {
+        "n": len(rows),
+        "failed": len(rows) - len(alive),
+        "answered": sum(row["status"] == "answered" for row in rows),
+        "metrics": {name: asdict(mean_with_interval(held)) for name, held in values.items()},
+        "usage": _usage(alive, ledger),
+        "errors": _errors(rows),
+    }
+
+
+def _errors(rows: Sequence[Row]) -> list[str]:
+    """What failed, as "count x step: message", the most frequent first."""
+    counted = Counter(
+        f"{row['error']['step']}: {row['error']['message'].splitlines()[0][:200]}"
+        for row in rows
+        if row["status"] == "failed"
+    )
+    return [f"{count} x {text}" for text, count in sorted(counted.items(), key=_most_first)]
+
+
+def _most_first(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]
+
+
+def _usage(rows: Sequence[Row], ledger: Sequence[Row]) -> dict[str, float]:
+    """Sums over the questions, and the mean seconds of a question's steps as they were run."""
+    names = {row["question"] for row in rows}
+    seconds: dict[tuple[str, str], float] = {}
+    for row in ledger:
+        if row["kind"] == "step" and row["question"] in names:
+            seconds[row["question"], row["step"]] = row["seconds"]
+    n = max(len(rows), 1)
+    answered = [row for row in rows if row["status"] == "answered"]
+    tokens = [sum(p["tokens"] for p in _pieces(row)) for row in answered]
+    return {
+        "calls": sum(row["calls"] for row in rows),
+        "prompt_tokens": sum(row["prompt_tokens"] for row in rows),
+        "completion_tokens": sum(row["completion_tokens"] for row in rows),
+        "context_tokens_per_question": round(sum(tokens) / max(len(tokens), 1), 1),
+        "tokens_per_question": round(
+            sum(r["prompt_tokens"] + r["completion_tokens"] for r in answered)
+            / max(len(answered), 1), 1,
+        ),  # fmt: skip
+        "seconds_per_question": round(sum(seconds.values()) / n, 3),
+    }
+
+
+def _pieces(row: Row) -> list[dict[str, Any]]:
+    context: dict[str, Any] = row.get("context") or {}
+    pieces: list[dict[str, Any]] = context.get("pieces", [])
+    return pieces

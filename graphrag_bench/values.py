@@ -1,0 +1,246 @@
+"""The values that flow through a pipeline, all frozen, and the slot each type lives in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import GenericAlias
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+DECIMALS = 6
+"""Scores are ranked after rounding to this many decimals, so that the last bits of a float, which
+change with the batch and the processor, never decide an order."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question without its gold answers, so that no operator can see them.
+
+    `scope` names the part of the corpus (a book, a script) the question is asked of, if any.
+    """
+
+    id: str
+    text: str
+    scope: str | None = None
+
+
+class Node:
+    """Marks rows of a graph's node table."""
+
+
+class Relationship:
+    """Marks rows of a graph's relationship table."""
+
+
+class Chunk:
+    """Marks rows of the chunk table."""
+
+
+class Community:
+    """Marks rows of a graph's community table."""
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked(Generic[T]):
+    """Rows of one table in ranked order.
+
+    `ids` is int64 (k,), `scores` float64 (k,), higher is better. The order is the order given;
+    score order with ties by lower id is the rule, and an operator that orders otherwise says so.
+    """
+
+    ids: IntArray
+    scores: FloatArray
+
+    def __post_init__(self) -> None:
+        """Make both arrays read-only; raises ValueError when their lengths differ."""
+        ids = np.array(self.ids, dtype=np.int64)
+        scores = np.array(self.scores, dtype=np.float64)
+        if ids.ndim != 1 or ids.shape != scores.shape:
+            raise ValueError(f"ids {ids.shape} and scores {scores.shape} must be one list each")
+        ids.flags.writeable = scores.flags.writeable = False
+        object.__setattr__(self, "ids", ids)
+        object.__setattr__(self, "scores", scores)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.ids)
+
+    @classmethod
+    def empty(cls) -> Ranked[T]:
+        """No rows."""
+        return cls(np.empty(0, np.int64), np.empty(0))
+
+    @classmethod
+    def top(cls, scores: ArrayLike, k: int | None, among: ArrayLike | None = None) -> Ranked[T]:
+        """The `k` best rows of a score vector (all of them for None), ties by lower id.
+
+        `among` restricts the choice to these rows. Scores that are not finite rank last.
+        """
+        values = np.asarray(scores, dtype=np.float64)
+        rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
+        keys = np.nan_to_num(np.round(values[rows], DECIMALS), nan=-np.inf)
+        if k is not None and k < len(rows):
+            cut = np.partition(keys, len(keys) - k)[len(keys) - k] if k else np.inf
+            kept = keys >= cut
+            rows, keys = rows[kept], keys[kept]
+        order = np.lexsort((rows, -keys))[:k]
+        return cls(rows[order], values[rows[order]])
+
+    def head(self, k: int) -> Ranked[T]:
+        """The first `k` rows."""
+        return type(self)(self.ids[:k], self.scores[:k])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeScores:
+    """One score for every node: float64 (n_nodes,); PageRank mass sums to 1."""
+
+    values: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class RelationshipScores:
+    """One score for every relationship: float64 (n_relationships,)."""
+
+    values: FloatArray
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """Entity names found in the question, in order, normalised as node names are."""
+
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """The number of names."""
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class Keywords:
+    """Low-level keywords (entities, details) and high-level keywords (themes) of the question."""
+
+    low: tuple[str, ...]
+    high: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """The number of keywords of both levels."""
+        return len(self.low) + len(self.high)
+
+
+@dataclass(frozen=True)
+class Query:
+    """The texts that vector or keyword search looks for."""
+
+    texts: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """The number of texts."""
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One text of a context: `kind` of row, its `id` (a document id for chunks), score, tokens."""
+
+    kind: str
+    id: str
+    text: str
+    score: float
+    n_tokens: int
+
+
+@dataclass(frozen=True)
+class Context:
+    """What went into the prompt, in order, and the (kind, id) of what the budget cut off."""
+
+    pieces: tuple[Piece, ...]
+    cut: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of all pieces together."""
+        return sum(piece.n_tokens for piece in self.pieces)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The text a method answers with."""
+
+    text: str
+
+
+_slots: dict[Any, str] = {
+    Question: "question",
+    Ranked[Node]: "nodes",
+    Ranked[Relationship]: "relationships",
+    Ranked[Chunk]: "chunks",
+    Ranked[Community]: "communities",
+    NodeScores: "node_scores",
+    RelationshipScores: "relationship_scores",
+    Mentions: "mentions",
+    Keywords: "keywords",
+    Query: "query",
+    Context: "context",
+    Answer: "answer",
+}
+
+
+def value(slot: str) -> Any:
+    """A class decorator that gives a plug-in's own value type its slot; refuses a taken name."""
+
+    def register(kind: type[T]) -> type[T]:
+        for known, name in list(_slots.items()):
+            if name == slot and (known.__module__, known.__qualname__) != (
+                kind.__module__,
+                kind.__qualname__,
+            ):
+                raise ValueError(f"slot '{slot}' already holds {known.__qualname__}")
+            if name == slot:
+                del _slots[known]
+        _slots[kind] = slot
+        return kind
+
+    return register
+
+
+def slot_of(annotation: Any) -> str | None:
+    """The slot a type lives in, or None when it is no value type."""
+    return _slots.get(annotation) if isinstance(annotation, type | GenericAlias) or hasattr(
+        annotation, "__origin__"
+    ) else None
+
+
+@dataclass(frozen=True)
+class RetrievalState:
+    """The question and what the steps have written so far; a slot that is absent is not written."""
+
+    question: Question
+    slots: Mapping[str, Any] = field(default_factory=dict)
+
+    def get(self, slot: str) -> Any:
+        """What stands in a slot, or None when no step has written it."""
+        return self.question if slot == "question" else self.slots.get(slot)
+
+    def write(self, values: Mapping[str, Any]) -> RetrievalState:
+        """A new state with these slots written; None values are left out."""
+        new = {slot: value for slot, value in values.items() if value is not None}
+        return RetrievalState(self.question, {**self.slots, **new})
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the written slots, in the order they were first written."""
+        return iter(self.slots)
+
+
+def unique(items: Sequence[T]) -> tuple[T, ...]:
+    """The items in order of first appearance, each once."""
+    return tuple(dict.fromkeys(items))
