@@ -1,9 +1,16 @@
 """Graph-based RAG as a pipeline of operators.
 
-values      what flows: questions, ranked rows, contexts, answers     contract   a signature is a contract
-data        data sets and chunks          graph     columns, PageRank  models     LLMs, embedders, indices
-offline     artifacts: built once         pipeline  steps over states  evaluation metrics
-runs        folders, records, scoring     report    tables             experiment settings to runs
+values      what flows: questions, ranked rows, contexts, answers
+contract    a signature is a contract; the registries of operators and builders
+data        data sets and chunks
+graph       columns, views, PageRank
+models      language models, embedders, indices
+offline     artifacts: planned, built once, stored by key
+pipeline    steps over states, combinators, the checker
+evaluation  metrics and intervals
+runs        folders, records, scoring
+report      tables
+experiment  settings to runs
 cli, api    the command line and Python
 """
 

@@ -199,9 +199,7 @@ def ask(experiment: Experiment, text: str) -> Answered:
     resources = build_resources(experiment, experiment.models, Progress())
     world = World(resources)
     start = start_state(experiment, question, resources["chunk_table"])
-    (finished,) = run_pipeline(
-        [question], experiment.method.pipeline, world, start=lambda _: start
-    )
+    (finished,) = run_pipeline([question], experiment.method.pipeline, world, start=lambda _: start)
     if isinstance(finished.outcome, Failure):
         raise UserError(f"{finished.outcome.step}: {finished.outcome.message}")
     answer, context = finished.outcome.get("answer"), finished.outcome.get("context")
@@ -252,7 +250,9 @@ def _question_rows(folder: RunFolder, metrics: Mapping[str, Any]) -> list[dict[s
     config = yaml.safe_load((folder.path / "config.yaml").read_text(encoding="utf-8"))
     source = config["dataset"]
     try:
-        gold: Mapping[str, Gold] = read_dataset(source["name"], source["root"], source["openie"]).gold
+        gold: Mapping[str, Gold] = read_dataset(
+            source["name"], source["root"], source["openie"]
+        ).gold
     except UserError:
         gold = {}
     rows = []

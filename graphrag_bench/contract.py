@@ -13,20 +13,16 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graphrag_bench import fingerprint
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.errors import UserError
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.registry import ContractError, Registry
 from graphrag_bench.values import slot_of
 
 REQUIRED: Any = inspect.Parameter.empty
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T", "Operator", "Builder")
-
-
-class ContractError(TypeError):
-    """A function's signature breaks the contract; raised when it is registered."""
 
 
 @dataclass(frozen=True)
@@ -128,48 +124,6 @@ class Builder:
         return f"{self.function.__module__}:{self.function.__qualname__}"
 
 
-class Registry(Generic[T]):
-    """Names to registered functions. A clash between modules is refused, and so is anything new
-    once frozen, except from a notebook or script; the same module may define a name again."""
-
-    def __init__(self, kind: str) -> None:
-        """An empty registry of things called `kind` in messages."""
-        self.kind = kind
-        self._items: dict[str, T] = {}
-        self._frozen = False
-
-    def add(self, item: T) -> None:
-        """Register an item; raises ContractError for a clash or after the freeze."""
-        module = item.function.__module__
-        held = self._items.get(item.name)
-        if held is not None and held.function.__module__ != module:
-            raise ContractError(
-                f"{self.kind} '{item.name}' is already registered by {held.origin}; "
-                f"{item.origin} must choose another name"
-            )
-        if self._frozen and module != "__main__":
-            raise ContractError(f"{self.kind} '{item.name}' comes after start-up ({item.origin})")
-        self._items[item.name] = item
-
-    def get(self, name: str) -> T:
-        """The item of that name; raises UserError naming the nearest ones."""
-        if name not in self._items:
-            raise unknown(self.kind, name, self._items)
-        return self._items[name]
-
-    def names(self) -> list[str]:
-        """All names, sorted."""
-        return sorted(self._items)
-
-    def all(self) -> list[T]:
-        """All items, by name."""
-        return [self._items[name] for name in self.names()]
-
-    def freeze(self) -> None:
-        """Refuse whatever imported modules would still add."""
-        self._frozen = True
-
-
 operators: Registry[Operator] = Registry("operator")
 builders: Registry[Builder] = Registry("builder")
 
@@ -198,8 +152,17 @@ class _OperatorDecorator:
             writes, may_write = _written(function, hints.get("return"))
             operators.add(
                 Operator(
-                    name, function, reads, needs, settings, writes, may_write,
-                    frozenset(requires), calls, unordered, frozenset(supplies),
+                    name,
+                    function,
+                    reads,
+                    needs,
+                    settings,
+                    writes,
+                    may_write,
+                    frozenset(requires),
+                    calls,
+                    unordered,
+                    frozenset(supplies),
                 )
             )
             return function
@@ -225,9 +188,7 @@ class _OperatorDecorator:
 operator = _OperatorDecorator()
 
 
-def artifact(
-    name: str, *, provides: frozenset[str] | set[str] = frozenset()
-) -> Callable[[F], F]:
+def artifact(name: str, *, provides: frozenset[str] | set[str] = frozenset()) -> Callable[[F], F]:
     """Register an offline builder under `resource` or `resource.variant`.
 
     `provides` names the graph attributes that what it builds has.
@@ -281,7 +242,8 @@ def _state_read(function: Callable[..., Any], name: str, hint: Any, default: Any
 
 def _written(function: Callable[..., Any], hint: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     parts = get_args(hint) if get_origin(hint) is tuple else (hint,)
-    always, sometimes = [], []
+    always: list[str] = []
+    sometimes: list[str] = []
     for part in parts:
         inner, optional = _strip_none(part)
         slot = slot_of(inner)

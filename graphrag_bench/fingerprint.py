@@ -73,11 +73,12 @@ def _namespace(item: Any, tree: ast.AST) -> dict[str, Any]:
         names.update(item.__globals__)
         names.update(inspect.getclosurevars(item).nonlocals)
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            if node.module.partition(".")[0] in _CORE:
-                source = importlib.import_module(node.module)
-                for alias in node.names:
-                    names[alias.asname or alias.name] = getattr(source, alias.name, None)
+        if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
+            continue
+        if node.module.partition(".")[0] in _CORE:
+            source = importlib.import_module(node.module)
+            for alias in node.names:
+                names[alias.asname or alias.name] = getattr(source, alias.name, None)
     return names
 
 

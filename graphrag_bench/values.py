@@ -215,9 +215,11 @@ def value(slot: str) -> Any:
 
 def slot_of(annotation: Any) -> str | None:
     """The slot a type lives in, or None when it is no value type."""
-    return _slots.get(annotation) if isinstance(annotation, type | GenericAlias) or hasattr(
-        annotation, "__origin__"
-    ) else None
+    return (
+        _slots.get(annotation)
+        if isinstance(annotation, type | GenericAlias) or hasattr(annotation, "__origin__")
+        else None
+    )
 
 
 @dataclass(frozen=True)

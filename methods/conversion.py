@@ -12,6 +12,8 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Mentions, Question, unique
 
+ENTITY_PROMPT = Prompt("methods:hipporag/prompts/question_entities.j2")
+
 
 class NamedEntities(BaseModel):
     """What the entity prompt returns."""
@@ -39,7 +41,7 @@ def entities_llm(
     question: Question,
     *,
     llm: LLM,
-    prompt: Prompt = Prompt("methods:hipporag/prompts/question_entities.j2"),
+    prompt: Prompt = ENTITY_PROMPT,
     max_tokens: PositiveInt = 128,
 ) -> Mentions:
     """The named entities of the question by the model, normalised, each once, in order.

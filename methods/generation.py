@@ -44,6 +44,4 @@ def pack(chunks: Ranked[Chunk], chunk_table: ChunkTable, budget: int) -> Context
         name = chunk_table.documents_of(int(row))[0]
         pieces.append(Piece("chunk", name, text, float(score), count_tokens(text)))
     kept = fit([piece.n_tokens for piece in pieces], budget)
-    return Context(
-        tuple(pieces[:kept]), tuple((piece.kind, piece.id) for piece in pieces[kept:])
-    )
+    return Context(tuple(pieces[:kept]), tuple((piece.kind, piece.id) for piece in pieces[kept:]))

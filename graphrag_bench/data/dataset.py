@@ -86,7 +86,6 @@ class Dataset:
     openie: Path | None = None
     root: str | None = None
 
-
     @cached_property
     def corpus_digest(self) -> str:
         """A fingerprint of the corpus."""

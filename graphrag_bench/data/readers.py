@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-
 from pathlib import Path
 from typing import Any
 
@@ -158,8 +157,7 @@ def jsonl(folder: Path, card: Card) -> Rows:
     """
     corpus = folder / card.files.get("corpus", "corpus.jsonl")
     documents = [
-        Document(row.id, row.title, row.text, row.scope)
-        for row in _json_rows(corpus, _DocumentRow)
+        Document(row.id, row.title, row.text, row.scope) for row in _json_rows(corpus, _DocumentRow)
     ]
     rows = []
     for row in _json_rows(folder / card.files.get("questions", "questions.jsonl"), _QuestionRow):
@@ -216,9 +214,7 @@ def musique(folder: Path, card: Card) -> Rows:
                 evidence.append(by_content.get(content, f"{content[0]} (paragraph not in corpus)"))
         hops = len(row.get("question_decomposition") or evidence)
         answers = dict.fromkeys([row["answer"], *row.get("answer_aliases", [])])
-        gold = Gold(
-            tuple(answers), tuple(dict.fromkeys(evidence)), f"{hops}-hop", hops
-        )
+        gold = Gold(tuple(answers), tuple(dict.fromkeys(evidence)), f"{hops}-hop", hops)
         rows.append((Question(str(row["id"]), row["question"]), gold))
     return documents, rows
 
@@ -252,5 +248,3 @@ READERS: Mapping[str, Callable[[Path, Card], Rows]] = {
     "musique": musique,
     "hotpotqa": hotpotqa,
 }
-
-

@@ -38,6 +38,4 @@ def mean_with_interval(values: Sequence[float], level: float = 0.95, seed: int =
             method="percentile", rng=np.random.default_rng(seed),
         ).confidence_interval  # fmt: skip
         low, high = float(interval.low), float(interval.high)
-    return Mean(
-        round(float(sample.mean()), 6), round(low, 6), round(high, 6), len(sample)
-    )
+    return Mean(round(float(sample.mean()), 6), round(low, 6), round(high, 6), len(sample))

@@ -13,6 +13,7 @@ import yaml
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment, safe_name
+from graphrag_bench.experiment.groups import compose, names
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.run import run
@@ -80,11 +81,11 @@ def _work(
     experiment: Experiment, questions: Sequence[Question], answering: bool, progress: Progress
 ) -> None:
     label = f"{experiment.method.name}: {'answering' if answering else 'retrieving'}"
+    groups: dict[str | None, list[Question]] = {}
+    models: dict[str | None, Models] = {}
     if experiment.settings.graph.scope == "all":
-        groups: dict[str | None, list[Question]] = {None: list(questions)}
-        models = {None: experiment.models}
+        groups, models = {None: list(questions)}, {None: experiment.models}
     else:
-        groups, models = {}, {}
         for question in questions:
             groups.setdefault(question.scope, []).append(question)
         for scope in groups:
@@ -135,7 +136,9 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
         return state
     rows = {name: row for row, name in enumerate(table.documents)}
     by_document = table.chunk_document.T.tocsr()
-    evidence = [rows[name] for name in experiment.dataset.gold[question.id].evidence if name in rows]
+    evidence = [
+        rows[name] for name in experiment.dataset.gold[question.id].evidence if name in rows
+    ]
     ids = [int(chunk) for row in evidence for chunk in sorted(by_document[row].indices)]
     chunks = np.array(list(dict.fromkeys(ids)), np.int64)
     return state.write({"chunks": Ranked[Chunk](chunks, np.ones(len(chunks)))})
@@ -166,16 +169,27 @@ def _score(experiment: Experiment, selected: Sequence[Question]) -> dict[str, An
     return metrics | {
         "dataset": experiment.dataset.name,
         "method": experiment.method.name,
+        "title": experiment.method.title,
+        "role": experiment.method.role,
         "parameters": dict(experiment.method.parameters),
         "key": experiment.key,
         "limit": settings.limit,
         "answer": settings.answer,
         "commit": commit(),
         "extraction": experiment.extraction,
+        "extraction_statistics": _statistics(experiment),
         "llm": models.identity("llm") if "llm" in needs else "",
         "llm_build": models.identity("llm_build") if _built_by_llm(experiment) else "",
         "embedder": models.identity("embedder") if _uses(experiment, "embedder") else "",
     }
+
+
+def _statistics(experiment: Experiment) -> dict[str, Any]:
+    """What the extraction reports about itself, where it is built; empty otherwise."""
+    store = Store(experiment.home / "artifacts" / safe_name(experiment.dataset.name))
+    found = [item for item in experiment.plan if item.resource == "extraction"]
+    recipes = [store.recipe(item) for item in found if store.holds(item)]
+    return dict(recipes[0].get("statistics", {})) if recipes else {}
 
 
 def _uses(experiment: Experiment, name: str) -> bool:
@@ -188,22 +202,20 @@ def _built_by_llm(experiment: Experiment) -> bool:
 
 
 def framed(experiment: Experiment) -> list[dict[str, Any]]:
-    """The settings of the closed-book and oracle runs that frame this one in a table."""
-    from graphrag_bench.experiment.groups import load
+    """The settings of the floor and ceiling runs that frame this one in a table.
 
+    None when nothing is answered or `frame=off`; no ceiling for a set without evidence.
+    """
     settings = experiment.settings
     if settings.frame == "off" or not settings.answering:
         return []
-    values = settings.model_dump()
-    values["build"], values["llm_build"] = {}, settings.llm_build
-    frames = [{**values, "method": _plain(load("method", name))} for name in ("zeroshot", "oracle")]
     has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
-    return frames if has_gold else frames[:1]
-
-
-def _plain(method: Mapping[str, Any]) -> dict[str, Any]:
-    from graphrag_bench.experiment.groups import compose
-
-    plain: dict[str, Any] = compose({"method": method}, {})["method"]
-    return plain
-
+    values = {**settings.model_dump(), "build": {}}
+    methods = [compose({"method": name}, {})["method"] for name in names("method")]
+    roles = ("floor", "ceiling") if has_gold else ("floor",)
+    return [
+        {**values, "method": method}
+        for role in roles
+        for method in methods
+        if method.get("role") == role
+    ]

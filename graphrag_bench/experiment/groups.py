@@ -35,7 +35,9 @@ def _yaml(path: Path) -> dict[str, Any]:
     return content
 
 
-def compose(choices: Mapping[str, str | Mapping[str, Any]], rest: Mapping[str, Any]) -> dict[str, Any]:
+def compose(
+    choices: Mapping[str, str | Mapping[str, Any]], rest: Mapping[str, Any]
+) -> dict[str, Any]:
     """The resolved settings of chosen groups with other settings laid over them.
 
     A choice is a name, or the content itself; `rest` is nested as the settings are. What is not

@@ -9,16 +9,22 @@ from typing import Any
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.pipeline.build import STAGES, Pipeline, build, refuse
 
-RESERVED = frozenset({"name", "build", "given", "prompts", *STAGES})
+RESERVED = frozenset({"name", "title", "role", "build", "given", "prompts", *STAGES})
+ROLES = ("floor", "ceiling")
 GIVEN = {"gold_chunks": "chunks"}
 """What a method may be given before its first step, and the slot it fills."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its parameters by name, the artifacts it chooses, its pipeline."""
+    """A method: its parameters by name, the artifacts it chooses, its pipeline.
+
+    `title` is what tables call it; `role` is `floor` or `ceiling` for the rows that frame them.
+    """
 
     name: str
+    title: str
+    role: str
     parameters: Mapping[str, Any]
     choices: Mapping[str, Any]
     given: str | None
@@ -41,10 +47,21 @@ def read_method(config: Mapping[str, Any]) -> Method:
     given = config.get("given")
     if given is not None and given not in GIVEN:
         raise UserError(f"method.given: no '{given}'; there is {', '.join(GIVEN)}.")
+    if config.get("role", "floor") not in ROLES:
+        raise UserError(f"method.role: no '{config['role']}'; there are {', '.join(ROLES)}.")
     pipeline, problems = build(config, config.get("prompts"))
     parameters = {key: value for key, value in config.items() if key not in RESERVED}
     choices = config.get("build") or {}
-    return Method(config["name"], parameters, choices, given, pipeline, tuple(problems))
+    return Method(
+        config["name"],
+        str(config.get("title", config["name"])),
+        str(config.get("role", "")),
+        parameters,
+        choices,
+        given,
+        pipeline,
+        tuple(problems),
+    )
 
 
 def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:

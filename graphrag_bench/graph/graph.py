@@ -132,8 +132,15 @@ class Graph:
         codes, first, of = np.unique(
             low * max(self.n_nodes, 1) + high, return_index=True, return_inverse=True
         )
-        weight = np.bincount(of, weights=self.weight, minlength=len(codes))
-        return Pairs(low[first], high[first], weight, of.astype(np.int64), first.astype(np.int64))
+        weight: FloatArray = np.zeros(len(codes))
+        np.add.at(weight, of, self.weight)
+        return Pairs(
+            low[first],
+            high[first],
+            weight,
+            of.astype(np.int64),
+            first.astype(np.int64),
+        )
 
     @cached_property
     def adjacency(self) -> Any:
@@ -178,9 +185,7 @@ class Graph:
         rows = np.arange(self.n_relationships)
         ones = np.ones(2 * len(rows), np.int64)
         ends = np.concatenate([self.source, self.target])
-        incidence = csr_matrix(
-            (ones, (ends, np.tile(rows, 2))), shape=(self.n_nodes, len(rows))
-        )
+        incidence = csr_matrix((ones, (ends, np.tile(rows, 2))), shape=(self.n_nodes, len(rows)))
         counted = (incidence @ self.relationship_chunk.astype(np.int64)).astype(bool)
         return np.asarray(counted.sum(axis=1), np.int64).ravel()
 
@@ -221,16 +226,13 @@ class Graph:
     @classmethod
     def load(cls, folder: Path) -> Graph:
         """The graph that `save` wrote, by memory map."""
-        texts = {
+        columns: dict[str, Any] = {
             column: Texts.load(folder, column)
             for column in _TEXT_COLUMNS
             if (folder / f"{column}.offsets.npy").is_file()
         }
-        arrays = {
-            column: load_array(folder, column)
-            for column in ("source", "target", "weight", "synonym")
-        }
-        sparse = {
-            column: load_sparse(folder, column) for column in ("node_chunk", "relationship_chunk")
-        }
-        return cls(**texts, **arrays, **sparse)
+        for column in ("source", "target", "weight", "synonym"):
+            columns[column] = load_array(folder, column)
+        for column in ("node_chunk", "relationship_chunk"):
+            columns[column] = load_sparse(folder, column)
+        return cls(**columns)

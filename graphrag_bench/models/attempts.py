@@ -41,8 +41,8 @@ class Clock:
 class Attempts:
     """The way to one server, shared by all threads: its limits, and patience with its faults.
 
-    The first call goes alone, so that a bad key or an unknown field is found by one call and not
-    by as many as there are threads.
+    Until the server has taken a call, tries go one at a time, so that a bad key or an unknown
+    field is found by one call and not by as many as there are threads.
     """
 
     def __init__(self, limits: Limits, patience: Patience, clock: Clock) -> None:
@@ -59,8 +59,9 @@ class Attempts:
             clock=clock.now,
             sleep=clock.sleep,
         )
-        self._first = threading.Lock()
         self.proven = False
+        self._first = threading.Lock()
+        self._stopped: RunStopped | None = None
 
     def run(self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]) -> Reached[T]:
         """What `send` returns, tried again for as long as patience lasts.
@@ -74,29 +75,42 @@ class Attempts:
                 f"Prompt and max_tokens come to {n_tokens} tokens, more than "
                 f"limits.tokens_per_minute={self.limits.tokens_per_minute} lets through at all.",
             )
-        if not self.proven:
-            with self._first:
-                if not self.proven:
-                    return self._tries(send, n_tokens, used)
-        return self._tries(send, n_tokens, used)
-
-    def _tries(self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]) -> Reached[T]:
         waited = 0.0
         retries = 0
         while True:
             try:
-                value, seconds = self._one(send, n_tokens, used)
+                value, seconds = self._try(send, n_tokens, used)
             except Again as fault:
                 waited += fault.seconds
                 retries += 1
                 waited += self._hold(fault, retries, waited)
             except CallFailed as failure:
-                self.proven = True
                 failure.retries = retries
                 raise
-            else:
+            return Reached(value, retries, seconds)
+
+    def _try(
+        self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]
+    ) -> tuple[T, float]:
+        """One try, alone as long as the server has not taken any."""
+        if self.proven:
+            return self._one(send, n_tokens, used)
+        before = self._stopped
+        with self._first:
+            if self._stopped is not before and self._stopped is not None:
+                raise RunStopped(str(self._stopped))
+            if not self.proven:
+                try:
+                    found = self._one(send, n_tokens, used)
+                except CallFailed:
+                    self.proven = True
+                    raise
+                except RunStopped as stop:
+                    self._stopped = stop
+                    raise
                 self.proven = True
-                return Reached(value, retries, seconds)
+                return found
+        return self._one(send, n_tokens, used)
 
     def _one(
         self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]
@@ -142,6 +156,8 @@ class Attempts:
         if waited + seconds > self.patience.total:
             if fault.unreachable:
                 raise RunStopped(f"{fault}. It was there before; start it again and resume.")
+            if not self.proven:
+                raise RunStopped(f"The server has taken no call in {waited:.0f} s: {fault}")
             raise CallFailed(
                 "retries_exhausted", f"{retries} tries failed, the last with: {fault}", retries,
                 waited,

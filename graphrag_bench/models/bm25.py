@@ -14,7 +14,7 @@ from graphrag_bench.values import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Bm25:
-    """A bm25s index whose row i is chunk i; Lucene's variant, k1 1.5, b 0.75, English stop words."""
+    """A bm25s index whose row i is chunk i: Lucene's variant, English stop words left out."""
 
     retriever: Any
 

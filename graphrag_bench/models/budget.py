@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.models.chat_protocol import estimated_tokens
 from graphrag_bench.models.fan_out import FanOut
 from graphrag_bench.models.llm import CallFailed, Completion, Request, RunStopped, paid_reply
@@ -52,7 +53,7 @@ class Budget:
         self._changed = threading.Condition()
 
     def reserve(self, most: Spending) -> None:
-        """Take a call's most into account, waiting for room; raises RunStopped when there is none."""
+        """Take a call's most into account, waiting for room; raises RunStopped without any."""
         with self._changed:
             while (passed := self._passed(most)) is not None:
                 if self._n_under_way == 0:
@@ -92,7 +93,12 @@ class Budgeted(FanOut):
     """The model inside, called only while the budget lasts."""
 
     def __init__(self, inner: FanOut, budget: Budget) -> None:
-        """Charge the calls of `inner` to `budget`."""
+        """Charge the calls of `inner` to `budget`; raises UserError on dollars without prices."""
+        if budget.usd is not None and inner.prices == Prices():
+            raise UserError(
+                f"budget.usd={budget.usd:g} needs the prices of {inner.identity}: "
+                "llm.prices={prompt: ..., completion: ...}, US dollars per million tokens."
+            )
         self.inner = inner
         self.budget = budget
         self._ratio = _FIRST_RATIO
@@ -120,6 +126,8 @@ class Budgeted(FanOut):
 
     def call(self, request: Request) -> Completion:
         """The reply of the model inside; raises RunStopped when the budget has no room for it."""
+        if self.budget.tokens is None and self.budget.usd is None:
+            return self.inner.call(request)
         estimate = estimated_tokens(request.prompt)
         n_prompt = round(estimate * self._ratio)
         most = Spending(

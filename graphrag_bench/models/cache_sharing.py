@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Literal
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.reply_store import ReplyStore, StoredReply
+from graphrag_bench.models.reply_store import VERDICTS, ReplyStore, StoredReply
 
 FORMAT = "graphrag-bench replies"
 VERSION = 1
@@ -35,7 +35,6 @@ class CacheStats:
 
 def cache_stats(path: str | Path) -> list[CacheStats]:
     """One row for each model in the file, sorted by its identity."""
-    by_model: dict[str, list[StoredReply]] = {}
     verdicts: dict[str, Counter[str]] = {}
     totals: dict[str, list[float]] = {}
     for row in replies_in(path):
@@ -45,7 +44,6 @@ def cache_stats(path: str | Path) -> list[CacheStats]:
         total[1] += row.prompt_tokens
         total[2] += row.completion_tokens
         total[3] += row.usd
-    del by_model
     return [
         CacheStats(
             identity,
@@ -67,9 +65,7 @@ def export_replies(store: str | Path, file: str | Path, identity: str | None = N
     path = Path(file)
     part = path.with_name(path.name + ".part")
     n_written = 0
-    with gzip.open(part, "wt", encoding="utf-8") if path.suffix == ".gz" else part.open(
-        "w", encoding="utf-8"
-    ) as out:
+    with _opened(part, "wt", zipped=path.suffix == ".gz") as out:
         out.write(json.dumps({"format": FORMAT, "version": VERSION}) + "\n")
         for row in replies_in(store):
             if identity is None or row.identity == identity:
@@ -82,12 +78,10 @@ def export_replies(store: str | Path, file: str | Path, identity: str | None = N
 def import_replies(file: str | Path, store: str | Path) -> int:
     """The number of replies put into `store`; readable replies that are there already stay."""
     target = ReplyStore(store)
-    n_read = 0
-    for row in replies_in(file):
-        target.put(row)
-        n_read += 1
-    target.close()
-    return n_read
+    try:
+        return target.add(replies_in(file))
+    finally:
+        target.close()
 
 
 def replies_in(path: str | Path) -> Iterator[StoredReply]:
@@ -106,7 +100,7 @@ def replies_in(path: str | Path) -> Iterator[StoredReply]:
 
 
 def _exported(file: Path, *, zipped: bool) -> Iterator[StoredReply]:
-    with gzip.open(file, "rt", encoding="utf-8") if zipped else file.open(encoding="utf-8") as lines:
+    with _opened(file, "rt", zipped=zipped) as lines:
         for number, text in enumerate(lines, 1):
             try:
                 row = json.loads(text)
@@ -118,6 +112,12 @@ def _exported(file: Path, *, zipped: bool) -> Iterator[StoredReply]:
                 raise UserError(f"{file} holds no replies: its first line names another format.")
             elif row.get("version") != VERSION:
                 raise UserError(f"{file} has version {row.get('version')}; known is {VERSION}.")
+
+
+def _opened(file: Path, mode: Literal["rt", "wt"], *, zipped: bool) -> IO[str]:
+    if zipped:
+        return gzip.open(file, mode, encoding="utf-8")
+    return file.open(mode, encoding="utf-8")
 
 
 def _written(row: StoredReply) -> dict[str, Any]:
@@ -132,4 +132,6 @@ def _read(row: object, where: str) -> StoredReply:
     for name, kind in _FIELDS.items():
         if not isinstance(row[name], kinds.get(str(kind), str)):
             raise UserError(f"{where}: {name} is no {kind}.")
+    if row["verdict"] not in VERDICTS:
+        raise UserError(f"{where}: no verdict '{row['verdict']}'.")
     return StoredReply(**{**row, "prompt": base64.b64decode(row["prompt"])})

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal
 
 from graphrag_bench.models.fan_out import FanOut
@@ -39,7 +40,7 @@ class Cached(FanOut):
         self._under_way: dict[str, tuple[threading.Lock, list[None]]] = {}
         self._unread: set[str] = set()
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """The identity of the model inside."""
         return self.inner.identity

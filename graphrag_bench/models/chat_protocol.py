@@ -13,7 +13,7 @@ from graphrag_bench.models.settings import Decoding, Prices
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 
-_TOKENS_A_MESSAGE = 8
+TOKENS_A_MESSAGE = 8
 _LEAST_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.models:prompts/schema.j2")
 
@@ -126,7 +126,7 @@ def count_words(prompt: Chat) -> int:
 
 def estimated_tokens(prompt: Chat) -> int:
     """About how many tokens a prompt comes to (cl100k, and eight for each message)."""
-    return sum(count_tokens(message.content) + _TOKENS_A_MESSAGE for message in prompt)
+    return sum(count_tokens(message.content) + TOKENS_A_MESSAGE for message in prompt)
 
 
 def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

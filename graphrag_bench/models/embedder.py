@@ -60,7 +60,7 @@ class Hashing:
             if not row.any():
                 row[0] = 1.0
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        return (rows / norms).astype(np.float32)
+        return np.asarray(rows / norms, np.float32)
 
 
 def encode_in_blocks(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -51,9 +52,10 @@ def read_json(
     raise Unfit(purpose or model.__name__, text, problem)
 
 
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+@lru_cache(maxsize=256)
+def schema_of(model: type[BaseModel]) -> Mapping[str, Any]:
     """The JSON schema of a model as servers hold replies to it: all fields asked for, no others."""
-    schema: dict[str, Any] = _closed(model.model_json_schema())
+    schema: Mapping[str, Any] = _closed(model.model_json_schema())
     return schema
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from graphrag_bench.errors import UserError
@@ -113,7 +113,7 @@ class Ledger:
 
     def write(self, line: Line) -> None:
         """Append one line; raises UserError when it cannot be written."""
-        text = json.dumps(asdict(line), ensure_ascii=False) + "\n"
+        text = json.dumps(vars(line), ensure_ascii=False) + "\n"
         with self._lock:
             try:
                 os.write(self._file, text.encode("utf-8", "replace"))

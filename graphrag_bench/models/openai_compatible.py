@@ -57,6 +57,7 @@ class OpenAICompatible(FanOut):
         self._prices = group(Prices, prices)
         self.dialect = Dialect()
         self._window = window
+        self._identity = f"{model}:{digest(self.decoding.model_dump())}"
         self._learning = threading.Lock()
         self._endpoint = Endpoint(
             model,
@@ -70,7 +71,7 @@ class OpenAICompatible(FanOut):
     @property
     def identity(self) -> str:
         """The model's name and a fingerprint of the decoding settings."""
-        return f"{self.model}:{digest(self.decoding.model_dump())}"
+        return self._identity
 
     @property
     def window(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -63,4 +64,4 @@ class Replay(FanOut):
 
     @cached_property
     def _rows(self) -> dict[str, StoredReply]:
-        return {row.key: row for row in replies_in(self.path)}
+        return {row.key: replace(row, prompt=b"") for row in replies_in(self.path)}

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 import threading
 import zlib
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass, fields, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
 from graphrag_bench.models.llm import CallFailed, Completion, Request
-from graphrag_bench.models.sqlite_file import Commits, Journal, Session, SqliteFile
+from graphrag_bench.models.sqlite_file import Commits, Journal, Session, SqliteFile, Work
 
 VERSION = 1
 REUSABLE = ("new", "valid", "corrected")
+VERDICTS = (*REUSABLE, "unreadable", "failed")
+_MANY = 500
 KEY_DIGITS = 32
 
 
@@ -95,6 +99,7 @@ CREATE TABLE IF NOT EXISTS vectors (
     model TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, usd REAL NOT NULL);
 """
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
+_BY_KEY = f"{_SELECT} WHERE key = ?"
 _INSERT = f"""
 INSERT INTO replies ({", ".join(COLUMNS)}) VALUES ({", ".join("?" * len(COLUMNS))})
 ON CONFLICT (key) DO UPDATE SET {", ".join(f"{c} = excluded.{c}" for c in COLUMNS[1:])}
@@ -126,7 +131,7 @@ class ReplyStore:
 
     def get(self, key: str) -> StoredReply | None:
         """The row of a key, whatever its verdict; None when there is none."""
-        row = self._read(f"{_SELECT} WHERE key = ?", key)
+        row = self._read(_BY_KEY, key)
         return None if row is None else StoredReply(*row)  # type: ignore[arg-type]
 
     def put(self, reply: StoredReply, *, replace: bool = False) -> StoredReply:
@@ -135,21 +140,31 @@ class ReplyStore:
         A readable reply that is there already (another process was faster) stays, unless
         `replace`. Raises RunStopped when the file cannot be written.
         """
-        row = astuple(reply)
-        done = self._commits.submit(
-            lambda connection: (
-                connection.execute(_INSERT, (*row, replace)),
-                connection.execute(f"{_SELECT} WHERE key = ?", (reply.key,)).fetchone(),
-            )
-        )
-        return StoredReply(*cast("tuple[object, tuple[str, ...]]", done.result())[1])  # type: ignore[arg-type]
+        row = (*vars(reply).values(), replace)
+
+        def insert(connection: sqlite3.Connection) -> StoredReply:
+            if connection.execute(_INSERT, row).rowcount:
+                return reply
+            return StoredReply(*connection.execute(_BY_KEY, (reply.key,)).fetchone())
+
+        return cast(StoredReply, self._commits.submit(insert).result())
+
+    def add(self, replies: Iterable[StoredReply]) -> int:
+        """Store many replies, as `put` does each; returns how many there were."""
+        n_added = 0
+        rows = iter(replies)
+        while batch := [(*vars(reply).values(), False) for reply in islice(rows, _MANY)]:
+            self._commits.submit(_inserting(batch)).result()
+            n_added += len(batch)
+        return n_added
 
     def judge(self, key: str, verdict: str) -> None:
         """Set the verdict of a row, with the next commit."""
         self._commits.submit(
             lambda connection: connection.execute(
                 "UPDATE replies SET verdict = ? WHERE key = ?", (verdict, key)
-            )
+            ),
+            may_wait=True,
         )
 
     def get_vectors(self, key: str) -> StoredVectors | None:
@@ -159,12 +174,13 @@ class ReplyStore:
         )
         return None if row is None else StoredVectors(*row)  # type: ignore[arg-type]
 
-    def put_vectors(self, key: str, vectors: StoredVectors) -> None:
-        """Store a block; returns once it is committed. A block that is there already stays."""
-        row = (key, *astuple(vectors))
+    def put_vectors(self, key: str, vectors: StoredVectors, *, replace: bool = False) -> None:
+        """Store a block; returns once it is committed. One that is there stays, or is replaced."""
+        row = (key, *vars(vectors).values())
+        rule = "REPLACE" if replace else "IGNORE"
         self._commits.submit(
             lambda connection: connection.execute(
-                "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?, ?, ?)", row
+                f"INSERT OR {rule} INTO vectors VALUES (?, ?, ?, ?, ?, ?)", row
             )
         ).result()
 
@@ -185,6 +201,10 @@ class ReplyStore:
     def _read(self, query: str, key: str) -> tuple[object, ...] | None:
         with self._reading, self._session.connection() as connection:
             return cast("tuple[object, ...] | None", connection.execute(query, (key,)).fetchone())
+
+
+def _inserting(batch: list[tuple[object, ...]]) -> Work:
+    return lambda connection: connection.executemany(_INSERT, batch)
 
 
 def reply_key(identity: str, request: Request) -> tuple[str, bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -85,5 +85,9 @@ def group(kind: type[GroupT], given: GroupT | Mapping[str, Any] | None) -> Group
 
 
 def _plain(value: Any) -> Any:
-    """Mappings and whole floats as pydantic's strict mode wants them."""
-    return dict(value) if isinstance(value, Mapping) else value
+    """Dicts and lists in place of other mappings and sequences, such as those of OmegaConf."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_plain(inner) for inner in value]
+    return value

@@ -20,6 +20,7 @@ from graphrag_bench.models.llm import RunStopped
 T = TypeVar("T")
 Journal = Literal["auto", "wal", "rollback"]
 Work = Callable[[sqlite3.Connection], object]
+_Job = tuple[Work, Future[object]]
 _BUSY_SECONDS = 120.0
 _MOST_IN_ONE_COMMIT = 256
 _NETWORK = ("nfs", "lustre", "gpfs", "beegfs", "cifs", "smb", "ceph", "afs", "9p", "fuse.", "pvfs")
@@ -106,20 +107,29 @@ class Commits:
 
     def __init__(self, file: SqliteFile) -> None:
         """Start the thread; it ends with `close` or with the process, after what waits."""
-        self._jobs: SimpleQueue[tuple[Work, Future[object]] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         session = Session(file)
+        idle: SimpleQueue[_Job] = SimpleQueue()
         thread = threading.Thread(
-            target=_commit_all, args=(self._jobs, session, file.path), name="commits", daemon=True
+            target=_commit_all,
+            args=(self._jobs, idle, session, file.path),
+            name="commits",
+            daemon=True,
         )
         thread.start()
+        self._idle: SimpleQueue[_Job] = idle
         self.close = weakref.finalize(self, _finish, self._jobs, thread)
 
-    def submit(self, work: Work) -> Future[object]:
-        """What `work(connection)` will return, once it is committed."""
+    def submit(self, work: Work, *, may_wait: bool = False) -> Future[object]:
+        """What `work(connection)` will return, once it is committed.
+
+        What `may_wait` is committed together with the next work that may not, at the latest by
+        `close`.
+        """
         future: Future[object] = Future()
         if not self.close.alive:
             raise RunStopped("The cache was closed and is still written to.")
-        self._jobs.put((work, future))
+        (self._idle if may_wait else self._jobs).put((work, future))
         return future
 
 
@@ -140,23 +150,31 @@ def file_system(folder: Path) -> str:
 
 
 def _commit_all(
-    jobs: SimpleQueue[tuple[Work, Future[object]] | None], session: Session, path: Path
+    jobs: SimpleQueue[_Job | None], idle: SimpleQueue[_Job], session: Session, path: Path
 ) -> None:
     """The writer thread: commit until the None that ends it."""
     going = True
     while going:
-        batch = [jobs.get()]
-        while len(batch) < _MOST_IN_ONE_COMMIT and batch[-1] is not None:
-            try:
-                batch.append(jobs.get_nowait())
-            except Empty:
-                break
-        going = batch[-1] is not None
-        _commit([job for job in batch if job is not None], session, path)
+        waiting = [jobs.get(), *_taken(jobs, _MOST_IN_ONE_COMMIT)]
+        going = None not in waiting
+        urgent = [job for job in waiting if job is not None]
+        if batch := [*urgent, *_taken(idle, None)]:
+            _commit(batch, session, path)
     session.close()
 
 
-def _commit(batch: list[tuple[Work, Future[object]]], session: Session, path: Path) -> None:
+def _taken(jobs: SimpleQueue[T], most: int | None) -> list[T]:
+    """What waits in the queue now, oldest first, at most so many."""
+    found: list[T] = []
+    while most is None or len(found) < most:
+        try:
+            found.append(jobs.get_nowait())
+        except Empty:
+            break
+    return found
+
+
+def _commit(batch: list[_Job], session: Session, path: Path) -> None:
     """One transaction; when it fails, everybody who waits for it is told."""
     try:
         with session.connection() as connection:
@@ -178,7 +196,7 @@ def _commit(batch: list[tuple[Work, Future[object]]], session: Session, path: Pa
 
 
 def _finish(
-    jobs: SimpleQueue[tuple[Work, Future[object]] | None], thread: threading.Thread
+    jobs: SimpleQueue[_Job | None], thread: threading.Thread
 ) -> None:
     jobs.put(None)
     thread.join()

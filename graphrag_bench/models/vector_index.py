@@ -45,7 +45,10 @@ class VectorIndex:
         while True:
             asked = min(max(asked, k) + _SPARE, len(self.vectors))
             scores, ids = faiss.knn(
-                np.ascontiguousarray(query[None]), self.vectors, asked, metric=faiss.METRIC_INNER_PRODUCT
+                np.ascontiguousarray(query[None]),
+                self.vectors,
+                asked,
+                metric=faiss.METRIC_INNER_PRODUCT,
             )
             found = np.round(scores[0].astype(np.float64), DECIMALS)
             if asked == len(self.vectors) or found[-1] < found[k - 1]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import NonNegativeInt
 
@@ -17,6 +18,7 @@ from graphrag_bench.models.nlp import Nlp, Sentence
 from graphrag_bench.progress import Progress
 
 CO_OCCURS = "occurs with"
+TitleUse = Literal["off", "entity", "about"]
 _NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
 
 
@@ -87,13 +89,15 @@ def nlp_extraction(
     progress: Progress,
     noun_phrases: bool = True,
     co_occurrence: NonNegativeInt = 8,
-    title_entity: bool = True,
+    title: TitleUse = "about",
 ) -> Extraction:
     """Entities, noun phrases and relations read by spaCy, sentence by sentence.
 
     Relations are subject-verb-object; two named entities of one sentence that no such relation
     joins co-occur. Sentences with more than `co_occurrence` distinct entities give none (0
-    switches co-occurrence off). `title_entity` makes a passage's title an entity of it.
+    switches co-occurrence off). `title="about"` takes a passage to be about its title: the title
+    stands in for he, she, it and they as a subject, and co-occurs with the named entities of
+    sentences that do not name it; `entity` only makes it a node, `off` does not read it.
     `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
     relation, in 0..1: a bag of co-occurrences is no knowledge graph.
     """
@@ -101,8 +105,8 @@ def nlp_extraction(
     texts = [chunk_table.texts[row] for row in range(len(chunk_table))]
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
-            title = chunk_table.titles[row] if title_entity else ""
-            rows.append(_chunk(sentences, title, noun_phrases, co_occurrence))
+            name = chunk_table.titles[row] if title != "off" else ""
+            rows.append(_chunk(sentences, name, title, noun_phrases, co_occurrence))
             n_sentences += len(sentences)
             n_related += sum(bool(sentence.relations) for sentence in sentences)
             advance(1)
@@ -112,25 +116,38 @@ def nlp_extraction(
 
 
 def _chunk(
-    sentences: list[Sentence], title: str, noun_phrases: bool, co_occurrence: int
+    sentences: list[Sentence], name: str, title: TitleUse, noun_phrases: bool, co_occurrence: int
 ) -> ChunkExtraction:
-    entities = [title] if title else []
+    entities = [name] if name else []
     triples = []
     for sentence in sentences:
-        names = [name for name, label in sentence.entities if label not in _NUMERIC]
-        entities += [name for name, _ in sentence.entities]
-        kept = {name for name, _ in sentence.entities} | ({title} if title else set())
+        kept = {entity for entity, _ in sentence.entities} | ({name} if name else set())
+        entities += [entity for entity, _ in sentence.entities]
         if noun_phrases:
             entities += sentence.phrases
             kept |= set(sentence.phrases)
-        related = [r for r in sentence.relations if r.head in kept and r.tail in kept]
-        triples += [Triple(r.head, r.relation, r.tail) for r in related]
-        joined = {frozenset((r.head, r.tail)) for r in related}
-        distinct = list(dict.fromkeys(names))
-        if len(distinct) <= co_occurrence:
-            triples += [
-                Triple(head, CO_OCCURS, tail)
-                for head, tail in combinations(distinct, 2)
-                if frozenset((head, tail)) not in joined
-            ]
+        related = list(_facts(sentence, name if title == "about" else "", kept))
+        joined = {frozenset((fact.head, fact.tail)) for fact in related}
+        named = [entity for entity, label in sentence.entities if label not in _NUMERIC]
+        distinct = list(dict.fromkeys(named))
+        pairs = list(combinations(distinct, 2)) if len(distinct) <= co_occurrence else []
+        if title == "about" and name and co_occurrence:
+            pairs += [(name, entity) for entity in distinct if name not in distinct]
+        triples += related
+        triples += [Triple(*_co(pair)) for pair in pairs if frozenset(pair) not in joined]
     return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))
+
+
+def _co(pair: tuple[str, str]) -> tuple[str, str, str]:
+    return pair[0], CO_OCCURS, pair[1]
+
+
+def _facts(sentence: Sentence, subject: str, kept: set[str]) -> Iterator[Triple]:
+    """The relations between kept names; `subject` stands in for a personal pronoun."""
+    for relation in sentence.relations:
+        head, tail = (
+            subject if part in sentence.pronouns else part
+            for part in (relation.head, relation.tail)
+        )
+        if head in kept and tail in kept and head != tail:
+            yield Triple(head, relation.relation, tail)

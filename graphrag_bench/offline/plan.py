@@ -125,7 +125,9 @@ class _Planner:
         for name in given:
             if name not in builder.settings:
                 close = ", ".join(nearest(name, builder.settings) or builder.settings) or "none"
-                self._problem(f"build.{builder.resource} has no setting '{name}'; it takes {close}.")
+                self._problem(
+                    f"build.{builder.resource} has no setting '{name}'; it takes {close}."
+                )
         for name, setting in builder.settings.items():
             if name not in given and setting.default is REQUIRED:
                 self._problem(f"build.{builder.resource} needs the setting '{name}'.")

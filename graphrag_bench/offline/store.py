@@ -87,6 +87,8 @@ class Store:
         began = time.perf_counter()
         made = planned.builder.function(**inputs, **wanted, **planned.settings)
         recipe = {**planned.recipe, "seconds": round(time.perf_counter() - began, 3)}
+        if hasattr(made, "statistics"):
+            recipe["statistics"] = dict(made.statistics)
         same = [need for need, value in inputs.items() if value is made]
         if same:
             recipe["same_as"] = same[0]

@@ -152,7 +152,9 @@ class OperatorStep:
             world.note(state, StepTrace(self.label, self.operator.name, seconds, replies, {}))
             return result
         values = result if isinstance(result, tuple) else (result,)
-        wrote = {slot: value for slot, value in zip(slots, values, strict=True) if value is not None}
+        wrote = {
+            slot: value for slot, value in zip(slots, values, strict=True) if value is not None
+        }
         world.note(state, StepTrace(self.label, self.operator.name, seconds, replies, wrote))
         return state.write(wrote)
 

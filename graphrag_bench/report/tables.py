@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MISSING = "–"
-_FIRST, _LAST = "zeroshot", "oracle"
+_PLACES = {"floor": 0, "": 1, "ceiling": 2}
 _ANSWERS = ("accuracy", "f1", "exact_match")
 
 
@@ -28,7 +28,7 @@ def run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
     questions it stands on, and with `!` while questions have failed. Runs are what `metrics.json`
     holds.
     """
-    ordered = sorted(runs, key=lambda run: (run["method"] == _LAST) - (run["method"] == _FIRST))
+    ordered = sorted(runs, key=lambda run: _PLACES[run["role"]])
     cuts = _cuts(ordered)
     answered = any(run["answered"] for run in ordered)
     heads = ["method", "n", "failed", *[f"evidence@{k}" for k in cuts]]
@@ -52,7 +52,7 @@ def _cuts(runs: Sequence[Mapping[str, Any]]) -> list[int]:
 def _row(run: Mapping[str, Any], cuts: Sequence[int], answered: bool) -> tuple[str, ...]:
     metrics = run["metrics"]
     mark = "!" if run["failed"] else ""
-    cells = [_label(run), str(run["n"]), str(run["failed"])]
+    cells = [str(run["title"]), str(run["n"]), str(run["failed"])]
     for k in cuts:
         held = metrics.get(f"evidence_recall@{k}")
         cells.append(f"{held['mean']:.3f}{mark}" if held else MISSING)
@@ -65,12 +65,6 @@ def _row(run: Mapping[str, Any], cuts: Sequence[int], answered: bool) -> tuple[s
         cells.append(f"{tokens:.0f}" if run["answered"] else MISSING)
     cells.append(f"{run['usage']['seconds_per_question']:.2f}")
     return tuple(cells)
-
-
-def _label(run: Mapping[str, Any]) -> str:
-    name = {"zeroshot": "closed-book", "vanilla": "VanillaRAG", "bm25": "BM25",
-            "hipporag": "HippoRAG", "oracle": "oracle"}.get(run["method"], run["method"])  # fmt: skip
-    return str(name)
 
 
 def _with_interval(held: Mapping[str, Any] | None, mark: str) -> str:
@@ -91,14 +85,24 @@ def _notes(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
     notes = [
         f"answers by {said('llm')}; build model {said('llm_build')}; embedder {said('embedder')}",
-        f"extraction: {said('extraction')}; commit {said('commit')}",
+        f"extraction: {_extractions(runs)}; commit {said('commit')}",
         "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
         "intervals are 95 % bootstrap; s: seconds a question as run here, batched",
     ]
     if any(run["failed"] for run in runs):
         notes.append("! some questions failed: means are over the rest; run again to retry them")
-        notes += [f"{_label(run)}: {error}" for run in runs for error in run["errors"][:2]]
+        notes += [f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]]
     return tuple(notes)
+
+
+def _extractions(runs: Sequence[Mapping[str, Any]]) -> str:
+    """How entities were read, with what the extraction counted."""
+    said: dict[str, None] = {}
+    for run in runs:
+        counted = ", ".join(f"{k} {v}" for k, v in sorted(run["extraction_statistics"].items()))
+        if run["extraction"]:
+            said[f"{run['extraction']} ({counted})" if counted else run["extraction"]] = None
+    return "; ".join(sorted(said)) or "none"
 
 
 def markdown(table: Table) -> str:

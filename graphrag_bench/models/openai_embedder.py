@@ -1,0 +1,217 @@
+"""Embeddings by any server that speaks the OpenAI protocol."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.models.attempts import Clock
+from graphrag_bench.models.budget import Budget, Spending
+from graphrag_bench.models.cached import Mode
+from graphrag_bench.models.chat_protocol import TOKENS_A_MESSAGE
+from graphrag_bench.models.embedder import Kind, Vectors
+from graphrag_bench.models.endpoint import Endpoint, Rejected
+from graphrag_bench.models.faults import Again
+from graphrag_bench.models.llm import CallFailed, Completion, Outcome, RunStopped
+from graphrag_bench.models.openai_compatible import OPENAI
+from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore, StoredVectors
+from graphrag_bench.models.settings import Limits, Patience, Prices, group
+from graphrag_bench.text import count_tokens
+
+_RATIO = 1.2
+_Block = tuple[StoredVectors, Completion]
+
+
+class OpenAIEmbedder:
+    """Unit vectors from `/embeddings`, under the limits and with the patience of the chat client.
+
+    Equal texts are sent once. Passages go in blocks that depend on the texts alone: sorted by
+    length and then by text, `batch_size` at a time; questions one by one. A block is one call, one
+    row of the cache and one line of the ledger. There is no partial result: what failed is raised.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        dimension: int,
+        base_url: str = OPENAI,
+        api_key_env: str | None = "OPENAI_API_KEY",
+        *,
+        shorten: bool = False,
+        question_prefix: str = "",
+        passage_prefix: str = "",
+        batch_size: int = 64,
+        limits: Limits | Mapping[str, Any] | None = None,
+        patience: Patience | Mapping[str, Any] | None = None,
+        prices: Prices | Mapping[str, Any] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """`dimension` is the length of a vector; with `shorten` the server is asked for it."""
+        self.model = model
+        self.dimension = dimension
+        self.shorten = shorten
+        self.prefixes: Mapping[Kind, str] = {"question": question_prefix, "passage": passage_prefix}
+        self.batch_size = batch_size
+        self.limits = group(Limits, limits)
+        self.prices = group(Prices, prices)
+        self._endpoint = Endpoint(
+            model, base_url, api_key_env, limits=self.limits, patience=group(Patience, patience),
+            clock=clock,
+        )
+        self._pool = ThreadPoolExecutor(self.limits.concurrency, "embedding-call")
+        self._store: ReplyStore | None = None
+        self._mode: Mode = "off"
+        self._budget = Budget()
+        self._log: Callable[[Outcome, str], None] | None = None
+        self._writing = threading.Lock()
+
+    @property
+    def identity(self) -> str:
+        """Model, dimension, normalisation and prefixes; no address, no key."""
+        prefixes = ",".join(self.prefixes.values())
+        length = f"{self.dimension}{'(shortened)' if self.shorten else ''}"
+        return f"openai:{self.model}:{length}:unit:prefixes={prefixes}"
+
+    def attached(
+        self,
+        *,
+        store: ReplyStore | None = None,
+        mode: Mode = "write",
+        budget: Budget | None = None,
+        log: Callable[[Outcome, str], None] | None = None,
+    ) -> OpenAIEmbedder:
+        """The same embedder, limits and connections included, with a cache, budget and ledger.
+
+        What is not given stays as it was. `log` is `ledger.at(stage, step, kind="embedding")`.
+        """
+        other = copy.copy(self)
+        if store is not None:
+            other._store, other._mode = store, mode
+        other._budget = budget or self._budget
+        other._log = log or self._log
+        return other
+
+    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+        """Float32 (n, dimension), unit rows in the order of the texts.
+
+        Raises CallFailed when a block got no vectors, RunStopped when none ever will.
+        """
+        prefixed = [self.prefixes[kind] + text for text in texts]
+        distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
+        size = 1 if kind == "question" else self.batch_size
+        blocks = [distinct[start : start + size] for start in range(0, len(distinct), size)]
+        row_of = {text: row for row, text in enumerate(distinct)}
+        if not blocks:
+            return np.zeros((0, self.dimension), np.float32)
+        if len(blocks) == 1:
+            found = [self._vectors(blocks[0])]
+        else:
+            found = list(self._pool.map(self._vectors, blocks))
+        return np.asarray(np.concatenate(found)[[row_of[text] for text in prefixed]], np.float32)
+
+    def _vectors(self, block: list[str]) -> Vectors:
+        """The vectors of a block, from the store or from the server, entered into the ledger."""
+        key = _block_key(self.identity, block)
+        try:
+            stored, paid = self._stored(key) or self._paid(key, block)
+        except CallFailed as failure:
+            self._enter(failure)
+            raise
+        self._enter(paid)
+        rows = np.frombuffer(stored.rows, np.float32).reshape(len(block), stored.dimension)
+        return np.asarray(rows, np.float32)
+
+    def _stored(self, key: str) -> _Block | None:
+        if self._store is None or self._mode in ("off", "refresh"):
+            return None
+        if (stored := self._store.get_vectors(key)) is None:
+            return None
+        reply = Completion(
+            "", stored.prompt_tokens, 0, model=stored.model, cached=True, usd=stored.usd, key=key
+        )
+        return stored, reply
+
+    def _paid(self, key: str, block: list[str]) -> _Block:
+        """The vectors of the server, within the budget, committed to the store."""
+        estimate = sum(count_tokens(text) + TOKENS_A_MESSAGE for text in block)
+        most = round(estimate * _RATIO)
+        reserved = Spending(most, self.prices.usd(most, 0))
+        actual = Spending()
+        self._budget.reserve(reserved)
+        try:
+            reached = self._endpoint.run(
+                lambda: self._send(block), most, lambda got: got.prompt_tokens
+            )
+            stored = reached.value
+            actual = Spending(stored.prompt_tokens, stored.usd)
+        finally:
+            self._budget.settle(reserved, actual)
+        if self._store is not None and self._mode in ("write", "refresh"):
+            self._store.put_vectors(key, stored, replace=self._mode == "refresh")
+        return stored, Completion(
+            "", stored.prompt_tokens, 0, model=stored.model, usd=stored.usd,
+            retries=reached.retries, seconds=reached.seconds,
+        )
+
+    def _send(self, block: list[str]) -> StoredVectors:
+        """One try."""
+        body: dict[str, Any] = {"model": self.model, "input": block}
+        if self.shorten:
+            body["dimensions"] = self.dimension
+        try:
+            answer = self._endpoint.embeddings(body)
+        except Rejected as rejected:
+            raise self._endpoint.meaning(rejected) from None
+        rows = self._unit(_rows(answer, len(block)))
+        usage = answer.get("usage") or {}
+        n_tokens = usage.get("prompt_tokens")
+        if not isinstance(n_tokens, int):
+            n_tokens = sum(count_tokens(text) for text in block)
+        return StoredVectors(
+            self.dimension, rows.tobytes(), str(answer.get("model") or ""), n_tokens,
+            self.prices.usd(n_tokens, 0),
+        )
+
+    def _unit(self, rows: Vectors) -> Vectors:
+        """The rows at length one; raises when they cannot be."""
+        if rows.shape[1] != self.dimension:
+            raise RunStopped(
+                f"{self.model} returns vectors of {rows.shape[1]} numbers, not {self.dimension}: "
+                f"set embedder.dimension={rows.shape[1]}."
+            )
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not np.isfinite(norms).all() or not norms.all():
+            raise CallFailed("unreadable", f"{self.model} returned a vector without a direction.")
+        return np.asarray(rows / norms, np.float32)
+
+    def _enter(self, outcome: Outcome) -> None:
+        if self._log is not None:
+            with self._writing:
+                self._log(outcome, "")
+
+
+def _rows(answer: Mapping[str, Any], n_texts: int) -> Vectors:
+    """The vectors in the order of the texts; raises Again when there are not that many."""
+    found = answer.get("data")
+    if not isinstance(found, list) or len(found) != n_texts:
+        raise Again(f"The answer does not hold {n_texts} vectors.")
+    try:
+        ordered = sorted(found, key=lambda row: int(row["index"]))
+        rows = np.asarray([row["embedding"] for row in ordered], np.float32)
+    except (KeyError, TypeError, ValueError):
+        raise Again("The answer holds no vectors that can be read.") from None
+    if rows.ndim != 2:
+        raise Again("The answer holds vectors of different lengths.")
+    return rows
+
+
+def _block_key(identity: str, block: list[str]) -> str:
+    written = json.dumps([identity, block]).encode()
+    return hashlib.sha256(written).hexdigest()[:KEY_DIGITS]
