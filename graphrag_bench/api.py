@@ -230,7 +230,7 @@ class Run:
 
     def show(self, *others: Run) -> None:
         """Print the table of this run and others."""
-        show(run_table([run.metrics for run in (self, *others)]))
+        show(run_table([run.metrics for run in (self, *others)], seconds=True))
 
 
 def runs(home: str | Path = ".") -> pandas.DataFrame:

@@ -61,13 +61,18 @@ class Setting:
 
 @dataclass(frozen=True)
 class Operator:
-    """A registered operator with its contract."""
+    """A registered operator with its contract.
+
+    `returns` names the slots in the order of the return type: those it `writes`, and those it
+    `may_write`.
+    """
 
     name: str
     function: Callable[..., Any]
     reads: tuple[Read, ...]
     needs: tuple[str, ...]
     settings: Mapping[str, Setting]
+    returns: tuple[str, ...]
     writes: tuple[str, ...]
     may_write: tuple[str, ...]
     requires: frozenset[str]
@@ -149,7 +154,7 @@ class _OperatorDecorator:
 
         def register(function: F) -> F:
             reads, needs, settings, hints = _read(function, reads_state=True)
-            writes, may_write = _written(function, hints.get("return"))
+            returns, writes, may_write = _written(function, hints.get("return"))
             operators.add(
                 Operator(
                     name,
@@ -157,6 +162,7 @@ class _OperatorDecorator:
                     reads,
                     needs,
                     settings,
+                    returns,
                     writes,
                     may_write,
                     frozenset(requires),
@@ -240,19 +246,22 @@ def _state_read(function: Callable[..., Any], name: str, hint: Any, default: Any
     return Read(name, slot, optional)
 
 
-def _written(function: Callable[..., Any], hint: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _written(function: Callable[..., Any], hint: Any) -> tuple[tuple[str, ...], ...]:
+    """All slots of a return type in order, those always written, and those sometimes written."""
     parts = get_args(hint) if get_origin(hint) is tuple else (hint,)
-    always: list[str] = []
+    returns: list[str] = []
     sometimes: list[str] = []
     for part in parts:
         inner, optional = _strip_none(part)
         slot = slot_of(inner)
         if slot is None:
             raise ContractError(f"{function.__qualname__} returns {part}, which is no value type")
-        (sometimes if optional else always).append(slot)
-    if len({*always, *sometimes}) < len(parts):
+        returns.append(slot)
+        sometimes += [slot] * optional
+    if len(set(returns)) < len(parts):
         raise ContractError(f"{function.__qualname__} writes one slot twice")
-    return tuple(always), tuple(sometimes)
+    always = tuple(slot for slot in returns if slot not in sometimes)
+    return tuple(returns), always, tuple(sometimes)
 
 
 def _strip_none(hint: Any) -> tuple[Any, bool]:

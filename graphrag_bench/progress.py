@@ -32,6 +32,13 @@ class Progress:
         else:
             yield _Lines(label, total, stream).advance
 
+    def say(self, line: str) -> None:
+        """Print one line, unless quiet."""
+        if not self.quiet:
+            stream = self.stream or sys.stderr
+            stream.write(line + "\n")
+            stream.flush()
+
     @contextmanager
     def _bar(self, label: str, total: int) -> Iterator[Advance]:
         from rich.console import Console

@@ -87,7 +87,8 @@ class Ranked(Generic[T]):
         """
         values = np.asarray(scores, dtype=np.float64)
         rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
-        keys = np.nan_to_num(np.round(values[rows], DECIMALS), nan=-np.inf)
+        rounded = np.round(values[rows], DECIMALS)
+        keys = np.where(np.isfinite(rounded), rounded, -np.inf)
         if k is not None and k < len(rows):
             cut = np.partition(keys, len(keys) - k)[len(keys) - k] if k else np.inf
             kept = keys >= cut

@@ -12,7 +12,7 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.pagerank import personalised_pagerank
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import FloatArray, Mentions, Node, NodeScores, Ranked
+from graphrag_bench.values import FloatArray, Mentions, Node, NodeScores, Ranked, unique
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Reset = Literal["specificity", "uniform", "similarity"]
@@ -62,7 +62,8 @@ def link_batched(
         rows = [(int(hit.ids[0]), float(hit.scores[0])) for hit in best]
         rows = [row for row in rows if row[1] >= min_score]
         if dedupe:
-            rows = list({node: (node, score) for node, score in reversed(rows)}.values())[::-1]
+            first = {node: score for node, score in reversed(rows)}
+            rows = [(node, first[node]) for node in unique([node for node, _ in rows])]
         linked.append(
             Ranked[Node](
                 np.array([node for node, _ in rows], np.int64), np.array([s for _, s in rows])

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from graphrag_bench.api import ask
-from graphrag_bench.cli.overrides import composed, help_text, prepared
+from graphrag_bench.cli.overrides import composed, help_text, is_setting, prepared
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 
@@ -16,10 +16,10 @@ def main(arguments: Sequence[str]) -> int:
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(help_text("ask").replace("[-m] ", "") + '\nlast comes the "question"\n')
         return 0
-    questions = [word for word in arguments if "=" not in word or " " in word]
-    if len(questions) != 1:
+    questions = [word for word in arguments if not is_setting(word)]
+    if len(questions) != 1 or not questions[0].strip():
         raise UserError('ask takes settings and one question: ask method=hipporag "Who ...?"')
-    rest = [word for word in arguments if word not in questions]
+    rest = [word for word in arguments if is_setting(word)]
     answer = ask(Experiment.prepare(composed(prepared(rest))), questions[0])
     sys.stdout.write(answer.report() + "\n")
     return 0

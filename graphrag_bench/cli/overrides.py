@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,9 +47,9 @@ def prepared(arguments: Sequence[str]) -> list[str]:
     for argument in arguments:
         name, equals, value = argument.partition("=")
         name = name.lstrip("+~")
-        if not equals:
+        if not equals or not name:
             raise UserError(f"'{argument}' is no setting; settings are NAME=VALUE.")
-        if name.startswith("hydra"):
+        if name.startswith("hydra."):
             overrides.append(argument)
         elif name in GROUPS:
             _check_choices(name, value)
@@ -55,35 +57,99 @@ def prepared(arguments: Sequence[str]) -> list[str]:
             add = "+" if name == "llm_build" else ""
             overrides.append(f"{add}{target}={value}")
         else:
-            known = [*RunSettings.model_fields]
+            known = sorted({*RunSettings.model_fields, *GROUPS})
             if name.partition(".")[0] not in known:
-                close = nearest(name.partition(".")[0], known) or sorted(known)
+                close = nearest(name.partition(".")[0], known) or known
                 raise UserError(f"There is no setting '{name}'. Nearest: {', '.join(close)}.")
+            if name == "method.name":
+                raise UserError("method.name is the name of the method's file: method=NAME.")
             overrides.append(f"++{name}={value}")
     return overrides
 
 
+def is_setting(argument: str) -> bool:
+    """Whether a word of the command line is meant as a setting: `name=...` of a known first part.
+
+    Anything else is text, e.g. a question that holds a `=`.
+    """
+    name, equals, _ = argument.partition("=")
+    first = name.lstrip("+~").partition(".")[0]
+    return bool(equals) and re.fullmatch(r"\w+", first) is not None and " " not in name
+
+
 def _check_choices(group: str, value: str) -> None:
-    if value.startswith(("glob(", "choice(", "[")):
+    """Refuse a choice that the group lacks, inside `a,b`, `[a,b]`, `choice(a,b)`, `glob(a*)` too."""
+    if glob := re.fullmatch(r"glob\(([^,\[\]]*)\)", value):
+        if not fnmatch.filter(names(group), glob[1]):
+            raise unknown(group, glob[1], names(group))
         return
-    for choice in value.split(","):
+    if value.startswith("glob("):
+        return
+    listed = re.fullmatch(r"choice\((.*)\)|\[(.*)\]", value)
+    for choice in ((listed[1] or listed[2] or "") if listed else value).split(","):
         if choice.strip() not in names(group):
             raise unknown(group, choice.strip(), names(group))
 
 
 def composed(overrides: Sequence[str]) -> dict[str, Any]:
     """The resolved settings of prepared overrides; raises UserError for what Hydra refuses."""
-    from hydra import compose, initialize_config_dir
-    from hydra.core.global_hydra import GlobalHydra
     from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    GlobalHydra.instance().clear()
+    refused = (HydraException, OmegaConfBaseException, TypeError, IndexError)
     try:
-        with initialize_config_dir(str(project_folder("configs")), version_base="1.3"):
-            config = compose("run", overrides=list(overrides))
-    except (HydraException, OmegaConfBaseException) as error:
-        reason = str(error.__cause__ or error).splitlines()[0]
-        raise UserError(f"{' '.join(overrides)}: {reason}") from None
+        config = _compose(overrides)
+    except refused as error:
+        chosen = [override for override in overrides if not override.startswith("++")]
+        for override in overrides:
+            others = [other for other in chosen if other != override]
+            try:
+                _compose([*others, override])
+            except refused as culprit:
+                held = OmegaConf.to_container(_compose(others)) if chosen != overrides else {}
+                raise refusal(override, culprit, held) from None
+        raise refusal(" ".join(overrides), error, {}) from None
     return resolve(config, OmegaConf, OmegaConfBaseException)
+
+
+def _compose(overrides: Sequence[str]) -> Any:
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(project_folder("configs")), version_base="1.3"):
+        return compose("run", overrides=list(overrides))
+
+
+def refusal(override: str, error: Exception, held: Any) -> UserError:
+    """The error for a setting that Hydra cannot read or place; `held` is the configuration."""
+    shown = override.lstrip("+")
+    reason = str(error.__cause__ or error).splitlines()[0]
+    if "Ambiguous value" in reason:
+        return UserError(f"'{shown}' gives several values; a sweep over them needs -m.")
+    if type(error).__name__ == "OverrideParseException" or _GRAMMAR.match(reason):
+        return UserError(
+            f"'{shown}' cannot be read ({reason}). Inside the shell's quotes, a value with "
+            "brackets, commas, colons or quotes stands in double quotes: 'NAME=\"VALUE\"'."
+        )
+    return UserError(_misplaced(shown.partition("=")[0], held) or f"'{shown}': {reason}.")
+
+
+_GRAMMAR = re.compile("no viable alternative|mismatched|extraneous|token recognition|missing ")
+
+
+def _misplaced(path: str, held: Any) -> str:
+    """What is wrong with a path that leaves the configuration at a list; "" when nothing is."""
+    parts = path.split(".")
+    for depth, part in enumerate(parts):
+        if isinstance(held, list):
+            if not part.isdecimal() or int(part) >= len(held):
+                last = f"steps 0 to {len(held) - 1}" if held else "no steps"
+                return (
+                    f"There is no '{path}': '{'.'.join(parts[:depth])}' has {last}, not '{part}'."
+                )
+            held = held[int(part)]
+        else:
+            held = held.get(part) if isinstance(held, dict) else None
+    return ""

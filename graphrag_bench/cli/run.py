@@ -12,7 +12,8 @@ from graphrag_bench.cli.sweep import cells, launch
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import RunResult, execute, framed
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.report.tables import markdown, run_table, show
+from graphrag_bench.report.tables import cost_table, markdown, run_table, show
+from graphrag_bench.runs.folder import write_whole
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -34,10 +35,14 @@ def main(arguments: Sequence[str]) -> int:
         launch(overrides, sweeps, lambda values: run_one(values, results))
     else:
         run_one(composed(prepared(rest)), results)
-    table = run_table([result.metrics for result in results.values()])
-    show(table)
+    metrics = [result.metrics for result in results.values()]
+    show(run_table(metrics, seconds=True))
+    costs = cost_table(metrics)
+    if costs.rows:
+        show(costs)
+    text = markdown(run_table(metrics))
     for result in results.values():
-        (result.folder.path / "table.md").write_text(markdown(table), encoding="utf-8")
+        write_whole(result.folder.path / "table.md", text)
         print(f"run: {result.folder.path.resolve()}")  # noqa: T201 - read by scripts
     return 0
 

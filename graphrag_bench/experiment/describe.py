@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphrag_bench.experiment.execute import selection
-from graphrag_bench.experiment.experiment import Experiment, safe_name
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.offline.store import Store
 
 
@@ -22,7 +22,7 @@ def _lines(experiment: Experiment) -> Iterator[str]:
         yield f"  method.{name} = {value}"
     yield ""
     yield "artifacts"
-    store = Store(experiment.home / "artifacts" / safe_name(experiment.dataset.name))
+    store = Store(experiment.artifacts)
     if settings.graph.scope == "per_scope":
         yield f"  one set of artifacts for each of {len(experiment.dataset.scopes())} scopes:"
     for item in experiment.plan:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import yaml
 
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.experiment import Experiment, safe_name
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, names
 from graphrag_bench.experiment.models import Models
+from graphrag_bench.experiment.results import results, write_provenance
 from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.run import run
 from graphrag_bench.pipeline.steps import World
 from graphrag_bench.progress import Advance, Progress
-from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, METRICS, RunFolder, write_whole
-from graphrag_bench.runs.provenance import commit, environment
-from graphrag_bench.runs.record import ledger_rows, record
-from graphrag_bench.runs.scoring import score
+from graphrag_bench.runs.folder import METRICS, RunFolder
+from graphrag_bench.runs.record import record, timing_rows
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 
 
@@ -37,24 +33,36 @@ class RunResult:
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
     """Build, retrieve, answer and score what the run folder does not hold yet.
 
-    Failed questions are tried again. Raises UserError when another process is at work on the run.
+    Failed questions are tried again. With a shard only its part of the questions is worked on;
+    the metrics are of all that the folder holds. Raises UserError when another process is at work
+    on the same run or shard, RunStopped when nothing further can succeed; what is done is kept.
     """
     shown = progress or Progress()
     folder = experiment.folder
     selected, to_answer = selection(experiment)
-    with _alone(folder):
-        _write_provenance(experiment, folder)
-        late = [q for q in selected if q.id in to_answer]
-        early = [q for q in selected if q.id not in to_answer]
+    which, total = experiment.settings.part
+    mine = [q for row, q in enumerate(selected) if row % total == which - 1]
+    with folder.alone():
+        write_provenance(experiment, folder)
+        _charge(experiment, folder)
+        late = [question for question in mine if question.id in to_answer]
+        early = [question for question in mine if question.id not in to_answer]
         for questions, answering in ((late, True), (early, False)):
             done = folder.done(answering)
             todo = [question for question in questions if question.id not in done]
             if todo:
                 _work(experiment, todo, answering, shown)
         folder.finish([question.id for question in experiment.dataset.questions])
-        metrics = _score(experiment, selected)
+        metrics = results(experiment, selected)
         folder.write_json(METRICS, metrics)
     return RunResult(folder, metrics)
+
+
+def _charge(experiment: Experiment, folder: RunFolder) -> None:
+    """Direct this run's calls to its ledger, and count what it has cost before."""
+    store = Store(experiment.artifacts)
+    built = [path for item in experiment.plan for path in store.ledgers(item)]
+    experiment.models.charge(folder.file("ledger"), [*folder.files("ledger"), *built])
 
 
 def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
@@ -63,18 +71,6 @@ def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
     selected = list(experiment.dataset.interleaved())[: settings.limit]
     n_answers = {"on": len(selected), "off": 0}.get(str(settings.answer), settings.answer)
     return selected, frozenset(question.id for question in selected[: int(n_answers)])
-
-
-@contextmanager
-def _alone(folder: RunFolder) -> Iterator[None]:
-    from filelock import FileLock, Timeout
-
-    folder.path.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(folder.path / "run.lock", timeout=0):
-            yield
-    except Timeout:
-        raise UserError(f"Another process is at work on this run: {folder.path}") from None
 
 
 def _work(
@@ -89,10 +85,7 @@ def _work(
         for question in questions:
             groups.setdefault(question.scope, []).append(question)
         for scope in groups:
-            models[scope] = Models(experiment.settings, experiment.dataset.within(scope))
-            for name in ("embedder", "nlp", "llm", "llm_build"):
-                if name in vars(experiment.models):
-                    vars(models[scope])[name] = vars(experiment.models)[name]
+            models[scope] = experiment.models.over(experiment.dataset.within(scope))
     for scope, part in groups.items():
         resources = build_resources(experiment, models[scope], progress, answering)
         with progress.task(label, len(part)) as advance:
@@ -103,7 +96,8 @@ def build_resources(
     experiment: Experiment, models: Models, progress: Progress, answering: bool = True
 ) -> dict[str, Any]:
     """The artifacts and models that the steps need, built where they are missing."""
-    store = Store(experiment.home / "artifacts" / safe_name(experiment.dataset.name), progress)
+    failures = experiment.settings.failures
+    store = Store(experiment.artifacts, progress, failures.limit, failures.after)
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}
     resources = store.resources(experiment.plan_for(models), wanted, models)
@@ -117,15 +111,25 @@ def _run_block(
     answering: bool,
     advance: Advance,
 ) -> None:
-    world = World(resources, experiment.settings.workers)
+    settings = experiment.settings
+    world = World(
+        resources,
+        settings.workers,
+        experiment.models.ledger,
+        settings.failures.limit,
+        settings.failures.after,
+    )
     table: ChunkTable = resources["chunk_table"]
     finished = run(
-        questions, experiment.method.pipeline, world, answering=answering,
+        questions,
+        experiment.method.pipeline,
+        world,
+        answering=answering,
         start=lambda question: start_state(experiment, question, table),
-    )  # fmt: skip
+    )
     for one in finished:
-        row = record(one, table, experiment.settings.trace)
-        experiment.folder.append(row, ledger_rows(one))
+        row = record(one, table, settings.trace)
+        experiment.folder.append(row, timing_rows(one))
         advance(1)
 
 
@@ -142,63 +146,6 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
     ids = [int(chunk) for row in evidence for chunk in sorted(by_document[row].indices)]
     chunks = np.array(list(dict.fromkeys(ids)), np.int64)
     return state.write({"chunks": Ranked[Chunk](chunks, np.ones(len(chunks)))})
-
-
-def _write_provenance(experiment: Experiment, folder: RunFolder) -> None:
-    values = experiment.settings.model_dump(exclude={"paths"})
-    text = yaml.safe_dump(values, sort_keys=True, allow_unicode=True)
-    write_whole(folder.path / CONFIG, text)
-    if not (folder.path / ENVIRONMENT).is_file():
-        folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
-
-
-def _score(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
-    """Metrics of the selected questions, with what a table must say about them."""
-    held = experiment.folder.rows()
-    rows = [held[question.id] for question in selected if question.id in held]
-    settings = experiment.settings
-    metrics = score(
-        rows,
-        experiment.dataset.gold,
-        experiment.folder.ledger(),
-        settings.evaluation.cuts,
-        settings.evaluation.containment,
-    )
-    models = experiment.models
-    needs = experiment.method.pipeline.needs()
-    return metrics | {
-        "dataset": experiment.dataset.name,
-        "method": experiment.method.name,
-        "title": experiment.method.title,
-        "role": experiment.method.role,
-        "parameters": dict(experiment.method.parameters),
-        "key": experiment.key,
-        "limit": settings.limit,
-        "answer": settings.answer,
-        "commit": commit(),
-        "extraction": experiment.extraction,
-        "extraction_statistics": _statistics(experiment),
-        "llm": models.identity("llm") if "llm" in needs else "",
-        "llm_build": models.identity("llm_build") if _built_by_llm(experiment) else "",
-        "embedder": models.identity("embedder") if _uses(experiment, "embedder") else "",
-    }
-
-
-def _statistics(experiment: Experiment) -> dict[str, Any]:
-    """What the extraction reports about itself, where it is built; empty otherwise."""
-    store = Store(experiment.home / "artifacts" / safe_name(experiment.dataset.name))
-    found = [item for item in experiment.plan if item.resource == "extraction"]
-    recipes = [store.recipe(item) for item in found if store.holds(item)]
-    return dict(recipes[0].get("statistics", {})) if recipes else {}
-
-
-def _uses(experiment: Experiment, name: str) -> bool:
-    planned = {need for item in experiment.plan for need in item.inputs}
-    return name in planned | experiment.method.pipeline.needs()
-
-
-def _built_by_llm(experiment: Experiment) -> bool:
-    return any("llm_build" in item.inputs for item in experiment.plan)
 
 
 def framed(experiment: Experiment) -> list[dict[str, Any]]:

@@ -160,7 +160,14 @@ class Experiment:
     def folder(self) -> RunFolder:
         """Where the run is stored."""
         name = safe_name(self.method.name)
-        return RunFolder(self.home / "runs" / safe_name(self.dataset.name) / name / self.key)
+        path = self.home / "runs" / safe_name(self.dataset.name) / name / self.key
+        which, total = self.settings.part
+        return RunFolder(path, f"{which}-of-{total}" if total > 1 else "")
+
+    @property
+    def artifacts(self) -> Path:
+        """Where the artifacts of this data set are stored."""
+        return self.home / "artifacts" / safe_name(self.dataset.name)
 
     @property
     def extraction(self) -> str:

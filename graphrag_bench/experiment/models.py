@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copy
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.dataset import Dataset
@@ -11,9 +13,16 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.backends import make
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.fingerprint import file_digest
+from graphrag_bench.models.budget import Budget, Budgeted
+from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.fan_out import FanOut
+from graphrag_bench.models.ledger import Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.nlp import Nlp
+from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+from graphrag_bench.models.replay import Replay
+from graphrag_bench.models.reply_store import ReplyStore
 
 
 class Models(Mapping[str, Any]):
@@ -28,6 +37,20 @@ class Models(Mapping[str, Any]):
         """Nothing is made yet."""
         self.settings = settings
         self.corpus = dataset
+        self.ledger_path = Path(settings.paths.home) / "cache" / "ledger.jsonl"
+        self.ledgers: list[Path] = []
+        self._made: dict[str, Any] = {}
+
+    def over(self, dataset: Dataset) -> Models:
+        """The same models, those that are made already included, over another corpus."""
+        other = copy.copy(self)
+        other.corpus = dataset
+        return other
+
+    def charge(self, ledger: Path, earlier: Sequence[Path]) -> None:
+        """Write calls to `ledger`, and count what it and `earlier` ones hold as spent."""
+        self.ledger_path = ledger
+        self.ledgers = [ledger, *(path for path in earlier if path != ledger)]
 
     def __getitem__(self, name: str) -> Any:
         """The object of that name; KeyError for another name."""
@@ -45,8 +68,15 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The model that embeds."""
-        made: Embedder = make("embedder", self.settings.embedder)
+        """The model that embeds; one behind an API shares the cache and the budget."""
+        made: Embedder = self._bare("embedder", self.settings.embedder)
+        if isinstance(made, OpenAIEmbedder):
+            return made.attached(
+                store=self.replies,
+                mode=self.settings.cache.mode,
+                budget=self.budget,
+                log=self.ledger.at("embedding", "embedder", kind="embedding"),
+            )
         return made
 
     @cached_property
@@ -58,16 +88,44 @@ class Models(Mapping[str, Any]):
     @cached_property
     def llm(self) -> LLM:
         """The model that answers."""
-        made: LLM = make("llm", self.settings.llm)
-        return made
+        return self._language_model("llm", self.settings.llm)
 
     @cached_property
     def llm_build(self) -> LLM:
         """The model that builds: the one that answers, unless another is set."""
         if self.settings.llm_build is None:
             return self.llm
-        made: LLM = make("llm_build", self.settings.llm_build)
-        return made
+        return self._language_model("llm_build", self.settings.llm_build)
+
+    def _language_model(self, group: str, config: Mapping[str, Any]) -> LLM:
+        """The model under the budget and behind the cache; a replay needs neither."""
+        made: LLM = self._bare(group, config)
+        if isinstance(made, Replay) or not isinstance(made, FanOut):
+            return made
+        mode = self.settings.cache.mode
+        within = Budgeted(made, self.budget)
+        return within if mode == "off" else Cached(within, self.replies, mode)
+
+    @cached_property
+    def replies(self) -> ReplyStore:
+        """The file of replies that were paid for."""
+        cache = self.settings.cache
+        home = Path(self.settings.paths.home)
+        path = Path(cache.path) if cache.path else home / "cache" / "replies.sqlite"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return ReplyStore(path, cache.journal)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Where this run's calls are written; a run has attached its own before any call."""
+        return Ledger(self.ledger_path)
+
+    @cached_property
+    def budget(self) -> Budget:
+        """What may be spent, less what this run's ledgers say it has cost."""
+        limits = self.settings.budget
+        known = [path for path in self.ledgers if path.is_file()]
+        return Budget(limits.tokens, limits.usd, spent(read_ledger(*known)))
 
     @property
     def openie(self) -> Any:
@@ -79,8 +137,26 @@ class Models(Mapping[str, Any]):
             )
         return self.corpus.openie
 
+    def _bare(self, group: str, config: Mapping[str, Any]) -> Any:
+        """The model without cache and budget, made once."""
+        if group not in self._made:
+            self._made[group] = make(group, config)
+        return self._made[group]
+
     def identity(self, name: str) -> str:
-        """What stands for the object in keys: never an address, a key or a path."""
+        """What stands for the object in keys: never an address, a key or a path.
+
+        Opens no cache and loads no weights.
+        """
+        configs = {
+            "llm": self.settings.llm,
+            "llm_build": self.settings.llm_build,
+            "embedder": self.settings.embedder,
+        }
+        if name == "llm_build" and configs[name] is None:
+            name = "llm"
+        if (config := configs.get(name)) is not None:
+            return str(self._bare(name, config).identity)
         if name == "corpus":
             return self.corpus.corpus_digest
         if name == "openie":

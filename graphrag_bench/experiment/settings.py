@@ -50,6 +50,32 @@ class EvaluationSettings(_Settings):
     )
 
 
+class CacheSettings(_Settings):
+    """What becomes of the replies of language models and embedding services."""
+
+    mode: Literal["write", "read", "refresh", "off"] = Field(
+        "write", description="reuse and store; only reuse; ask anew and store; neither"
+    )
+    path: str | None = Field(None, description="file of the replies; HOME/cache/replies.sqlite")
+    journal: Literal["auto", "wal", "rollback"] = Field(
+        "auto", description="rollback works on network file systems too"
+    )
+
+
+class BudgetSettings(_Settings):
+    """Where a run stops before it costs more; it can be resumed with a larger budget."""
+
+    tokens: PositiveInt | None = Field(None, description="prompt and completion tokens together")
+    usd: float | None = Field(None, description="US dollars, at the model's configured prices")
+
+
+class FailureSettings(_Settings):
+    """When the failures of one step stop the run."""
+
+    limit: float = Field(0.2, ge=0, le=1, description="share of a step's calls that may fail")
+    after: PositiveInt = Field(50, description="calls before the share counts")
+
+
 class RunSettings(_Settings):
     """One run: a data set, a method, models, and how much of it to do."""
 
@@ -80,12 +106,28 @@ class RunSettings(_Settings):
     )
     seed: int = Field(0, description="seed of everything random")
     workers: PositiveInt = Field(4, description="questions answered at a time")
+    shard: str | None = Field(
+        None, pattern=r"^[1-9]\d*/[1-9]\d*$", description="3/20: the third of twenty parts"
+    )
+    cache: CacheSettings = CacheSettings()  # type: ignore[call-arg]
+    budget: BudgetSettings = BudgetSettings()  # type: ignore[call-arg]
+    failures: FailureSettings = FailureSettings()  # type: ignore[call-arg]
     paths: PathSettings = PathSettings()  # type: ignore[call-arg]
     plugins: list[str] = Field(
         ["operators", "methods"], description="packages that register operators"
     )
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
     experiment: None = None
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """The shard as (which, of how many), counted from 1; (1, 1) for the whole run."""
+        if self.shard is None:
+            return 1, 1
+        which, _, total = self.shard.partition("/")
+        if int(which) > int(total):
+            raise UserError(f"shard={self.shard}: there is no part {which} of {total}.")
+        return int(which), int(total)
 
     @property
     def answering(self) -> bool:

@@ -24,22 +24,22 @@ def personalised_pagerank(
     were alone, so its bits do not depend on its neighbours.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
-    columns = reset.reshape(len(reset), -1).astype(np.float64)
-    total = columns.sum(axis=0)
-    n_nodes = max(len(columns), 1)
-    restart = np.where(total > 0, columns / np.where(total > 0, total, 1.0), 1.0 / n_nodes)
-    dangling = np.asarray(transition.sum(axis=0)).ravel() == 0
+    rows = np.ascontiguousarray(np.atleast_2d(reset.T), np.float64)  # one for each reset
+    total = rows.sum(axis=1, keepdims=True)
+    n_nodes = max(rows.shape[1], 1)
+    restart = np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1.0 / n_nodes)
+    dangling = np.flatnonzero(np.asarray(transition.sum(axis=0)).ravel() == 0)
     mass = restart.copy()
-    active = np.arange(columns.shape[1])
+    active = np.arange(len(rows))
     for _ in range(MAX_ITERATIONS):
         if not len(active):
             break
-        start = restart[:, active]
-        lost = mass[dangling][:, active].sum(axis=0)
-        walked = transition @ np.ascontiguousarray(mass[:, active])
-        moved = damping * (walked + lost * start) + (1.0 - damping) * start
-        change = np.abs(moved - mass[:, active]).sum(axis=0)
-        mass[:, active] = moved
+        start, held = restart[active], mass[active]
+        lost = held.take(dangling, axis=1).sum(axis=1, keepdims=True)
+        walked = (transition @ np.ascontiguousarray(held.T)).T
+        moved = np.ascontiguousarray(damping * (walked + lost * start) + (1.0 - damping) * start)
+        change = np.abs(moved - held).sum(axis=1)
+        mass[active] = moved
         active = active[change > tolerance]
-    mass /= np.where(mass.sum(axis=0) > 0, mass.sum(axis=0), 1.0)
-    return mass.reshape(reset.shape)
+    whole = mass.sum(axis=1, keepdims=True)
+    return (mass / np.where(whole > 0, whole, 1.0)).T.reshape(reset.shape)

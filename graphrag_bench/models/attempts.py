@@ -16,6 +16,7 @@ from graphrag_bench.models.settings import Limits, Patience
 
 T = TypeVar("T")
 _TRIES_OF_NO_SERVER = 2
+_SECONDS_OF_A_STOP = 5.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Attempts:
         self.proven = False
         self._first = threading.Lock()
         self._stopped: RunStopped | None = None
+        self._stopped_until = 0.0
 
     def run(self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]) -> Reached[T]:
         """What `send` returns, tried again for as long as patience lasts.
@@ -87,7 +89,8 @@ class Attempts:
             except CallFailed as failure:
                 failure.retries = retries
                 raise
-            return Reached(value, retries, seconds)
+            else:
+                return Reached(value, retries, seconds)
 
     def _try(
         self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]
@@ -95,9 +98,8 @@ class Attempts:
         """One try, alone as long as the server has not taken any."""
         if self.proven:
             return self._one(send, n_tokens, used)
-        before = self._stopped
         with self._first:
-            if self._stopped is not before and self._stopped is not None:
+            if self._stopped is not None and self.clock.now() < self._stopped_until:
                 raise RunStopped(str(self._stopped))
             if not self.proven:
                 try:
@@ -107,6 +109,7 @@ class Attempts:
                     raise
                 except RunStopped as stop:
                     self._stopped = stop
+                    self._stopped_until = self.clock.now() + _SECONDS_OF_A_STOP
                     raise
                 self.proven = True
                 return found

@@ -135,6 +135,7 @@ def _balanced(text: str, opening: str) -> list[tuple[int, int]]:
             starts.append(position)
         elif char == closing and starts:
             start = starts.pop()
-            spans = [span for span in spans if span[0] < start]
+            while spans and spans[-1][0] > start:
+                spans.pop()
             spans.append((start, position + 1))
     return sorted(spans)

@@ -128,11 +128,16 @@ class ReplyStore:
         self._commits = Commits(self.file)
         self._session = Session(self.file)
         self._reading = threading.Lock()
+        self._verdicts: dict[str, str] = {}
 
     def get(self, key: str) -> StoredReply | None:
         """The row of a key, whatever its verdict; None when there is none."""
+        judged = self._verdicts.get(key)
         row = self._read(_BY_KEY, key)
-        return None if row is None else StoredReply(*row)  # type: ignore[arg-type]
+        if row is None:
+            return None
+        stored = StoredReply(*row)  # type: ignore[arg-type]
+        return replace(stored, verdict=judged) if judged else stored
 
     def put(self, reply: StoredReply, *, replace: bool = False) -> StoredReply:
         """Store a reply; returns, once it is committed, the row that stands.
@@ -159,13 +164,14 @@ class ReplyStore:
         return n_added
 
     def judge(self, key: str, verdict: str) -> None:
-        """Set the verdict of a row, with the next commit."""
+        """Set the verdict of a row: for this process now, in the file with the next commit."""
+        self._verdicts[key] = verdict
         self._commits.submit(
             lambda connection: connection.execute(
                 "UPDATE replies SET verdict = ? WHERE key = ?", (verdict, key)
             ),
             may_wait=True,
-        )
+        ).add_done_callback(lambda done: self._verdicts.pop(key, None))
 
     def get_vectors(self, key: str) -> StoredVectors | None:
         """The block of a key; None when there is none."""

@@ -22,6 +22,7 @@ Journal = Literal["auto", "wal", "rollback"]
 Work = Callable[[sqlite3.Connection], object]
 _Job = tuple[Work, Future[object]]
 _BUSY_SECONDS = 120.0
+_POLL_SECONDS = 0.005
 _MOST_IN_ONE_COMMIT = 256
 _NETWORK = ("nfs", "lustre", "gpfs", "beegfs", "cifs", "smb", "ceph", "afs", "9p", "fuse.", "pvfs")
 
@@ -39,6 +40,7 @@ class SqliteFile:
         """Make the file and its tables where they are not there yet; raises UserError."""
         self.path = path
         self.version = version
+        self.here = threading.Lock()
         on_network = journal == "auto" and file_system(path.parent).startswith(_NETWORK)
         self.journal: Journal = "rollback" if on_network or journal == "rollback" else "wal"
         try:
@@ -50,7 +52,12 @@ class SqliteFile:
 
     def locked(self) -> FileLock:
         """A new lock on the lock file beside the database."""
-        return FileLock(f"{self.path}.lock", timeout=_BUSY_SECONDS, thread_local=False)
+        return FileLock(
+            f"{self.path}.lock",
+            timeout=_BUSY_SECONDS,
+            poll_interval=_POLL_SECONDS,
+            thread_local=False,
+        )
 
     def connect(self) -> sqlite3.Connection:
         """A new connection without implicit transactions."""
@@ -89,7 +96,7 @@ class Session:
         if self._kept is not None:
             yield self._kept
             return
-        with self._lock, closing(self._file.connect()) as connection:
+        with self._file.here, self._lock, closing(self._file.connect()) as connection:
             yield connection
 
     def close(self) -> None:
@@ -102,7 +109,8 @@ class Commits:
     """Writes of all threads, committed together by one thread.
 
     Whatever waits when a transaction begins becomes part of it, so that a lone write is committed
-    at once and a crowd of writes shares one commit.
+    at once and a crowd of writes shares one commit. What may wait goes first in its transaction:
+    it was asked for before the work that took it along.
     """
 
     def __init__(self, file: SqliteFile) -> None:
@@ -158,7 +166,7 @@ def _commit_all(
         waiting = [jobs.get(), *_taken(jobs, _MOST_IN_ONE_COMMIT)]
         going = None not in waiting
         urgent = [job for job in waiting if job is not None]
-        if batch := [*urgent, *_taken(idle, None)]:
+        if batch := [*_taken(idle, None), *urgent]:
             _commit(batch, session, path)
     session.close()
 

@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.models.failure_gate import FailureGate
+from graphrag_bench.models.ledger import Ledger
+from graphrag_bench.models.llm import LLM, Metered
 from graphrag_bench.offline.plan import AMBIENT, Planned
 from graphrag_bench.progress import Progress
 
-RECIPE = "recipe.json"
+RECIPE, LEDGER = "recipe.json", "ledger.jsonl"
+_MODELS = ("llm", "llm_build")
 
 
 @dataclass
@@ -23,6 +27,8 @@ class Store:
 
     root: Path
     progress: Progress = field(default_factory=Progress)
+    failure_limit: float = 0.2
+    failure_after: int = 50
 
     def folder(self, planned: Planned) -> Path:
         """Where an artifact stands, or will stand."""
@@ -31,6 +37,12 @@ class Store:
     def holds(self, planned: Planned) -> bool:
         """Whether the artifact is there, whole."""
         return (self.folder(planned) / RECIPE).is_file()
+
+    def ledgers(self, planned: Planned) -> list[Path]:
+        """The ledgers of the calls that building an artifact took so far."""
+        folder = self.folder(planned)
+        places = (folder / LEDGER, Path(f"{folder}.scratch") / LEDGER)
+        return [path for path in places if path.is_file()]
 
     def resources(
         self, plan: list[Planned], wanted: set[str], primitives: Mapping[str, Any]
@@ -58,6 +70,8 @@ class Store:
             folder.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{folder}.lock"):
                 if not self.holds(planned):
+                    if reasons := self.reasons(planned):
+                        self.progress.say(f"{planned.resource} is built anew: {'; '.join(reasons)}")
                     self._build(planned, get)
             Path(f"{folder}.lock").unlink(missing_ok=True)
         return self._load(planned, get)
@@ -82,6 +96,9 @@ class Store:
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
         inputs = {need: get(need) for need in planned.builder.needs if need not in AMBIENT}
+        for need in _MODELS:
+            if need in inputs:
+                inputs[need] = self._metered(planned, inputs[need], scratch)
         ambient = {"scratch": scratch, "progress": self.progress}
         wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
         began = time.perf_counter()
@@ -96,11 +113,41 @@ class Store:
             made.save(new)
         text = json.dumps(recipe, indent=1, sort_keys=True, ensure_ascii=False)
         (new / RECIPE).write_text(text + "\n", encoding="utf-8")
+        if (scratch / LEDGER).is_file():
+            shutil.copyfile(scratch / LEDGER, new / LEDGER)
         new.rename(folder)
         shutil.rmtree(scratch)
+
+    def _metered(self, planned: Planned, llm: LLM, scratch: Path) -> Metered:
+        """The model with a ledger that survives a kill, and a gate for this artifact's calls."""
+        log = Ledger(scratch / LEDGER).at("build", planned.resource)
+        gate = FailureGate(planned.builder.name, self.failure_limit, self.failure_after)
+        return Metered(llm, log=log, gate=gate)
+
+    def reasons(self, planned: Planned) -> list[str]:
+        """Why an artifact is built anew although others of its kind are there; empty if none."""
+        others = sorted(self.folder(planned).parent.glob(f"*/{RECIPE}"))
+        recipes = [json.loads(path.read_text(encoding="utf-8")) for path in others]
+        differences = [_differences(recipe, planned.recipe) for recipe in recipes]
+        return min(differences, key=len, default=[])
 
     def recipe(self, planned: Planned) -> dict[str, Any]:
         """The recipe of an artifact that is there, with the seconds its building took."""
         path = self.folder(planned) / RECIPE
         held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return held
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What tells two recipes apart, in words."""
+    found = []
+    if old["builder"] != new["builder"]:
+        found.append(f"the variant is {new['builder']}, not {old['builder']}")
+    elif old["code"] != new["code"]:
+        found.append("its code was edited")
+    for part in ("settings", "inputs"):
+        for name, value in new[part].items():
+            before = old[part].get(name)
+            if before != value:
+                found.append(f"{name} is {value}, not {before}")
+    return found

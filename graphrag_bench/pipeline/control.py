@@ -218,18 +218,18 @@ class Each:
         outcomes: list[Outcome] = []
         for state, held in zip(states, items, strict=True):
             results = [next(done) for _ in held]
-            outcomes.append(self._merged(state, results))
+            outcomes.append(self._merged(state, held, results))
         return outcomes
 
-    def _merged(self, state: RetrievalState, results: list[Outcome]) -> Outcome:
-        for result in results:
+    def _merged(self, state: RetrievalState, items: list[Any], results: list[Outcome]) -> Outcome:
+        untouched = True
+        for item, result in zip(items, results, strict=True):
             if isinstance(result, Failure):
                 return result
+            untouched = untouched and result.get(self.slot) is item
         new = _combined(state, results, self.merge)
-        if self.slot in new and all(
-            isinstance(r, RetrievalState) and len(r.get(self.slot)) == 1 for r in results
-        ):
-            new.pop(self.slot)
+        if untouched:
+            new.pop(self.slot, None)
         return state.write(new)
 
     def check(self, scope: Scope) -> None:

@@ -9,36 +9,84 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from graphrag_bench.contract import Operator
-from graphrag_bench.models.llm import CallFailed, Completion, Metered
+from graphrag_bench.models.failure_gate import FailureGate
+from graphrag_bench.models.ledger import Ledger
+from graphrag_bench.models.llm import Completion, Metered
 from graphrag_bench.pipeline.attempt import Failure, attempt
 from graphrag_bench.pipeline.scope import Scope
 from graphrag_bench.values import RetrievalState
 
 Outcome = RetrievalState | Failure
+_MODELS = frozenset({"llm", "llm_build", "llm_judge"})
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What the LLM calls of one step came to for one question; `failed` ended without a reply."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    failed: int = 0
+    truncated: int = 0
+    unreadable: int = 0
+    corrected: int = 0
+    fallbacks: int = 0
+
+    @classmethod
+    def of(cls, meters: Sequence[Metered]) -> Calls:
+        """The sums over some meters."""
+        return cls(
+            sum(meter.usage.calls for meter in meters),
+            sum(meter.usage.prompt_tokens for meter in meters),
+            sum(meter.usage.completion_tokens for meter in meters),
+            sum(meter.failed for meter in meters),
+            sum(meter.truncated for meter in meters),
+            sum(meter.unreadable for meter in meters),
+            sum(meter.corrected for meter in meters),
+            sum(meter.fallbacks for meter in meters),
+        )
 
 
 @dataclass(frozen=True)
 class StepTrace:
-    """What one step did for one question: time, calls and the slots it wrote."""
+    """What one step did for one question: seconds, calls, replies and the slots it wrote."""
 
     step: str
     operator: str
     seconds: float
-    replies: tuple[Completion | CallFailed, ...]
+    calls: Calls
+    replies: tuple[str, ...]
     wrote: Mapping[str, Any]
 
 
 @dataclass
 class World:
-    """The resources of a run and the trace of every question, kept in the order of the steps."""
+    """The resources of a run, its ledger and gates, and the trace of every question in order.
+
+    `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
+    failed, once there were that many.
+    """
 
     resources: Mapping[str, Any]
     workers: int = 1
+    ledger: Ledger | None = None
+    failure_limit: float = 1.0
+    failure_after: int = 50
     traces: dict[str, list[StepTrace]] = field(default_factory=dict)
+    gates: dict[str, FailureGate] = field(default_factory=dict)
 
     def note(self, state: RetrievalState, trace: StepTrace) -> None:
         """Keep a trace with its question."""
         self.traces.setdefault(state.question.id, []).append(trace)
+
+    def meter(self, need: str, step: str, question: str) -> Metered:
+        """A model of the resources for one step and question, metered, logged and gated."""
+        gate = self.gates.setdefault(
+            step, FailureGate(step, self.failure_limit, self.failure_after)
+        )
+        log = self.ledger.at(step.partition(".")[0], step, question) if self.ledger else None
+        return Metered(self.resources[need], log=log, gate=gate)
 
 
 class Step(Protocol):
@@ -91,14 +139,23 @@ class OperatorStep:
                     for state, result in zip(states, results, strict=True)
                 ]
         if "llm" in self.operator.needs and world.workers > 1 and len(states) > 1:
-            with ThreadPoolExecutor(world.workers) as pool:
-                done = list(pool.map(lambda state: self._call_one(state, world), states))
+            done = self._call_in_threads(states, world)
         else:
             done = [self._call_one(state, world) for state in states]
         return [
-            self._written(state, result, seconds, replies, world)
-            for state, (result, seconds, replies) in zip(states, done, strict=True)
+            self._written(state, result, seconds, meters, world)
+            for state, (result, seconds, meters) in zip(states, done, strict=True)
         ]
+
+    def _call_in_threads(
+        self, states: Sequence[RetrievalState], world: World
+    ) -> list[tuple[Any, float, Sequence[Metered]]]:
+        """All calls, `world.workers` at a time; once the run is stopped no other begins."""
+        pool = ThreadPoolExecutor(world.workers)
+        try:
+            return list(pool.map(lambda state: self._call_one(state, world), states))
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _call_twin(self, states: Sequence[RetrievalState], world: World) -> list[Any]:
         columns = [
@@ -114,11 +171,10 @@ class OperatorStep:
 
     def _call_one(
         self, state: RetrievalState, world: World
-    ) -> tuple[Any, float, tuple[Completion | CallFailed, ...]]:
+    ) -> tuple[Any, float, Sequence[Metered]]:
         needs = {name: world.resources[name] for name in self.operator.needs}
-        meters = [name for name in ("llm", "llm_build", "llm_judge") if name in needs]
-        for name in meters:
-            needs[name] = Metered(needs[name])
+        for name in _MODELS.intersection(needs):
+            needs[name] = world.meter(name, self.label, state.question.id)
         began = time.perf_counter()
         result = attempt(
             self.label,
@@ -129,7 +185,7 @@ class OperatorStep:
             ),
         )
         seconds = time.perf_counter() - began
-        return result, seconds, tuple(r for name in meters for r in needs[name].replies)
+        return result, seconds, [needs[name] for name in sorted(_MODELS.intersection(needs))]
 
     def _read(self, state: RetrievalState, slot: str, optional: bool) -> Any:
         if optional and slot not in self.use:
@@ -144,19 +200,33 @@ class OperatorStep:
         state: RetrievalState,
         result: Any,
         seconds: float,
-        replies: tuple[Completion | CallFailed, ...],
+        meters: Sequence[Metered],
         world: World,
     ) -> Outcome:
-        slots = [*self.operator.writes, *self.operator.may_write]
-        if isinstance(result, Failure):
-            world.note(state, StepTrace(self.label, self.operator.name, seconds, replies, {}))
-            return result
+        if not isinstance(result, Failure):
+            result = attempt(self.label, lambda: self._by_slot(result))
+        wrote: dict[str, Any] = {} if isinstance(result, Failure) else result
+        replies = tuple(
+            reply.text if isinstance(reply, Completion) else str(reply)
+            for meter in meters
+            for reply in meter.replies
+        )
+        calls = Calls.of(meters)
+        name = self.operator.name
+        world.note(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
+        return result if isinstance(result, Failure) else state.write(wrote)
+
+    def _by_slot(self, result: Any) -> dict[str, Any]:
+        """What an operator returned, by slot; raises ValueError when a value is missing."""
         values = result if isinstance(result, tuple) else (result,)
-        wrote = {
-            slot: value for slot, value in zip(slots, values, strict=True) if value is not None
-        }
-        world.note(state, StepTrace(self.label, self.operator.name, seconds, replies, wrote))
-        return state.write(wrote)
+        returns = self.operator.returns
+        if len(values) != len(returns):
+            raise ValueError(f"gave {len(values)} values for {_list(returns)}")
+        found = {slot: v for slot, v in zip(returns, values, strict=True) if v is not None}
+        missing = set(self.operator.writes) - set(found)
+        if missing:
+            raise ValueError(f"gave None for {_list(missing)}")
+        return found
 
     def check(self, scope: Scope) -> None:
         """Reads, needs, attributes and prompt variables, then the slots it writes."""

@@ -21,12 +21,12 @@ class Table:
     notes: tuple[str, ...]
 
 
-def run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
-    """A row for each run: evidence first, answers with their intervals, then what they cost.
+def run_table(runs: Sequence[Mapping[str, Any]], *, seconds: bool = False) -> Table:
+    """A row for each run: evidence first, answers with their intervals, then what went wrong.
 
-    The closed-book row comes first and the oracle last. A mean is marked with the number of
-    questions it stands on, and with `!` while questions have failed. Runs are what `metrics.json`
-    holds.
+    The floor comes first and the ceiling last. `faults` and `fallbacks` are shares of the LLM
+    calls; a mean is marked with `!` while questions have failed. Without `seconds` the table holds
+    only what the configuration determines. Runs are what `metrics.json` holds.
     """
     ordered = sorted(runs, key=lambda run: _PLACES[run["role"]])
     cuts = _cuts(ordered)
@@ -34,9 +34,31 @@ def run_table(runs: Sequence[Mapping[str, Any]]) -> Table:
     heads = ["method", "n", "failed", *[f"evidence@{k}" for k in cuts]]
     if answered:
         heads += ["answered", "accuracy [95 %]", "F1 [95 %]", "EM", "tokens"]
-    heads.append("s")
-    rows = tuple(_row(run, cuts, answered) for run in ordered)
+    if any(run["rates"] for run in ordered):
+        heads += ["faults", "fallbacks"]
+    if seconds:
+        heads.append("s")
+    rows = tuple(_row(run, cuts, heads) for run in ordered)
     return Table(_caption(ordered), tuple(heads), rows, _notes(ordered))
+
+
+def cost_table(runs: Sequence[Mapping[str, Any]]) -> Table:
+    """A row for each run and step that called a model: calls and tokens, paid and cached apart."""
+    heads = ("method", "step", "paid calls", "prompt", "completion", "USD", "s", "cached calls",
+             "cached tokens", "cut", "retries")  # fmt: skip
+    rows = []
+    for run in sorted(runs, key=lambda run: _PLACES[run["role"]]):
+        for step, held in run["cost"]["steps"].items():
+            paid, cached = held["paid"], held["cached"]
+            tokens = cached["prompt_tokens"] + cached["completion_tokens"]
+            rows.append(
+                (str(run["title"]), step, f"{paid['calls']:,}", f"{paid['prompt_tokens']:,}",
+                 f"{paid['completion_tokens']:,}", f"{paid['usd']:.4f}", f"{paid['seconds']:.1f}",
+                 f"{cached['calls']:,}", f"{tokens:,}", str(held["truncated"]),
+                 str(paid["retries"]))
+            )  # fmt: skip
+    notes = ("from the ledgers of all calls so far; cut: replies that reached max_tokens",)
+    return Table("what the runs have cost", heads, tuple(rows), notes)
 
 
 def _cuts(runs: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -49,22 +71,36 @@ def _cuts(runs: Sequence[Mapping[str, Any]]) -> list[int]:
     return sorted(found)
 
 
-def _row(run: Mapping[str, Any], cuts: Sequence[int], answered: bool) -> tuple[str, ...]:
+def _row(run: Mapping[str, Any], cuts: Sequence[int], heads: Sequence[str]) -> tuple[str, ...]:
     metrics = run["metrics"]
     mark = "!" if run["failed"] else ""
-    cells = [str(run["title"]), str(run["n"]), str(run["failed"])]
+    n = str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
+    cells = [str(run["title"]), n, str(run["failed"])]
     for k in cuts:
         held = metrics.get(f"evidence_recall@{k}")
         cells.append(f"{held['mean']:.3f}{mark}" if held else MISSING)
-    if answered:
+    if "answered" in heads:
         cells.append(str(run["answered"]))
         cells += [_with_interval(metrics.get(name), mark) for name in _ANSWERS[:2]]
         exact = metrics.get("exact_match")
         cells.append(f"{exact['mean']:.3f}{mark}" if exact else MISSING)
         tokens = run["usage"]["tokens_per_question"]
         cells.append(f"{tokens:.0f}" if run["answered"] else MISSING)
-    cells.append(f"{run['usage']['seconds_per_question']:.2f}")
+    if "faults" in heads:
+        cells += _shares(run["rates"])
+    if "s" in heads:
+        cells.append(f"{run['usage']['seconds_per_question']:.2f}")
     return tuple(cells)
+
+
+def _shares(rates: Mapping[str, Mapping[str, float]]) -> tuple[str, str]:
+    """The shares of all calls that ended without a usable reply, and that a fallback replaced."""
+    calls = sum(rate["calls"] for rate in rates.values())
+    if not calls:
+        return MISSING, MISSING
+    bad = sum((rate["failed"] + rate["unreadable"]) * rate["calls"] for rate in rates.values())
+    fallen = sum(rate["fallbacks"] * rate["calls"] for rate in rates.values())
+    return f"{bad / calls:.1%}", f"{fallen / calls:.1%}"
 
 
 def _with_interval(held: Mapping[str, Any] | None, mark: str) -> str:
@@ -89,6 +125,8 @@ def _notes(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
         "intervals are 95 % bootstrap; s: seconds a question as run here, batched",
     ]
+    if any(run["cost"]["mixed"] for run in runs):
+        notes.append("! more than one model or build has served one step: see cost.models")
     if any(run["failed"] for run in runs):
         notes.append("! some questions failed: means are over the rest; run again to retry them")
         notes += [f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]]

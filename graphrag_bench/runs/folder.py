@@ -1,39 +1,49 @@
 """The run folder: rows are appended to a journal as questions finish, and put in order at the end.
 
 A kill loses at most the row being written: a last line that is cut is passed over when read.
+Several shards may share a folder, each with a journal, a ledger and records of its own; whoever
+reads the folder reads them all.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.runs.record import Row
 
-RECORDS, JOURNAL, LEDGER, METRICS = (
-    "records.jsonl",
-    "journal.jsonl",
-    "ledger.jsonl",
-    "metrics.json",
-)
-CONFIG, ENVIRONMENT = "config.yaml", "environment.json"
+METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """One run: runs/<dataset>/<method>/<key>/. The name says what, not when."""
+    """One run: runs/<dataset>/<method>/<key>/. The name says what, not when.
+
+    `shard` is the part of the run that this process writes: "" for all, or e.g. `3-of-20`.
+    """
 
     path: Path
+    shard: str = ""
+
+    def file(self, name: str, suffix: str = "jsonl") -> Path:
+        """The path of one of this shard's files: records, journal, ledger or timing."""
+        return self.path / (f"{name}.{self.shard}.{suffix}" if self.shard else f"{name}.{suffix}")
+
+    def files(self, name: str) -> list[Path]:
+        """The files of that name of all shards, the whole run's first."""
+        return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
-        """The stored row of each question id; a later row takes an earlier one's place."""
+        """The stored row of each question id; a row that says more takes another one's place."""
         rows: dict[str, Row] = {}
-        for name in (RECORDS, JOURNAL):
-            for row in _lines(self.path / name):
+        for path in (*self.files("records"), *self.files("journal")):
+            for row in read_lines(path):
                 held = rows.get(row["question"])
                 if held is None or _rank(row) >= _rank(held):
                     rows[row["question"]] = row
@@ -44,22 +54,45 @@ class RunFolder:
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
-    def append(self, row: Row, ledger: Iterable[Row]) -> None:
-        """Keep a finished question, and what its steps and calls took."""
+    def append(self, row: Row, timing: Iterable[Row]) -> None:
+        """Keep a finished question, and the seconds of its steps."""
         self.path.mkdir(parents=True, exist_ok=True)
-        _append(self.path / LEDGER, ledger)
-        _append(self.path / JOURNAL, [row])
+        _append(self.file("timing"), timing)
+        _append(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Write `records.jsonl` in question order from all rows, whole, and drop the journal."""
-        rows = self.rows()
-        ordered = [rows[name] for name in order if name in rows]
-        write_whole(self.path / RECORDS, "".join(_line(row) for row in ordered))
-        (self.path / JOURNAL).unlink(missing_ok=True)
+        """Write this shard's records in question order, whole, and drop its journal.
 
-    def ledger(self) -> list[Row]:
-        """All ledger rows."""
-        return list(_lines(self.path / LEDGER))
+        An unsharded finish takes in the records of all shards and removes their files.
+        """
+        rows = self.rows()
+        parts = [] if self.shard else [*self.files("records"), *self.files("journal")]
+        mine = set(rows)
+        if self.shard:
+            paths = (self.file("records"), self.file("journal"))
+            mine = {row["question"] for path in paths for row in read_lines(path)}
+        ordered = [rows[name] for name in order if name in mine]
+        write_whole(self.file("records"), "".join(_line(row) for row in ordered))
+        for path in (*parts, self.file("journal")):
+            if path != self.file("records"):
+                path.unlink(missing_ok=True)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold this shard of the run; raises UserError when another process holds it."""
+        from filelock import FileLock, Timeout
+
+        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(self.file("run", "lock"), timeout=0):
+                yield
+        except Timeout:
+            what = f"shard {self.shard} of this run" if self.shard else "this run"
+            raise UserError(f"Another process is at work on {what}: {self.path}") from None
+
+    def timing(self) -> list[Row]:
+        """The timing rows of all shards."""
+        return [row for path in self.files("timing") for row in read_lines(path)]
 
     def metrics(self) -> dict[str, Any]:
         """What `metrics.json` holds; empty before the first scoring."""
@@ -85,26 +118,33 @@ def _line(row: Row) -> str:
 
 
 def _append(path: Path, rows: Iterable[Row]) -> None:
+    """Append lines in one write; a line that a kill cut short before is closed off first."""
     text = "".join(_line(row) for row in rows)
-    if text:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
+    if not text:
+        return
+    with path.open("a+b") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                text = "\n" + text
+        file.write(text.encode("utf-8", "replace"))
 
 
-def _lines(path: Path) -> Iterable[Row]:
+def read_lines(path: Path) -> Iterator[Row]:
+    """The rows of a JSON-lines file; lines that a kill cut short are passed over."""
     if not path.is_file():
         return
-    for line in path.read_text(encoding="utf-8").split("\n"):
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         if not line:
             continue
         try:
             yield json.loads(line)
         except json.JSONDecodeError:
-            continue  # a line that a kill cut short
+            continue
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that readers see the old one or the new one, never a part."""
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    new.write_text(text, encoding="utf-8")
+    new.write_text(text, encoding="utf-8", errors="replace")
     new.replace(path)

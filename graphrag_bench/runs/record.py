@@ -1,18 +1,20 @@
-"""What is stored for a question: one row that only the configuration determines, and a ledger.
+"""What is stored for a question: one row that only the configuration determines, and its times.
 
-Times, retries and cached flags stand in the ledger, so that the rows of the same configuration
-are the same bytes.
+Retries and cached flags stand in the ledger, seconds in the timing file, so that the rows of the
+same configuration are the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.models.llm import CallFailed, Completion
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.run import Finished
+from graphrag_bench.pipeline.steps import StepTrace
 from graphrag_bench.values import (
     DECIMALS,
     Answer,
@@ -41,11 +43,9 @@ def record(finished: Finished, chunk_table: ChunkTable | None, trace: Trace = "i
         }
     else:
         row |= _answered(outcome, chunk_table)
-    done = [reply for step in finished.trace for reply in step.replies]
-    completions = [reply for reply in done if isinstance(reply, Completion)]
-    row["calls"] = len(done)
-    row["prompt_tokens"] = sum(reply.prompt_tokens for reply in completions)
-    row["completion_tokens"] = sum(reply.completion_tokens for reply in completions)
+    for name in ("calls", "prompt_tokens", "completion_tokens"):
+        row[name] = sum(getattr(step.calls, name) for step in finished.trace)
+    row["steps"] = _calls_by_step(finished.trace)
     if trace != "off":
         row["trace"] = [_step(step, trace) for step in finished.trace]
     return row
@@ -63,12 +63,19 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
     return row
 
 
-def _step(step: Any, trace: Trace) -> Row:
+def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:
+    """The calls of each step that made any, without the counts that are 0."""
+    totals: dict[str, Counter[str]] = {}
+    for step in trace:
+        if step.calls.calls:
+            totals.setdefault(step.step, Counter()).update(asdict(step.calls))
+    return {name: {k: n for k, n in total.items() if n} for name, total in totals.items()}
+
+
+def _step(step: StepTrace, trace: Trace) -> Row:
     row: Row = {"step": step.step, "wrote": {s: summary(v) for s, v in step.wrote.items()}}
     if trace == "full":
-        row["replies"] = [
-            reply.text if isinstance(reply, Completion) else str(reply) for reply in step.replies
-        ]
+        row["replies"] = list(step.replies)
     return row
 
 
@@ -96,27 +103,8 @@ def summary(value: Any) -> Any:
     return repr(value)
 
 
-def ledger_rows(finished: Finished) -> Iterator[Row]:
-    """One row for each step with its seconds, and one for each LLM call."""
-    question = finished.question.id
+def timing_rows(finished: Finished) -> Iterator[Row]:
+    """One row for each step with its seconds."""
     for step in finished.trace:
         seconds = round(step.seconds, 6)
-        yield {"kind": "step", "question": question, "step": step.step, "seconds": seconds}
-        for reply in step.replies:
-            yield {"kind": "call", "question": question, "step": step.step} | _call(reply)
-
-
-def _call(reply: Completion | CallFailed) -> Row:
-    if isinstance(reply, CallFailed):
-        return {"failed": reply.reason, "retries": reply.retries, "seconds": reply.seconds}
-    return {
-        "model": reply.model,
-        "fingerprint": reply.fingerprint,
-        "prompt_tokens": reply.prompt_tokens,
-        "completion_tokens": reply.completion_tokens,
-        "reasoning_tokens": reply.reasoning_tokens,
-        "finish": reply.finish,
-        "cached": reply.cached,
-        "retries": reply.retries,
-        "seconds": round(reply.seconds, 6),
-    }
+        yield {"question": finished.question.id, "step": step.step, "seconds": seconds}

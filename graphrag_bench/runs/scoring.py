@@ -35,7 +35,7 @@ def question_scores(
 def score(
     rows: Sequence[Row],
     gold: Mapping[str, Gold],
-    ledger: Sequence[Row],
+    timing: Sequence[Row],
     cuts: Sequence[int] = CUTS,
     containment: Containment = "substring",
 ) -> dict[str, Any]:
@@ -55,8 +55,23 @@ def score(
         "failed": len(rows) - len(alive),
         "answered": sum(row["status"] == "answered" for row in rows),
         "metrics": {name: asdict(mean_with_interval(held)) for name, held in values.items()},
-        "usage": _usage(alive, ledger),
+        "usage": _usage(alive, timing),
         "errors": _errors(rows),
+        "rates": _rates(rows),
+    }
+
+
+def _rates(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """For each step that calls a model: its calls, and shares of them that went wrong, in 0..1."""
+    totals: dict[str, Counter[str]] = {}
+    for row in rows:
+        for step, counts in row.get("steps", {}).items():
+            totals.setdefault(step, Counter()).update(counts)
+    names = ("failed", "truncated", "unreadable", "corrected", "fallbacks")
+    return {
+        step: {"calls": total["calls"]}
+        | {name: round(total[name] / total["calls"], 4) for name in names}
+        for step, total in sorted(totals.items())
     }
 
 
@@ -74,12 +89,12 @@ def _most_first(item: tuple[str, int]) -> tuple[int, str]:
     return -item[1], item[0]
 
 
-def _usage(rows: Sequence[Row], ledger: Sequence[Row]) -> dict[str, float]:
+def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> dict[str, float]:
     """Sums over the questions, and the mean seconds of a question's steps as they were run."""
     names = {row["question"] for row in rows}
     seconds: dict[tuple[str, str], float] = {}
-    for row in ledger:
-        if row["kind"] == "step" and row["question"] in names:
+    for row in timing:
+        if row["question"] in names:
             seconds[row["question"], row["step"]] = row["seconds"]
     n = max(len(rows), 1)
     answered = [row for row in rows if row["status"] == "answered"]

@@ -1,0 +1,102 @@
+"""What a run folder says about itself: its configuration, and the metrics of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
+from graphrag_bench.offline.store import Store
+from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, RunFolder, write_whole
+from graphrag_bench.runs.provenance import commit, environment
+from graphrag_bench.runs.scoring import score
+from graphrag_bench.values import Question
+
+
+def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
+    """Write the resolved configuration, and once where the run comes from."""
+    values = experiment.settings.model_dump(exclude={"paths", "shard"})
+    text = yaml.safe_dump(values, sort_keys=True, allow_unicode=True)
+    write_whole(folder.path / CONFIG, text)
+    if not (folder.path / ENVIRONMENT).is_file():
+        folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
+
+
+def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
+    """What `metrics.json` holds: metrics of the selected questions, cost, and what was used."""
+    folder, settings = experiment.folder, experiment.settings
+    held = folder.rows()
+    rows = [held[question.id] for question in selected if question.id in held]
+    metrics = score(
+        rows,
+        experiment.dataset.gold,
+        folder.timing(),
+        settings.evaluation.cuts,
+        settings.evaluation.containment,
+    )
+    models = experiment.models
+    needs = experiment.method.pipeline.needs()
+    built = {need for item in experiment.plan for need in item.inputs}
+    return metrics | {
+        "dataset": experiment.dataset.name,
+        "method": experiment.method.name,
+        "title": experiment.method.title,
+        "role": experiment.method.role,
+        "parameters": dict(experiment.method.parameters),
+        "key": experiment.key,
+        "limit": settings.limit,
+        "answer": settings.answer,
+        "commit": commit(),
+        "extraction": experiment.extraction,
+        "extraction_statistics": _statistics(experiment),
+        "llm": models.identity("llm") if "llm" in needs else "",
+        "llm_build": models.identity("llm_build") if "llm_build" in built else "",
+        "embedder": models.identity("embedder") if "embedder" in built | needs else "",
+        "selected": len(selected),
+        "cost": cost(experiment, folder),
+    }
+
+
+def _statistics(experiment: Experiment) -> dict[str, Any]:
+    """What the extraction reports about itself, where it is built; empty otherwise."""
+    store = Store(experiment.artifacts)
+    found = [item for item in experiment.plan if item.resource == "extraction"]
+    recipes = [store.recipe(item) for item in found if store.holds(item)]
+    return dict(recipes[0].get("statistics", {})) if recipes else {}
+
+
+def cost(experiment: Experiment, folder: RunFolder) -> dict[str, Any]:
+    """The sums of the ledgers by stage and step, paid for and cached apart, building included."""
+    store = Store(experiment.artifacts)
+    build = [path for item in experiment.plan for path in store.ledgers(item)]
+    lines = list(read_ledger(*folder.files("ledger"), *build))
+    whole = sums(lines).get((), Sums())
+    return {
+        "total": _sums(whole),
+        "stages": {name: _sums(held) for (name,), held in sums(lines, "stage").items()},
+        "steps": {name: _sums(held) for (name,), held in sums(lines, "step").items()},
+        "models": list(whole.models),
+        "mixed": _mixed(lines),
+    }
+
+
+def _mixed(lines: Sequence[Line]) -> bool:
+    """Whether two models, or two builds of one, have served the same step."""
+    return any(held.mixed for held in sums(lines, "step").values())
+
+
+def _sums(held: Sums) -> dict[str, Any]:
+    return {
+        "paid": _part(held.paid),
+        "cached": _part(held.cached),
+        "truncated": held.truncated,
+        "failed": dict(held.failed),
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    rounded = {"seconds": round(part.seconds, 3), "usd": round(part.usd, 6)}
+    return {**vars(part), **rounded}
