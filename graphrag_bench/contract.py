@@ -26,6 +26,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """What an estimate can know before a run: mean tokens of a question and a chunk, and chunks."""
+
+    question: float
+    chunk: float
+    n_chunks: int = 0
+
+
+TokensOf = Callable[[Mapping[str, Any], Sizes], tuple[float, float]]
+"""Settings and sizes to the expected prompt and completion tokens of one call."""
+
+
+@dataclass(frozen=True)
 class Read:
     """A slot that a parameter reads; an optional one is filled only when a step asks for it."""
 
@@ -79,6 +92,7 @@ class Operator:
     calls: int | Callable[[Mapping[str, Any]], int]
     unordered: str
     supplies: frozenset[str]
+    tokens: TokensOf | None
     twin: Callable[..., Any] | None = None
 
     @cached_property
@@ -107,6 +121,8 @@ class Builder:
     settings: Mapping[str, Setting]
     produces: type
     provides: frozenset[str] = frozenset()
+    calls: int = 0
+    tokens: TokensOf | None = None
 
     @property
     def resource(self) -> str:
@@ -144,12 +160,14 @@ class _OperatorDecorator:
         calls: int | Callable[[Mapping[str, Any]], int] = 0,
         unordered: str = "",
         supplies: frozenset[str] | set[str] = frozenset(),
+        tokens: TokensOf | None = None,
     ) -> Callable[[F], F]:
         """Register an operator and return the function unchanged.
 
         `requires` names graph attributes, `calls` bounds the LLM calls of one question,
-        `unordered` says in words which order the result has when it is not score order, and
-        `supplies` names the variables that its prompts are given.
+        `unordered` says in words which order the result has when it is not score order,
+        `supplies` names the variables that its prompts are given, and `tokens` estimates what one
+        call costs.
         """
 
         def register(function: F) -> F:
@@ -169,6 +187,7 @@ class _OperatorDecorator:
                     calls,
                     unordered,
                     frozenset(supplies),
+                    tokens,
                 )
             )
             return function
@@ -194,10 +213,17 @@ class _OperatorDecorator:
 operator = _OperatorDecorator()
 
 
-def artifact(name: str, *, provides: frozenset[str] | set[str] = frozenset()) -> Callable[[F], F]:
+def artifact(
+    name: str,
+    *,
+    provides: frozenset[str] | set[str] = frozenset(),
+    calls: int = 0,
+    tokens: TokensOf | None = None,
+) -> Callable[[F], F]:
     """Register an offline builder under `resource` or `resource.variant`.
 
-    `provides` names the graph attributes that what it builds has.
+    `provides` names the graph attributes that what it builds has; `calls` is the number of LLM
+    calls for each chunk, and `tokens` estimates what one of them costs.
     """
 
     def register(function: F) -> F:
@@ -205,7 +231,9 @@ def artifact(name: str, *, provides: frozenset[str] | set[str] = frozenset()) ->
         produces = hints.get("return")
         if not isinstance(produces, type) or not hasattr(produces, "load"):
             raise ContractError(f"{function.__qualname__} must return a type with save and load")
-        builders.add(Builder(name, function, needs, settings, produces, frozenset(provides)))
+        builders.add(
+            Builder(name, function, needs, settings, produces, frozenset(provides), calls, tokens)
+        )
         return function
 
     return register

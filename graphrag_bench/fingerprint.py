@@ -1,8 +1,9 @@
 """Fingerprints of content and of code, from which every run and artifact key is made.
 
 A function's fingerprint covers its syntax tree without comments and docstrings, and in the same
-way every function, class and plain constant of the same code base that it refers to, directly or
-through others. Editing a line that can change a result changes it; editing a comment does not.
+way every function, class and constant of the same code base that it refers to, directly or through
+others. Editing a line that can change a result changes it; editing a comment does not, and neither
+does editing what registers functions, reports progress or words errors.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 KEY_LENGTH = 12
 _CORE = ("graphrag_bench", "operators", "methods")
+_APART = tuple(f"graphrag_bench.{name}" for name in ("contract", "registry", "progress", "errors"))
 _PLAIN = (str, int, float, bool, bytes, tuple, frozenset, type(None))
 
 
@@ -48,11 +50,21 @@ def code(function: Callable[..., Any]) -> str:
 
 def _collect(item: Any, roots: frozenset[str], found: dict[str, str]) -> None:
     name = f"{item.__module__}:{item.__qualname__}"
-    if name in found:
-        return
-    tree = _tree(item)
+    if name not in found and item.__module__ not in _APART:
+        tree = _tree(item)
+        _follow(name, tree, item.__module__, _namespace(item, tree, roots), roots, found)
+
+
+def _follow(
+    name: str,
+    tree: ast.AST,
+    module: str,
+    namespace: dict[str, Any],
+    roots: frozenset[str],
+    found: dict[str, str],
+) -> None:
+    """Note a piece of code, and all that it refers to."""
     found[name] = _dump(tree)
-    namespace = _namespace(item, tree)
     for path in sorted(set(_references(tree))):
         target = _resolve(path, namespace)
         if isinstance(target, FunctionType | type) or hasattr(target, "__wrapped__"):
@@ -63,9 +75,31 @@ def _collect(item: Any, roots: frozenset[str], found: dict[str, str]) -> None:
             found[f"{name}/{'.'.join(path)}"] = repr(
                 sorted(target, key=repr) if isinstance(target, frozenset) else target
             )
+        elif not isinstance(target, ModuleType):
+            for home, label, value in _assigned(module, path, namespace, roots):
+                if f"{home}={label}" not in found and home not in _APART:
+                    inside = vars(sys.modules[home])
+                    _follow(f"{home}={label}", value, home, inside, roots, found)
 
 
-def _namespace(item: Any, tree: ast.AST) -> dict[str, Any]:
+def _assigned(
+    module: str, path: tuple[str, ...], namespace: dict[str, Any], roots: frozenset[str]
+) -> Iterator[tuple[str, str, ast.AST]]:
+    """The module, name and expression that a constant was assigned at the top of a file."""
+    if len(path) == 2:
+        inside = namespace.get(path[0])
+        if not isinstance(inside, ModuleType):
+            return
+        module, path = inside.__name__, path[1:]
+    node = _definitions(module).get(path[0]) if module.partition(".")[0] in roots else None
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        names = {alias.asname or alias.name: alias.name for alias in node.names}
+        yield from _assigned(node.module, (names[path[0]],), {}, roots)
+    elif isinstance(node, ast.expr):
+        yield module, path[0], node
+
+
+def _namespace(item: Any, tree: ast.AST, roots: frozenset[str]) -> dict[str, Any]:
     """Module globals, closure cells, and what the body imports for itself."""
     module = sys.modules.get(item.__module__)
     names: dict[str, Any] = dict(vars(module)) if module else {}
@@ -75,7 +109,7 @@ def _namespace(item: Any, tree: ast.AST) -> dict[str, Any]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
             continue
-        if node.module.partition(".")[0] in _CORE:
+        if node.module.partition(".")[0] in roots:
             source = importlib.import_module(node.module)
             for alias in node.names:
                 names[alias.asname or alias.name] = getattr(source, alias.name, None)
@@ -99,23 +133,35 @@ def _resolve(path: tuple[str, ...], namespace: dict[str, Any]) -> Any:
 
 
 def _tree(item: Any) -> ast.AST:
-    indexed = _definitions(item.__module__)
-    if item.__qualname__ in indexed:
-        return indexed[item.__qualname__]
+    node = _definitions(item.__module__).get(item.__qualname__)
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return node
     source = inspect.getsource(item)
     return ast.parse(inspect.cleandoc("\n" + source) if source[0].isspace() else source)
 
 
 @lru_cache(maxsize=None)
 def _definitions(module_name: str) -> dict[str, ast.AST]:
-    """The top-level functions and classes of a module, by name; none where it has no file."""
+    """What stands at the top of a module, by name; nothing where it has no file.
+
+    Functions and classes, the expressions that names are assigned, and `from` imports.
+    """
     module = sys.modules.get(module_name)
     path = getattr(module, "__file__", None)
     if not path or module_name == "__main__":
         return {}
-    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    return {node.name: node for node in tree.body if isinstance(node, kinds)}
+    found: dict[str, ast.AST] = {}
+    for node in ast.parse(Path(path).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = node
+        elif isinstance(node, ast.ImportFrom):
+            found.update({alias.asname or alias.name: node for alias in node.names})
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            parts = [part for target in targets for part in ast.walk(target)]
+            names = [part.id for part in parts if isinstance(part, ast.Name)]
+            found.update(dict.fromkeys(names, node.value))
+    return found
 
 
 def _dump(tree: ast.AST) -> str:

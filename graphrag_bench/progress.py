@@ -13,6 +13,10 @@ Advance = Callable[[int], None]
 _SECONDS_BETWEEN_LINES = 10.0
 
 
+def no_advance(n: int) -> None:
+    """Tell nobody."""
+
+
 @dataclass
 class Progress:
     """Where progress is shown; `quiet` shows nothing."""
@@ -25,7 +29,7 @@ class Progress:
         """A function to be told of every finished item; shows label, rate and time left."""
         stream = self.stream or sys.stderr
         if self.quiet or total == 0:
-            yield lambda n: None
+            yield no_advance
         elif stream.isatty():
             with self._bar(label, total) as advance:
                 yield advance

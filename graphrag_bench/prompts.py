@@ -36,6 +36,10 @@ class Prompt:
     name: str
     folder: str | None = None
 
+    def __str__(self) -> str:
+        """The name."""
+        return self.name
+
     @cached_property
     def text(self) -> str:
         """The template; raises UserError when the name has no package or no such file."""
@@ -63,14 +67,19 @@ class Prompt:
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names the template needs."""
-        from jinja2 import meta
+        """The names the template needs; raises UserError when it cannot be read."""
+        from jinja2 import TemplateSyntaxError, meta
 
-        return frozenset(meta.find_undeclared_variables(_environment().parse(self.text)))
+        try:
+            return frozenset(meta.find_undeclared_variables(_environment().parse(self.text)))
+        except TemplateSyntaxError as error:
+            raise UserError(
+                f"Prompt '{self.name}', line {error.lineno}: {error.message}."
+            ) from None
 
     def render(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
         """The messages with the variables filled in; a missing variable raises UserError."""
-        from jinja2 import UndefinedError
+        from jinja2 import TemplateRuntimeError
 
         template = _environment().from_string(self.text)
         context = template.new_context(dict(values))
@@ -81,7 +90,7 @@ class Prompt:
             return tuple(
                 Message(role, "".join(template.blocks[role](context)).strip()) for role in roles
             )
-        except UndefinedError as error:
+        except TemplateRuntimeError as error:
             raise UserError(f"Prompt '{self.name}': {error.message}.") from error
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import operator
+from graphrag_bench.contract import Sizes, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.prompts import Prompt
@@ -12,7 +15,16 @@ from graphrag_bench.text import count_tokens, fit
 from graphrag_bench.values import Answer, Chunk, Context, Piece, Question, Ranked
 
 
-@operator("answer.direct", calls=1, supplies={"question", "pieces"})
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The template, the question and the chunks that fit; half of what an answer may take."""
+    template = count_tokens(settings["prompt"].text)
+    context = 0.0
+    if "pieces" in settings["prompt"].variables:
+        context = min(settings["top_k"] * sizes.chunk, settings["budget"])
+    return template + sizes.question + context, settings["max_tokens"] / 2
+
+
+@operator("answer.direct", calls=1, supplies={"question", "pieces"}, tokens=_tokens)
 def direct(
     question: Question,
     chunks: Ranked[Chunk] | None = None,

@@ -78,7 +78,7 @@ def is_setting(argument: str) -> bool:
 
 
 def _check_choices(group: str, value: str) -> None:
-    """Refuse a choice that the group lacks, inside `a,b`, `[a,b]`, `choice(a,b)`, `glob(a*)` too."""
+    """Refuse what the group lacks, in `a,b`, `[a,b]`, `choice(a,b)` and `glob(a*)` too."""
     if glob := re.fullmatch(r"glob\(([^,\[\]]*)\)", value):
         if not fnmatch.filter(names(group), glob[1]):
             raise unknown(group, glob[1], names(group))
@@ -93,24 +93,45 @@ def _check_choices(group: str, value: str) -> None:
 
 def composed(overrides: Sequence[str]) -> dict[str, Any]:
     """The resolved settings of prepared overrides; raises UserError for what Hydra refuses."""
-    from hydra.errors import HydraException
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    refused = (HydraException, OmegaConfBaseException, TypeError, IndexError)
+    refused = _refused_by_hydra()
     try:
         config = _compose(overrides)
     except refused as error:
-        chosen = [override for override in overrides if not override.startswith("++")]
-        for override in overrides:
-            others = [other for other in chosen if other != override]
-            try:
-                _compose([*others, override])
-            except refused as culprit:
-                held = OmegaConf.to_container(_compose(others)) if chosen != overrides else {}
-                raise refusal(override, culprit, held) from None
-        raise refusal(" ".join(overrides), error, {}) from None
+        raise _first_refused(overrides) or refusal(" ".join(overrides), error, {}) from None
     return resolve(config, OmegaConf, OmegaConfBaseException)
+
+
+def _refused_by_hydra() -> tuple[type[Exception], ...]:
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    return HydraException, OmegaConfBaseException, TypeError, IndexError
+
+
+def _first_refused(overrides: Sequence[str]) -> UserError | None:
+    """The error of the first override that is refused: a choice alone, a setting over all choices.
+
+    None when it is only their combination that is refused.
+    """
+    from omegaconf import OmegaConf
+
+    refused = _refused_by_hydra()
+    choices = [override for override in overrides if not override.startswith("++")]
+    settings = [override for override in overrides if override.startswith("++")]
+    for base, tried in (([], choices), (choices, settings)):
+        try:
+            held = OmegaConf.to_container(_compose(base))
+        except refused:
+            return None
+        for override in tried:
+            try:
+                _compose([*base, override])
+            except refused as error:
+                return refusal(override, error, held)
+    return None
 
 
 def _compose(overrides: Sequence[str]) -> Any:

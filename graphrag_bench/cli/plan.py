@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     all_cells = cells(overrides) if multirun else [composed(overrides)]
     seen = set()
     for values in all_cells:
-        experiment = Experiment.prepare(values)
+        experiment = Experiment.prepare(values, swept=multirun)
         if experiment.folder.path not in seen:
             seen.add(experiment.folder.path)
             sys.stdout.write(describe(experiment) + "\n\n")

@@ -29,10 +29,10 @@ def main(arguments: Sequence[str]) -> int:
     results: dict[Path, RunResult] = {}
     if multirun:
         overrides = prepared(rest)
-        all_cells = cells(overrides)
-        checked = [Experiment.prepare(cell) for cell in all_cells]
+        checked = [Experiment.prepare(cell, swept=True) for cell in cells(overrides)]
         sweeps = checked[0].home.resolve() / "runs" / ".sweeps"
-        launch(overrides, sweeps, lambda values: run_one(values, results))
+        launch(overrides, sweeps, lambda values: run_one(values, results, swept=True))
+        _gather(checked, results)
     else:
         run_one(composed(prepared(rest)), results)
     metrics = [result.metrics for result in results.values()]
@@ -47,10 +47,23 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def run_one(values: Mapping[str, Any], results: dict[Path, RunResult]) -> None:
+def run_one(
+    values: Mapping[str, Any], results: dict[Path, RunResult], *, swept: bool = False
+) -> None:
     """Run one experiment and what frames it, each folder once."""
-    experiment = Experiment.prepare(values)
-    frames = [Experiment.prepare(frame, experiment.dataset) for frame in framed(experiment)]
-    for one in (experiment, *frames):
+    for one in _with_frames(Experiment.prepare(values, swept=swept)):
         if one.folder.path not in results:
             results[one.folder.path] = execute(one)
+
+
+def _with_frames(experiment: Experiment) -> list[Experiment]:
+    frames = [Experiment.prepare(frame, experiment.dataset) for frame in framed(experiment)]
+    return [experiment, *frames]
+
+
+def _gather(checked: Sequence[Experiment], results: dict[Path, RunResult]) -> None:
+    """Add what a launcher has run in other processes."""
+    for experiment in checked:
+        for one in _with_frames(experiment):
+            if one.folder.path not in results and (metrics := one.folder.metrics()):
+                results[one.folder.path] = RunResult(one.folder, metrics)

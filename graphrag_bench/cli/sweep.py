@@ -7,16 +7,26 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.cli.overrides import composed
-from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.groups import resolve
+from graphrag_bench.cli.overrides import composed, refusal
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.groups import load, names, resolve
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.locations import project_folder
 
 
 def cells(overrides: Sequence[str]) -> list[dict[str, Any]]:
-    """The settings of every cell of a sweep, in Hydra's order; raises UserError."""
-    return [one_method_only(composed(cell)) for cell in _split(overrides)]
+    """The settings of every cell of a sweep, in Hydra's order; raises UserError.
+
+    A parameter that no method of the sweep has is refused.
+    """
+    found = [composed(cell) for cell in _split(overrides)]
+    lacking = [_lacking(values["method"]) for values in found]
+    for name in sorted(set().union(*lacking)):
+        if all(name in missing for missing in lacking):
+            known = {key for values in found for key in _parameters(values["method"])}
+            close = ", ".join(nearest(name, known) or sorted(known)) or "none"
+            raise UserError(f"No method of this sweep has 'method.{name}'; nearest: {close}.")
+    return [one_method_only(values) for values in found]
 
 
 def _split(overrides: Sequence[str]) -> list[list[str]]:
@@ -27,10 +37,13 @@ def _split(overrides: Sequence[str]) -> list[list[str]]:
     from hydra.errors import HydraException
 
     loader = ConfigLoaderImpl(create_config_search_path(str(project_folder("configs"))))
-    try:
-        parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
-    except HydraException as error:
-        raise UserError(str(error).splitlines()[0]) from None
+    parser = OverridesParser.create(config_loader=loader)
+    parsed = []
+    for override in overrides:
+        try:
+            parsed += parser.parse_overrides([override])
+        except HydraException as error:
+            raise refusal(override, error, {}) from None
     batches = BasicSweeper.split_arguments(parsed, max_batch_size=None)
     return [list(cell) for batch in batches for cell in batch]
 
@@ -40,14 +53,19 @@ def one_method_only(values: dict[str, Any]) -> dict[str, Any]:
 
     A parameter swept over several methods collapses the cells of a method that lacks it to one.
     """
-    from graphrag_bench.experiment.groups import load, names
+    missing = _lacking(values["method"])
+    method = {key: value for key, value in values["method"].items() if key not in missing}
+    return {**values, "method": method}
 
-    method = values["method"]
-    if method.get("name") in names("method"):
-        raw = load("method", method["name"])
-        known = {*raw, *RESERVED}
-        values["method"] = {key: value for key, value in method.items() if key in known}
-    return values
+
+def _parameters(method: Mapping[str, Any]) -> set[str]:
+    """The names that the method's file holds, and those that every method may have."""
+    name = method.get("name")
+    return {*(load("method", name) if name in names("method") else method), *RESERVED}
+
+
+def _lacking(method: Mapping[str, Any]) -> set[str]:
+    return set(method) - _parameters(method)
 
 
 def launch(
@@ -55,19 +73,30 @@ def launch(
 ) -> None:
     """Give every cell to `job` through Hydra's multirun, so that launchers and sweepers work.
 
-    `folder` gets Hydra's own record of the sweep.
+    `folder` gets Hydra's own record of the sweep. A UserError of a cell ends the sweep: the cells
+    after it are passed over, and it is raised again here.
     """
     import hydra
     from omegaconf import DictConfig, OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    def cell(config: DictConfig) -> None:
-        job(one_method_only(resolve(config, OmegaConf, OmegaConfBaseException)))
+    stopped: list[UserError] = []
 
-    quiet = [f"hydra.sweep.dir={folder}", "hydra.sweep.subdir=."]
+    def cell(config: DictConfig) -> None:
+        if stopped:
+            return
+        try:
+            job(one_method_only(resolve(config, OmegaConf, OmegaConfBaseException)))
+        except UserError as error:
+            stopped.append(error)
+
+    quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
+    quiet = [f"hydra.sweep.dir='{quoted}'", "hydra.sweep.subdir=."]
     held = sys.argv
     sys.argv = [held[0], "-m", *overrides, *quiet]
     try:
         hydra.main(str(project_folder("configs")), "run", version_base="1.3")(cell)()
     finally:
         sys.argv = held
+    if stopped:
+        raise stopped[0]

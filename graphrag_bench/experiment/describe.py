@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from graphrag_bench.experiment.estimate import Estimate, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.offline.store import Store
@@ -49,4 +50,24 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     calls = sum(pipeline.bound(question.id in to_answer) for question in left)
     yield f"questions: {len(selected)} selected, {len(selected) - len(left)} done, {len(left)} left"
     yield f"LLM calls: at most {calls} ({pipeline.bound()} for each answered question)"
+    n_answers = sum(question.id in to_answer for question in left)
+    yield from estimate_lines(estimates(experiment, len(left), n_answers))
     yield f"run: {experiment.folder.path}"
+
+
+def estimate_lines(rows: Sequence[Estimate]) -> Iterator[str]:
+    """The expected cost of every step and their sum, as aligned text."""
+    if not rows:
+        return
+    yield ""
+    yield f"{'expected':<44} {'calls':>8} {'prompt':>10} {'completion':>10} {'USD':>9} {'time':>8}"
+    for row in rows:
+        seconds = "?" if row.seconds is None else f"{row.seconds:.0f} s"
+        basis = " (measured)" if row.measured else ""
+        yield (
+            f"  {row.step + basis:<42} {row.calls:>8,} {row.prompt_tokens:>10,} "
+            f"{row.completion_tokens:>10,} {row.usd:>9.4f} {seconds:>8}"
+        )
+    if any(row.seconds is None for row in rows):
+        yield "  time is known once a step has made its first calls"
+    yield ""

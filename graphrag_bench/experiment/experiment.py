@@ -13,7 +13,7 @@ from typing import Any
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.method import Method, check_parameters, read_method
 from graphrag_bench.experiment.models import Models
@@ -26,6 +26,7 @@ from graphrag_bench.runs.folder import RunFolder
 _BUILDERS = (
     "graphrag_bench.offline.chunking",
     "graphrag_bench.offline.extraction",
+    "graphrag_bench.offline.llm_extraction",
     "graphrag_bench.offline.knowledge_graph",
     "graphrag_bench.offline.indices",
 )
@@ -54,9 +55,12 @@ class Experiment:
     models: Models
 
     @classmethod
-    def prepare(cls, values: Mapping[str, Any], dataset: Dataset | None = None) -> Experiment:
+    def prepare(
+        cls, values: Mapping[str, Any], dataset: Dataset | None = None, *, swept: bool = False
+    ) -> Experiment:
         """The checked experiment of resolved settings.
 
+        A cell of a sweep (`swept`) may set up the build of an artifact that its method lacks.
         Raises UserError, with every problem of the pipeline in one message. No model is loaded.
         """
         settings = check_settings(values)
@@ -74,7 +78,7 @@ class Experiment:
                 frozenset(resources), experiment._attributes, method.given_slots
             )
         refuse(problems, f"the pipeline of method '{method.name}'")
-        experiment._check_choices()
+        experiment._check_choices(swept)
         return experiment
 
     @property
@@ -92,7 +96,7 @@ class Experiment:
         chunking = {"chunk_table": self.settings.chunking}
         for source in ({"extraction": "auto"}, self.method.choices, chunking, self.settings.build):
             for resource, choice in source.items():
-                new = {"variant": choice} if isinstance(choice, str) else dict(choice)
+                new = _as_settings(resource, choice)
                 held = merged.setdefault(resource, {})
                 if "variant" in new and new["variant"] != held.get("variant"):
                     held.clear()
@@ -105,14 +109,18 @@ class Experiment:
             merged["extraction"]["variant"] = "openie_file" if file else "nlp"
         return dict(merged)
 
-    def _check_choices(self) -> None:
-        """Refuse a `build` entry for something this run does not build."""
+    def _check_choices(self, swept: bool) -> None:
+        """Refuse a `build` entry for what nothing builds, or, unless swept, this run does not."""
         planned = {item.resource for item in self.plan}
-        problems = [
-            f"build.{resource} is set, but this method builds only {', '.join(sorted(planned))}."
-            for resource in {**self.method.choices, **self.settings.build}
-            if resource not in planned
-        ]
+        known = planned | ({builder.resource for builder in builders.all()} if swept else set())
+        problems = []
+        for resource in {**self.method.choices, **self.settings.build}:
+            if resource not in known:
+                close = ", ".join(nearest(resource, planned) or sorted(planned))
+                problems.append(
+                    f"build.{resource} is set, but this method builds no '{resource}'; "
+                    f"nearest: {close}."
+                )
         refuse(problems, f"the build of method '{self.method.name}'")
 
     @cached_property
@@ -129,7 +137,10 @@ class Experiment:
     def plan_for(self, models: Models) -> list[Planned]:
         """The plan over another corpus: that of one scope."""
         identities = {name: partial(models.identity, name) for name in Models.NAMES}
-        return plan(self.wanted, self.choices, identities)
+        try:
+            return plan(self.wanted, self.choices, identities)
+        except UserError as error:
+            raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
     @cached_property
     def key(self) -> str:
@@ -174,6 +185,15 @@ class Experiment:
         """How entities were read, as tables name it; empty when the method has no graph."""
         found = [item for item in self.plan if item.resource == "extraction"]
         return found[0].builder.variant if found else ""
+
+
+def _as_settings(resource: str, choice: Any) -> dict[str, Any]:
+    """The settings of a choice that is the name of a variant, or settings already."""
+    if isinstance(choice, str):
+        return {"variant": choice}
+    if not isinstance(choice, Mapping):
+        raise UserError(f"build.{resource}={choice!r}: a variant's name or settings were expected.")
+    return dict(choice)
 
 
 def safe_name(name: str) -> str:

@@ -72,8 +72,8 @@ def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
     problems = []
     for key in config:
         if key not in raw and key not in RESERVED:
-            known = [name for name in raw if name not in RESERVED]
-            close = ", ".join(nearest(key, known) or sorted(known)) or "none"
+            parameters = sorted(set(raw) - RESERVED)
+            close = ", ".join(nearest(key, {*raw, *RESERVED}) or parameters) or "none"
             problems.append(f"There is no setting 'method.{key}'; '{raw['name']}' has {close}.")
     text = repr({key: raw[key] for key in raw if key in RESERVED})
     problems += [

@@ -137,6 +137,10 @@ class Models(Mapping[str, Any]):
             )
         return self.corpus.openie
 
+    def bare(self, group: str) -> Any:
+        """The model of a group without cache and budget: for its prices and limits."""
+        return self._bare(group, getattr(self.settings, group))
+
     def _bare(self, group: str, config: Mapping[str, Any]) -> Any:
         """The model without cache and budget, made once."""
         if group not in self._made:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import yaml
 
+from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.offline.store import Store
@@ -57,6 +59,10 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "embedder": models.identity("embedder") if "embedder" in built | needs else "",
         "selected": len(selected),
         "cost": cost(experiment, folder),
+        "estimate": {
+            row.step: asdict(row)
+            for row in estimates(experiment, len(rows), metrics["answered"], learn=False)
+        },
     }
 
 

@@ -9,9 +9,17 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 
 from graphrag_bench.errors import UserError, nearest
 
+NLP = {"_target_": "graphrag_bench.models.nlp.Spacy"}
+
 
 class _Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _number_as_text(value: Any) -> Any:
+    """A folder such as 2024 as text: the command line reads it as a number."""
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if numeric else value
 
 
 class DatasetSettings(_Settings):
@@ -21,10 +29,7 @@ class DatasetSettings(_Settings):
     root: str | None = Field(None, description="folder of the set's files, if not the card's own")
     openie: str | None = Field(None, description="OpenIE file, where the folder holds several")
 
-    @field_validator("root", "openie", mode="before")
-    @classmethod
-    def _text(cls, value: Any) -> Any:
-        return str(value) if isinstance(value, int | float) else value
+    _text = field_validator("root", "openie", mode="before")(_number_as_text)
 
 
 class GraphSettings(_Settings):
@@ -39,6 +44,8 @@ class PathSettings(_Settings):
     """Where results are kept."""
 
     home: str = Field(".", description="folder that holds runs/ and artifacts/")
+
+    _text = field_validator("home", mode="before")(_number_as_text)
 
 
 class EvaluationSettings(_Settings):
@@ -84,9 +91,7 @@ class RunSettings(_Settings):
     llm: dict[str, Any] = Field(description="the model that answers")
     llm_build: dict[str, Any] | None = Field(None, description="the model that builds, if another")
     embedder: dict[str, Any] = Field(description="the model that embeds")
-    nlp: dict[str, Any] = Field(
-        {"_target_": "graphrag_bench.models.nlp.Spacy"}, description="the tagger and parser"
-    )
+    nlp: dict[str, Any] = Field(NLP, description="the tagger and parser; nlp.model=PACKAGE")
     chunking: dict[str, Any] = Field(
         {"variant": "auto"}, description="auto, token, separator or presplit; chunking.size=600"
     )
@@ -119,6 +124,11 @@ class RunSettings(_Settings):
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
     experiment: None = None
 
+    @field_validator("nlp", mode="before")
+    @classmethod
+    def _with_target(cls, value: Any) -> Any:
+        return {**NLP, **value} if isinstance(value, Mapping) else value
+
     @property
     def part(self) -> tuple[int, int]:
         """The shard as (which, of how many), counted from 1; (1, 1) for the whole run."""
@@ -140,20 +150,23 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
     try:
         return RunSettings.model_validate(dict(values))
     except ValidationError as error:
-        problems = [_problem(dict(fault)) for fault in error.errors()]
-        lines = "\n".join(f"  {problem}" for problem in dict.fromkeys(problems))
+        problems: dict[str, list[str]] = {}
+        for fault in error.errors():
+            what, reason = _problem(dict(fault))
+            problems.setdefault(what, []).append(reason)
+        lines = "\n".join(f"  {what}{' or '.join(said)}." for what, said in problems.items())
         raise UserError(f"{len(problems)} setting(s) are wrong:\n{lines}") from None
 
 
-def _problem(fault: dict[str, Any]) -> str:
+def _problem(fault: dict[str, Any]) -> tuple[str, str]:
+    """What is wrong, and why; the members of a union give one reason each."""
     path = [str(part) for part in fault["loc"]]
     if fault["type"] == "extra_forbidden":
-        model = _model_at(path[:-1])
-        known = list(model.model_fields)
+        known = list(_model_at(path[:-1]).model_fields)
         close = nearest(path[-1], known) or sorted(known)
-        return f"There is no setting '{'.'.join(path)}'. Nearest: {', '.join(close)}."
+        return f"There is no setting '{'.'.join(path)}'. Nearest: ", ", ".join(close)
     names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
-    return f"{'.'.join(names)}={fault['input']!r}: {fault['msg']}."
+    return f"{'.'.join(names)}={fault['input']!r}: ", str(fault["msg"])
 
 
 def _model_at(path: list[str]) -> type[BaseModel]:

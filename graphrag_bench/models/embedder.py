@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.columns import load_array, save_array
+from graphrag_bench.progress import Advance, no_advance
 
 Vectors = NDArray[np.float32]
 Kind = Literal["question", "passage"]
@@ -67,7 +68,7 @@ def encode_in_blocks(
     texts: Sequence[str],
     embedder: Embedder,
     scratch: Path,
-    advance: Callable[[int], None] = lambda n: None,
+    advance: Advance = no_advance,
 ) -> Vectors:
     """Float32 (n, dimension) vectors of passages, in the order given; equal texts once.
 

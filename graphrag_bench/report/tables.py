@@ -43,22 +43,28 @@ def run_table(runs: Sequence[Mapping[str, Any]], *, seconds: bool = False) -> Ta
 
 
 def cost_table(runs: Sequence[Mapping[str, Any]]) -> Table:
-    """A row for each run and step that called a model: calls and tokens, paid and cached apart."""
-    heads = ("method", "step", "paid calls", "prompt", "completion", "USD", "s", "cached calls",
-             "cached tokens", "cut", "retries")  # fmt: skip
+    """A row for each run and step that called a model: expected, paid and cached side by side."""
+    heads = ("method", "step", "expected calls", "tokens", "paid calls", "tokens", "USD", "s",
+             "cached calls", "tokens", "cut", "retries")  # fmt: skip
     rows = []
     for run in sorted(runs, key=lambda run: _PLACES[run["role"]]):
         for step, held in run["cost"]["steps"].items():
             paid, cached = held["paid"], held["cached"]
-            tokens = cached["prompt_tokens"] + cached["completion_tokens"]
-            rows.append(
-                (str(run["title"]), step, f"{paid['calls']:,}", f"{paid['prompt_tokens']:,}",
-                 f"{paid['completion_tokens']:,}", f"{paid['usd']:.4f}", f"{paid['seconds']:.1f}",
-                 f"{cached['calls']:,}", f"{tokens:,}", str(held["truncated"]),
-                 str(paid["retries"]))
-            )  # fmt: skip
-    notes = ("from the ledgers of all calls so far; cut: replies that reached max_tokens",)
+            expected = run["estimate"].get(step)
+            cells = [str(run["title"]), step]
+            cells += [f"{expected['calls']:,}", _tokens(expected)] if expected else [MISSING] * 2
+            cells += [f"{paid['calls']:,}", _tokens(paid), f"{paid['usd']:.4f}"]
+            cells += [f"{paid['seconds']:.1f}", f"{cached['calls']:,}", _tokens(cached)]
+            rows.append((*cells, str(held["truncated"]), str(paid["retries"])))
+    notes = (
+        "from the ledgers of all calls so far; tokens: prompt + completion; cut: replies that "
+        "reached max_tokens",
+    )
     return Table("what the runs have cost", heads, tuple(rows), notes)
+
+
+def _tokens(part: Mapping[str, Any]) -> str:
+    return f"{part['prompt_tokens']:,} + {part['completion_tokens']:,}"
 
 
 def _cuts(runs: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -80,7 +86,8 @@ def _row(run: Mapping[str, Any], cuts: Sequence[int], heads: Sequence[str]) -> t
         held = metrics.get(f"evidence_recall@{k}")
         cells.append(f"{held['mean']:.3f}{mark}" if held else MISSING)
     if "answered" in heads:
-        cells.append(str(run["answered"]))
+        scored = metrics.get("accuracy", {}).get("n", 0)
+        cells.append(f"{run['answered']} ({scored})")
         cells += [_with_interval(metrics.get(name), mark) for name in _ANSWERS[:2]]
         exact = metrics.get("exact_match")
         cells.append(f"{exact['mean']:.3f}{mark}" if exact else MISSING)
@@ -106,7 +113,7 @@ def _shares(rates: Mapping[str, Mapping[str, float]]) -> tuple[str, str]:
 def _with_interval(held: Mapping[str, Any] | None, mark: str) -> str:
     if not held:
         return MISSING
-    return f"{held['mean']:.3f}{mark} [{held['low']:.2f}, {held['high']:.2f}] n={held['n']}"
+    return f"{held['mean']:.3f}{mark} [{held['low']:.2f}, {held['high']:.2f}]"
 
 
 def _caption(runs: Sequence[Mapping[str, Any]]) -> str:
@@ -123,7 +130,8 @@ def _notes(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         f"answers by {said('llm')}; build model {said('llm_build')}; embedder {said('embedder')}",
         f"extraction: {_extractions(runs)}; commit {said('commit')}",
         "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
-        "intervals are 95 % bootstrap; s: seconds a question as run here, batched",
+        "answered (of them with gold answers); intervals are 95 % bootstrap; faults and fallbacks: "
+        "shares of the LLM calls",
     ]
     if any(run["cost"]["mixed"] for run in runs):
         notes.append("! more than one model or build has served one step: see cost.models")
@@ -167,7 +175,7 @@ def show(table: Table) -> None:
 
     console = Console()
     if not console.is_terminal:
-        console = Console(width=160)
+        console = Console(width=180)
     drawn = RichTable(title=Text(table.caption), title_justify="left")
     for head in table.heads:
         drawn.add_column(Text(head), justify="left" if head == "method" else "right")

@@ -1,0 +1,126 @@
+"""Chunks to entities and triples by a language model: two calls for each chunk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, PositiveInt
+
+from graphrag_bench.contract import Sizes, artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.models.llm import LLM, CallFailed, Chat
+from graphrag_bench.models.structured import ask_all
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+
+ENTITIES = Prompt("graphrag_bench.offline:prompts/entities.j2")
+TRIPLES = Prompt("graphrag_bench.offline:prompts/triples.j2")
+
+
+class Entities(BaseModel):
+    """What the entity prompt returns."""
+
+    named_entities: list[str]
+
+
+class Triples(BaseModel):
+    """What the triple prompt returns: [head, relation, tail] each."""
+
+    triples: list[list[str]]
+
+
+M = TypeVar("M", Entities, Triples)
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """Both templates with the passage, halved: the mean of the two calls of a chunk."""
+    texts = settings["entities_prompt"].text, settings["triples_prompt"].text
+    prompt = sum(count_tokens(text) for text in texts) / 2 + sizes.chunk
+    return prompt, (settings["max_entity_tokens"] + settings["max_triple_tokens"]) / 4
+
+
+@artifact("extraction.llm", calls=2, tokens=_tokens)
+def llm_extraction(
+    *,
+    chunk_table: ChunkTable,
+    llm_build: LLM,
+    progress: Progress,
+    entities_prompt: Prompt = ENTITIES,
+    triples_prompt: Prompt = TRIPLES,
+    max_entity_tokens: PositiveInt = 256,
+    max_triple_tokens: PositiveInt = 512,
+) -> Extraction:
+    """The entities and triples that the build model reads out of each chunk.
+
+    First the named entities as JSON, then, given the passage and them, the triples. Triples that
+    are not three non-empty texts are skipped and counted. A chunk whose replies cannot be read
+    contributes nothing and is counted; raises UserError when that happens to every chunk.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
+    section 4.
+    """
+    passages = [chunk_table.passage(row) for row in range(len(chunk_table))]
+    items = [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
+    chats = [entities_prompt.render({"passage": passage}) for passage in passages]
+    named = _asked(
+        llm_build, chats, Entities, max_entity_tokens, "extract entities", items, progress
+    )
+    kept = [row for row, found in enumerate(named) if isinstance(found, Entities)]
+    chats = [_second(triples_prompt, passages[row], named[row]) for row in kept]
+    found = _asked(
+        llm_build, chats, Triples, max_triple_tokens, "extract triples",
+        [items[row] for row in kept], progress,
+    )  # fmt: skip
+    triples = dict(zip(kept, found, strict=True))
+    return _extraction(named, triples)
+
+
+def _second(prompt: Prompt, passage: str, named: Any) -> Chat:
+    entities = json.dumps(named.named_entities, ensure_ascii=False)
+    return prompt.render({"passage": passage, "entities": entities})
+
+
+def _asked(
+    llm: LLM,
+    chats: Sequence[Chat],
+    model: type[M],
+    max_tokens: int,
+    purpose: str,
+    items: Sequence[str],
+    progress: Progress,
+) -> list[M | UnreadableReply | CallFailed]:
+    """The replies to all prompts; raises UserError when none of them can be read."""
+    with progress.task(purpose, len(chats)) as advance:
+        results = ask_all(
+            llm, chats, model, max_tokens=max_tokens, purpose=purpose, items=items, advance=advance
+        )
+    failures = [result for result in results if not isinstance(result, model)]
+    if chats and len(failures) == len(chats):
+        raise UserError(
+            f"Step '{purpose}': none of {len(chats)} replies could be read. The last one: "
+            f"{str(failures[-1])[:300]}. The model may be too small to extract, or its window may "
+            "cut the prompt; build.extraction=nlp reads entities without a model."
+        )
+    return results
+
+
+def _extraction(named: Sequence[Any], triples: dict[int, Any]) -> Extraction:
+    rows, n_triples, n_skipped, n_failed = [], 0, 0, 0
+    for row, entities in enumerate(named):
+        names = tuple(entities.named_entities) if isinstance(entities, Entities) else ()
+        read = triples.get(row)
+        n_failed += not isinstance(read, Triples)
+        facts = []
+        for parts in read.triples if isinstance(read, Triples) else ():
+            if len(parts) == 3 and all(part.strip() for part in parts):
+                facts.append(Triple(parts[0], parts[1], parts[2]))
+            else:
+                n_skipped += 1
+        n_triples += len(facts)
+        rows.append(ChunkExtraction(names, tuple(facts)))
+    counts = {"triples": n_triples, "skipped_triples": n_skipped, "failed_chunks": n_failed}
+    return Extraction(tuple(rows), counts)

@@ -1,0 +1,82 @@
+"""Benchmarks by suite: `python scripts/bench.py llm --json FILE`.
+
+A suite is a file `bench_<suite>.py` beside this one with a `CASES` mapping; every case runs in a
+process of its own and returns one row: suite, case, ours, reference, ratio, unit, peak_mb.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+Numbers = tuple[float, float, str]  # ours, reference, unit
+Case = Callable[[], Numbers]
+Row = dict[str, str | float]
+
+
+def suites() -> list[str]:
+    """The names of the suites."""
+    return sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+
+
+def cases(suite: str) -> Mapping[str, Case]:
+    """The cases of a suite by name."""
+    found: Mapping[str, Case] = importlib.import_module(f"bench_{suite}").CASES
+    return found
+
+
+def row(suite: str, case: str) -> Row:
+    """One case, measured in this process; `peak_mb` is the process's largest resident size."""
+    ours, reference, unit = cases(suite)[case]()
+    return {
+        "suite": suite,
+        "case": case,
+        "ours": round(ours, 4),
+        "reference": round(reference, 4),
+        "ratio": round(ours / reference, 4) if reference else 0.0,
+        "unit": unit,
+        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+    }
+
+
+def measured(suite: str, case: str) -> Row:
+    """One case, measured in a process of its own."""
+    command = [sys.executable, __file__, suite, "--only", case, "--here"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: Row = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> int:
+    """Measure the cases asked for, print them, and write them to a file."""
+    sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
+    parser = argparse.ArgumentParser(description="Measure one suite of cases.")
+    parser.add_argument("suite", choices=suites())
+    parser.add_argument("--json", type=Path, help="write the rows to this file")
+    parser.add_argument("--only", help="one case of the suite")
+    parser.add_argument("--here", action="store_true", help="in this process, one row to stdout")
+    options = parser.parse_args()
+    names = [options.only] if options.only else list(cases(options.suite))
+    if unknown := [name for name in names if name not in cases(options.suite)]:
+        parser.error(f"no case '{unknown[0]}'; there are: {', '.join(cases(options.suite))}")
+    if options.here:
+        print(json.dumps(row(options.suite, names[0])))
+        return 0
+    rows = []
+    for name in names:
+        rows.append(measured(options.suite, name))
+        print("  ".join(f"{key}={value}" for key, value in rows[-1].items()), flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Columns on disk: what was written comes back, by memory map and without pickles."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from graphrag_bench.columns import (
+    Texts,
+    load_array,
+    load_sparse,
+    save_array,
+    save_sparse,
+)
+
+
+def test_an_array_comes_back_as_a_read_only_map(tmp_path):
+    save_array(tmp_path, "weight", np.array([1.5, 2.5]))
+    loaded = load_array(tmp_path, "weight")
+    assert isinstance(loaded, np.memmap)
+    assert loaded.tolist() == [1.5, 2.5]
+    with pytest.raises(ValueError, match="read-only"):
+        loaded[0] = 9.0
+
+
+def test_an_array_of_objects_is_never_written(tmp_path):
+    with pytest.raises(ValueError, match="allow_pickle"):
+        save_array(tmp_path, "names", np.array(["a", None], object))
+
+
+def test_texts_come_back_in_any_script(tmp_path):
+    Texts.of(["Ada", "", "東京🙂"]).save(tmp_path, "names")
+    loaded = Texts.load(tmp_path, "names")
+    assert list(loaded) == ["Ada", "", "東京🙂"]
+    assert len(loaded) == 3
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", ""]])
+def test_a_column_without_a_letter_comes_back_too(tmp_path, texts):
+    Texts.of(texts).save(tmp_path, "names")
+    assert list(Texts.load(tmp_path, "names")) == texts
+
+
+def test_rows_are_taken_in_the_order_given():
+    assert Texts.of(["a", "b", "c"]).take([2, 0, 2]) == ["c", "a", "c"]
+
+
+@pytest.mark.parametrize("row", [-1, 2])
+def test_a_row_that_is_not_there_is_an_error(row):
+    with pytest.raises(IndexError, match=f"row {row} of 2"):
+        Texts.of(["a", "b"])[row]
+
+
+def test_half_of_a_surrogate_pair_does_not_stop_the_writing():
+    assert list(Texts.of(["a\ud800b"])) == ["a?b"]
+
+
+def test_a_sparse_matrix_comes_back_with_its_shape(tmp_path):
+    given = csr_matrix(np.array([[0, 1, 0], [0, 0, 0]], bool))
+    save_sparse(tmp_path, "node_chunk", given)
+    loaded = load_sparse(tmp_path, "node_chunk")
+    assert loaded.dtype == bool
+    assert loaded.shape == (2, 3)
+    assert (loaded != given).nnz == 0
+
+
+def test_an_empty_sparse_matrix_comes_back_with_its_shape(tmp_path):
+    save_sparse(tmp_path, "node_chunk", csr_matrix((4, 0), dtype=bool))
+    assert load_sparse(tmp_path, "node_chunk").shape == (4, 0)
+
+
+def test_the_same_column_is_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        Texts.of(["x", "y"]).save(tmp_path, name)
+    for part in ("blob", "offsets"):
+        first, second = (tmp_path / f"{name}.{part}.npy" for name in ("a", "b"))
+        assert first.read_bytes() == second.read_bytes()

@@ -1,0 +1,343 @@
+"""A signature is a contract: what it says, what breaks it, and the registry that holds it."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import pytest
+from pydantic import Field, PositiveInt
+
+from graphrag_bench import contract
+from graphrag_bench.contract import REQUIRED, Operator, Setting, artifact, operator
+from graphrag_bench.errors import UserError
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.registry import ContractError, Registry
+from graphrag_bench.values import (
+    Chunk,
+    Context,
+    Mentions,
+    Node,
+    NodeScores,
+    Query,
+    Question,
+    Ranked,
+)
+
+
+@pytest.fixture(autouse=True)
+def empty_registries(monkeypatch):
+    monkeypatch.setattr(contract, "operators", Registry("operator"))
+    monkeypatch.setattr(contract, "builders", Registry("builder"))
+
+
+def registered(name: str) -> Operator:
+    return contract.operators.get(name)
+
+
+def from_module(function, module: str):
+    """The same function, as if another module had defined it."""
+    function.__module__ = module
+    return function
+
+
+# ---- what a signature says
+
+
+def walk(
+    nodes: Ranked[Node],
+    query: Query | None = None,
+    *,
+    graph: Graph,
+    damping: Annotated[float, Field(ge=0, lt=1)] = 0.5,
+    top_k: PositiveInt = 4,
+) -> tuple[Ranked[Chunk], NodeScores]:
+    """Chunks near the nodes."""
+    raise NotImplementedError
+
+
+def test_positional_parameters_are_read_and_an_optional_one_may_be_absent():
+    operator("chunk.walk")(walk)
+    reads = registered("chunk.walk").reads
+    assert [(read.slot, read.optional) for read in reads] == [("nodes", False), ("query", True)]
+
+
+def test_keyword_only_parameters_are_needs_without_a_default_and_settings_with_one():
+    operator("chunk.walk")(walk)
+    held = registered("chunk.walk")
+    assert held.needs == ("graph",)
+    assert {name: one.default for name, one in held.settings.items()} == {"damping": 0.5, "top_k": 4}
+
+
+def test_the_return_type_names_the_slots_that_are_written():
+    operator("chunk.walk")(walk)
+    assert registered("chunk.walk").writes == ("chunks", "node_scores")
+    assert registered("chunk.walk").may_write == ()
+
+
+def test_a_value_or_none_may_be_written_wherever_it_stands():
+    @operator("question.look")
+    def look(question: Question) -> tuple[Mentions | None, Query]:
+        raise NotImplementedError
+
+    held = registered("question.look")
+    assert held.returns == ("mentions", "query")
+    assert held.writes == ("query",)
+    assert held.may_write == ("mentions",)
+
+
+def test_a_prompt_is_a_setting_and_a_required_one_without_a_default():
+    @operator("answer.short")
+    def short(question: Question, *, prompt: Prompt) -> Context:
+        raise NotImplementedError
+
+    held = registered("answer.short")
+    assert held.needs == ()
+    assert held.settings["prompt"].default is REQUIRED
+
+
+def test_the_decorator_gives_the_function_back_unchanged():
+    assert operator("chunk.walk")(walk) is walk
+
+
+def test_a_bound_on_calls_is_a_number_or_follows_from_the_settings():
+    @operator("question.twice", calls=2)
+    def twice(question: Question, *, top_k: int = 3) -> Query:
+        raise NotImplementedError
+
+    @operator("question.often", calls=lambda settings: 1 + settings["top_k"])
+    def often(question: Question, *, top_k: int = 3) -> Query:
+        raise NotImplementedError
+
+    assert registered("question.twice").bound({"top_k": 3}) == 2
+    assert registered("question.often").bound({"top_k": 3}) == 4
+
+
+# ---- what breaks the contract
+
+
+def test_a_parameter_without_a_type_is_refused():
+    def untyped(question) -> Query:
+        raise NotImplementedError
+
+    with pytest.raises(ContractError, match="parameter 'question' has no type"):
+        operator("x")(untyped)
+
+
+def test_a_positional_parameter_must_be_a_value_type():
+    def reads_a_number(top_k: int) -> Query:
+        raise NotImplementedError
+
+    with pytest.raises(ContractError, match="'top_k.*' is no value type"):
+        operator("x")(reads_a_number)
+
+
+def test_an_optional_read_must_default_to_none():
+    def forgot(query: Query | None) -> Mentions:
+        raise NotImplementedError
+
+    def unsaid(query: Query = None) -> Mentions:  # type: ignore[assignment]
+        raise NotImplementedError
+
+    for function in (forgot, unsaid):
+        with pytest.raises(ContractError, match="optional 'query' must default to None"):
+            operator("x")(function)
+
+
+def test_a_return_type_that_is_no_value_is_refused():
+    def gives_a_list(question: Question) -> list[str]:
+        raise NotImplementedError
+
+    with pytest.raises(ContractError, match="which is no value type"):
+        operator("x")(gives_a_list)
+
+
+def test_no_slot_is_written_twice():
+    def doubles(question: Question) -> tuple[Query, Query]:
+        raise NotImplementedError
+
+    with pytest.raises(ContractError, match="writes one slot twice"):
+        operator("x")(doubles)
+
+
+# ---- twins
+
+
+def test_a_twin_takes_what_its_single_takes():
+    operator("chunk.walk")(walk)
+
+    @operator.batched("chunk.walk")
+    def walk_batched(
+        nodes: list[Ranked[Node]],
+        query: list[Query | None],
+        *,
+        graph: Graph,
+        damping: float = 0.5,
+        top_k: int = 4,
+    ) -> list[tuple[Ranked[Chunk], NodeScores]]:
+        raise NotImplementedError
+
+    assert registered("chunk.walk").function is walk
+    assert registered("chunk.walk").twin is walk_batched
+
+
+def test_a_twin_with_other_parameters_is_refused():
+    operator("chunk.walk")(walk)
+
+    def walk_batched(nodes: list[Ranked[Node]], *, graph: Graph) -> list[Ranked[Chunk]]:
+        raise NotImplementedError
+
+    with pytest.raises(ContractError, match="the twin of 'chunk.walk' takes"):
+        operator.batched("chunk.walk")(walk_batched)
+
+
+def test_a_twin_without_its_single_is_an_unknown_operator():
+    with pytest.raises(UserError, match="No operator 'chunk.walk'"):
+        operator.batched("chunk.walk")(walk)
+
+
+# ---- builders
+
+
+def test_a_builder_names_its_resource_and_variant_and_what_it_is_built_from():
+    @artifact("node_index.name", provides={"node.name"})
+    def index(*, graph: Graph, field: str = "name") -> VectorIndex:
+        raise NotImplementedError
+
+    held = contract.builders.get("node_index.name")
+    assert (held.resource, held.variant) == ("node_index", "name")
+    assert held.needs == ("graph",)
+    assert list(held.settings) == ["field"]
+    assert held.produces is VectorIndex
+    assert held.provides == {"node.name"}
+
+
+def test_a_builder_without_a_variant_is_its_own_variant():
+    @artifact("bm25")
+    def index(*, graph: Graph) -> VectorIndex:
+        raise NotImplementedError
+
+    assert contract.builders.get("bm25").variant == "bm25"
+
+
+def test_a_builder_reads_no_state():
+    def positional(graph: Graph) -> VectorIndex:
+        raise NotImplementedError
+
+    with pytest.raises(ContractError, match="'graph' must be keyword-only"):
+        artifact("index")(positional)
+
+
+def test_a_builder_returns_something_that_can_be_loaded_again():
+    def gives_a_path(*, graph: Graph) -> Path:
+        raise NotImplementedError
+
+    with pytest.raises(ContractError, match="a type with save and load"):
+        artifact("index")(gives_a_path)
+
+
+# ---- the registry
+
+
+def echo(question: Question) -> Query:
+    raise NotImplementedError
+
+
+def test_a_name_that_another_module_holds_is_refused_and_says_who_holds_it():
+    operator("question.echo")(from_module(lambda_like(), "first"))
+    with pytest.raises(ContractError, match="already registered by first:.*second:.* must choose"):
+        operator("question.echo")(from_module(lambda_like(), "second"))
+
+
+def lambda_like():
+    def ask(question: Question) -> Query:
+        raise NotImplementedError
+
+    return ask
+
+
+def test_the_same_module_may_define_a_name_again():
+    operator("question.echo")(from_module(lambda_like(), "notebook"))
+    newer = from_module(lambda_like(), "notebook")
+    operator("question.echo")(newer)
+    assert registered("question.echo").function is newer
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_ones():
+    operator("question.echo")(echo)
+    with pytest.raises(UserError, match="No operator 'question.ecko'. Did you mean 'question.echo'"):
+        registered("question.ecko")
+
+
+def test_an_unknown_name_that_resembles_none_is_answered_with_all():
+    operator("question.echo")(echo)
+    with pytest.raises(UserError, match="There are: question.echo."):
+        registered("zzz")
+
+
+def test_nothing_is_added_after_start_up():
+    contract.operators.freeze()
+    with pytest.raises(ContractError, match="comes after start-up"):
+        operator("question.echo")(echo)
+
+
+def test_a_notebook_may_add_at_any_time():
+    contract.operators.freeze()
+    operator("question.echo")(from_module(lambda_like(), "__main__"))
+    assert contract.operators.names() == ["question.echo"]
+
+
+def test_names_are_sorted():
+    operator("question.z")(echo)
+    operator("question.a")(echo)
+    assert contract.operators.names() == ["question.a", "question.z"]
+
+
+# ---- settings
+
+
+@pytest.mark.parametrize("wrong", ["4", True, 4.5, 0, -1, None])
+def test_a_number_of_rows_must_be_a_whole_number_above_zero(wrong):
+    with pytest.raises(UserError, match="setting 'top_k' is"):
+        Setting("top_k", PositiveInt, 4).check(wrong)
+
+
+def test_a_number_of_rows_is_taken_as_it_is():
+    assert Setting("top_k", PositiveInt, 4).check(8) == 8
+
+
+def test_a_share_may_be_written_as_a_whole_number_and_must_keep_its_range():
+    damping = Setting("damping", Annotated[float, Field(ge=0, lt=1)], 0.5)
+    assert damping.check(0) == 0.0
+    for wrong in (1, -0.1, "0.5", True):
+        with pytest.raises(UserError, match="setting 'damping'"):
+            damping.check(wrong)
+
+
+def test_a_choice_names_its_values_when_it_is_wrong():
+    with pytest.raises(UserError, match="'pair' or 'fact'"):
+        Setting("unit", Literal["pair", "fact"], "pair").check("pairs")
+
+
+def test_a_list_of_yaml_becomes_a_tuple():
+    setting = Setting("names", tuple[str, ...], ())
+    assert setting.check(["a", "b"]) == ("a", "b")
+
+
+def test_a_prompt_that_is_not_there_is_found_when_the_setting_is_checked():
+    with pytest.raises(UserError, match="No prompt file 'methods:vanilla/prompts/anser.j2'"):
+        Setting("prompt", Prompt, REQUIRED).check("methods:vanilla/prompts/anser.j2")
+
+
+def test_a_prompt_by_name_becomes_a_prompt():
+    name = "methods:vanilla/prompts/answer.j2"
+    assert Setting("prompt", Prompt, REQUIRED).check(name) == Prompt(name)
+
+
+def test_an_operator_is_still_a_plain_function():
+    @operator("chunk.first")
+    def first(nodes: Ranked[Node]) -> Ranked[Chunk]:
+        return Ranked[Chunk](nodes.ids[:1], nodes.scores[:1])
+
+    assert first(Ranked(np.array([3, 1]), np.array([1.0, 0.5]))).ids.tolist() == [3]

@@ -1,0 +1,180 @@
+"""What changes the fingerprint of code: whatever can change a result, and nothing else."""
+
+import importlib
+import sys
+
+import pytest
+
+from graphrag_bench import fingerprint
+from graphrag_bench.fingerprint import KEY_LENGTH, code, digest, file_digest
+from graphrag_bench.offline.chunking import token
+
+LAB = '''
+"""A laboratory's plug-in: `pick` stands for an operator."""
+
+import re
+from collections.abc import Callable
+
+from lab import words
+from lab.words import STOP, cut as cut_words
+
+WEIGHT = 2
+NAMES = ("a", "b")
+PATTERN = re.compile("[a-z]+")
+RULES = {"longest": lambda found: max(found), "first": lambda found: first(found)}
+
+
+def first(found):
+    """The first word."""
+    return found[0]
+
+
+def pick(text, rule: Callable = first):
+    """The picked word.
+
+    It is picked by a rule.
+    """
+    from lab.late import last
+
+    # why: the rule decides
+    found = [word for word in cut_words(text, words.SEPARATOR) if word not in STOP]
+    named = PATTERN.findall(rule(found)) or RULES["longest"](found)
+    return named * WEIGHT, last(found), Picker().names
+
+
+class Picker:
+    """Picks."""
+
+    names = NAMES
+
+    def shout(self, text):
+        """A loud word."""
+        return text.upper()
+
+
+def unused(text):
+    return text.lower()
+'''
+WORDS = '''
+SEPARATOR = ","
+STOP = ["the"]
+
+
+def cut(text, separator):
+    """The parts of a text."""
+    return [strip(part) for part in text.split(separator)]
+
+
+def strip(text):
+    return text.strip()
+'''
+LATE = """
+def last(found):
+    return found[-1]
+"""
+
+
+@pytest.fixture
+def fingerprint_of(tmp_path, monkeypatch):
+    """The fingerprint of something in the plug-in, with one text of its files replaced."""
+
+    def compute(name: str, old: str = "", new: str = "") -> str:
+        folder = tmp_path / digest(old, new) / "lab"
+        folder.mkdir(parents=True, exist_ok=True)
+        sources = {"__init__": LAB, "words": WORDS, "late": LATE}
+        assert any(old in source for source in sources.values())
+        for stem, source in sources.items():
+            edited = source.replace(old, new) if old else source
+            (folder / f"{stem}.py").write_text(edited)
+        monkeypatch.syspath_prepend(str(folder.parent))
+        for module in [module for module in sys.modules if module.partition(".")[0] == "lab"]:
+            monkeypatch.delitem(sys.modules, module)
+        fingerprint._definitions.cache_clear()
+        return code(getattr(importlib.import_module("lab"), name))
+
+    yield compute
+    fingerprint._definitions.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("named * WEIGHT", "WEIGHT * named", id="a line of the function"),
+        pytest.param("rule: Callable = first", "rule: Callable = max", id="a default"),
+        pytest.param("return found[0]", "return found[1]", id="a function it calls"),
+        pytest.param("text.split(", "text.rsplit(", id="an imported function"),
+        pytest.param("text.strip()", "text.rstrip()", id="a function that one calls"),
+        pytest.param("found[-1]", "found[-2]", id="a function it imports for itself"),
+        pytest.param("text.upper()", "text.title()", id="a class it makes"),
+        pytest.param("WEIGHT = 2", "WEIGHT = 3", id="a number"),
+        pytest.param('("a", "b")', '("a", "c")', id="a tuple in a class it makes"),
+        pytest.param("[a-z]+", "[a-y]+", id="a pattern"),
+        pytest.param("max(found)", "min(found)", id="a table of functions"),
+        pytest.param('SEPARATOR = ","', 'SEPARATOR = ";"', id="a constant of another module"),
+        pytest.param('["the"]', '["the", "an"]', id="an imported list"),
+    ],
+)
+def test_an_edit_that_can_change_the_result_changes_the_fingerprint(fingerprint_of, old, new):
+    assert fingerprint_of("pick", old, new) != fingerprint_of("pick")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("# why: the rule decides", "# because", id="a comment"),
+        pytest.param("It is picked by a rule.", "By a rule.", id="its docstring"),
+        pytest.param("The parts of a text.", "Parts.", id="the docstring of what it calls"),
+        pytest.param('"""Picks."""', '"""A picker."""', id="the docstring of a class"),
+        pytest.param("    return text.lower()", "    return 7", id="a function it does not call"),
+        pytest.param("text.split(separator)", "text.split( separator )", id="spaces"),
+    ],
+)
+def test_an_edit_that_cannot_change_the_result_changes_nothing(fingerprint_of, old, new):
+    assert fingerprint_of("pick", old, new) == fingerprint_of("pick")
+
+
+def test_a_class_has_a_fingerprint_too(fingerprint_of):
+    same = fingerprint_of("Picker")
+    assert fingerprint_of("Picker", "text.upper()", "text.title()") != same
+    assert fingerprint_of("Picker", "A loud word.", "A word in capitals.") == same
+
+
+def test_a_function_that_calls_itself_has_one():
+    def countdown(n: int) -> int:
+        return countdown(n - 1) if n else 0
+
+    assert len(code(countdown)) == KEY_LENGTH
+
+
+def test_functions_that_differ_in_what_they_close_over_differ():
+    def scaled(by: int):
+        def scale(x: int) -> int:
+            return x * by
+
+        return scale
+
+    assert code(scaled(2)) != code(scaled(3))
+    assert code(scaled(2)) == code(scaled(2))
+
+
+def test_what_registers_a_function_is_no_part_of_it():
+    """An edit of the registry, the progress bar or an error's wording recomputes nothing."""
+    found: dict[str, str] = {}
+    fingerprint._collect(token, frozenset({"graphrag_bench"}), found)
+    modules = {name.partition(":")[0].partition("=")[0] for name in found}
+    assert "graphrag_bench.text" in modules
+    assert not modules & {"graphrag_bench.contract", "graphrag_bench.registry"}
+    assert not modules & {"graphrag_bench.progress", "graphrag_bench.errors"}
+
+
+def test_a_digest_is_twelve_hex_digits_of_the_canonical_json():
+    assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+    assert digest(1) != digest("1")
+    assert len(digest()) == KEY_LENGTH == 12
+
+
+def test_the_digest_of_a_file_is_that_of_its_bytes(tmp_path):
+    for name, content in (("a", b"same"), ("b", b"same"), ("c", b"other")):
+        (tmp_path / name).write_bytes(content)
+    assert file_digest(tmp_path / "a") == file_digest(tmp_path / "b")
+    assert file_digest(tmp_path / "a") != file_digest(tmp_path / "c")

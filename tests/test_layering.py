@@ -1,0 +1,185 @@
+"""The arrows of docs/architecture.md, read from the imports: every one points down the layers."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CODE = ("graphrag_bench", "operators", "methods")
+PLUGINS = frozenset({"operators", "methods"})
+
+LEVELS: tuple[frozenset[str], ...] = (
+    frozenset({"values", "text", "errors", "fingerprint", "columns", "locations", "progress"})
+    | {"prompts", "registry"},
+    frozenset({"contract", "graph", "models", "data"}),
+    frozenset({"pipeline", "offline", "evaluation"}),
+    frozenset({"runs", "report"}),
+    frozenset({"experiment"}),
+    frozenset({"cli", "api"}),
+)
+"""The modules and folders of `graphrag_bench`, lowest first."""
+
+MIXED = (0, 5)
+"""Levels whose parts may import each other; elsewhere parts of one level never do."""
+
+SMALL_FILE, SMALL_FUNCTION = 300, 60
+VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "manager"}
+HEAVY = (
+    "torch", "spacy", "faiss", "hydra", "omegaconf", "pandas", "scipy", "igraph", "networkx",
+    "numpy", "sentence_transformers", "transformers", "openai", "bm25s", "xllamacpp", "pydantic",
+    "rich", "jinja2",
+)  # fmt: skip
+
+
+def source_files() -> list[Path]:
+    """Every Python file of the packages."""
+    return sorted(path for folder in CODE for path in (ROOT / folder).rglob("*.py"))
+
+
+def core_files() -> list[Path]:
+    """The files of `graphrag_bench`, but for the map of the package itself."""
+    core = ROOT / "graphrag_bench"
+    return [p for p in source_files() if core in p.parents and p != core / "__init__.py"]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def part_at(path: Path) -> str:
+    """The module or folder of `graphrag_bench` that a file is, or lies in."""
+    return path.relative_to(ROOT / "graphrag_bench").parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules a file imports, inside functions too, except those only for type checkers."""
+    for node in _walked(ast.parse(text_of(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{name_of(path)} imports relatively; write the whole path"
+            assert node.module
+            yield node.module
+            if node.module in CODE:
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _walked(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for child in ast.iter_child_nodes(node):
+        only_types = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        if not only_types:
+            yield from _walked(child)
+
+
+def part_of(module: str) -> str:
+    """The module or folder of `graphrag_bench` that a dotted name belongs to; "" for others."""
+    package, _, rest = module.partition(".")
+    return rest.partition(".")[0] if package == "graphrag_bench" else ""
+
+
+def level_of(part: str) -> int:
+    (level,) = (number for number, parts in enumerate(LEVELS) if part in parts)
+    return level
+
+
+def parts_imported(path: Path) -> set[str]:
+    return {part for module in imports(path) if (part := part_of(module))}
+
+
+def packages_imported(path: Path) -> set[str]:
+    return {module.partition(".")[0] for module in imports(path)}
+
+
+def test_every_part_of_the_core_has_a_level():
+    parts = {part_at(path) for path in core_files()}
+    assert parts <= frozenset().union(*LEVELS)
+
+
+def test_a_module_of_the_core_imports_only_from_below():
+    def allowed(own: str, part: str) -> bool:
+        beside = level_of(part) == level_of(own) and level_of(own) in MIXED
+        return part == own or level_of(part) < level_of(own) or beside
+
+    wrong = [
+        f"{name_of(path)} imports {part}"
+        for path in core_files()
+        for part in sorted(parts_imported(path))
+        if not allowed(part_at(path), part)
+    ]
+    assert not wrong
+
+
+def test_the_core_imports_no_operator_and_no_method():
+    assert not [name_of(path) for path in core_files() if PLUGINS & packages_imported(path)]
+
+
+def test_operators_and_methods_import_the_two_lowest_levels_and_never_each_other():
+    for path in source_files():
+        package = path.relative_to(ROOT).parts[0]
+        if package in PLUGINS:
+            assert all(level_of(part) <= 1 for part in parts_imported(path)), name_of(path)
+            assert PLUGINS & packages_imported(path) <= {package}, name_of(path)
+
+
+def test_the_package_itself_imports_its_python_interface_only_when_asked():
+    assert parts_imported(ROOT / "graphrag_bench" / "__init__.py") <= {"api"}
+
+
+def test_a_folder_of_files_is_no_package():
+    """With an __init__.py, `import datasets` would hide the package of that name."""
+    assert not [*ROOT.glob("configs/**/__init__.py"), *ROOT.glob("datasets/**/__init__.py")]
+
+
+def test_a_file_has_at_most_300_lines():
+    lengths = {name_of(path): len(text_of(path).splitlines()) for path in source_files()}
+    assert not {name: n_lines for name, n_lines in lengths.items() if n_lines > SMALL_FILE}
+
+
+def test_a_function_fits_a_screen():
+    lengths = {
+        f"{name_of(path)}:{node.name}": node.end_lineno - node.lineno + 1
+        for path in source_files()
+        for node in ast.walk(ast.parse(text_of(path)))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno is not None
+    }
+    assert not {name: n_lines for name, n_lines in lengths.items() if n_lines > SMALL_FUNCTION}
+
+
+def test_a_file_is_named_after_its_subject():
+    assert not [name_of(path) for path in source_files() if path.stem in VAGUE]
+
+
+def modules_after(statement: str) -> set[str]:
+    """The modules that a fresh interpreter holds after a statement."""
+    show = "import sys; sys.stdout.write('\\n' + ' '.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{statement}\n{show}"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return set(done.stdout.rpartition("\n")[2].split())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import graphrag_bench",
+        "import graphrag_bench.cli.main",
+        "from graphrag_bench.cli.main import main; main(['--help'])",
+    ],
+)
+def test_the_command_line_opens_without_anything_heavy(statement):
+    assert not modules_after(statement).intersection(HEAVY)
+
+
+def test_the_operators_are_imported_without_any_model_library():
+    loaded = modules_after("import operators, methods")
+    assert not loaded.intersection({"torch", "spacy", "faiss", "hydra", "pandas", "openai"})

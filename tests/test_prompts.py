@@ -1,0 +1,109 @@
+"""Prompts: their variables are known, a missing one is an error, and texts never become code."""
+
+import pytest
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.prompts import Message, Prompt
+
+ANSWER = "methods:vanilla/prompts/answer.j2"
+
+
+@pytest.fixture
+def prompt(tmp_path):
+    """A prompt of this text, in a researcher's own folder."""
+
+    def make(text: str) -> Prompt:
+        (tmp_path / "answer.j2").write_text(text, encoding="utf-8")
+        return Prompt(ANSWER, str(tmp_path))
+
+    return make
+
+
+def test_a_template_without_blocks_is_one_user_message(prompt):
+    messages = prompt("Question: {{ question }}").render({"question": "Who?"})
+    assert messages == (Message("user", "Question: Who?"),)
+
+
+def test_blocks_become_messages_system_first(prompt):
+    blocks = "{% block user %}Ask {{ question }}{% endblock %}{% block system %}Be brief.{% endblock %}"
+    assert prompt(blocks).render({"question": "why"}) == (
+        Message("system", "Be brief."),
+        Message("user", "Ask why"),
+    )
+
+
+def test_a_missing_variable_is_an_error_that_names_it(prompt):
+    with pytest.raises(UserError, match="answer.j2': 'question' is undefined"):
+        prompt("{{ question }}").render({"text": "Who?"})
+
+
+def test_a_missing_attribute_is_an_error_too(prompt):
+    with pytest.raises(UserError, match="has no attribute 'titel'"):
+        prompt("{{ piece.titel }}").render({"piece": Message("user", "x")})
+
+
+def test_the_variables_of_all_blocks_are_known_and_loop_variables_are_not_among_them(prompt):
+    asked = prompt(
+        "{# a comment on {{ nothing }} #}{% block user %}{% for piece in pieces %}{{ piece.text }}"
+        "{% endfor %}{{ question }}{% endblock %}"
+    )
+    assert asked.variables == {"pieces", "question"}
+
+
+@pytest.mark.parametrize(
+    "text", ["{{ 7 * 7 }}", "{% for x in y %}", "{# gone #}", "{{ question.__class__ }}", "<b> & {}"]
+)
+def test_a_text_of_the_corpus_stays_the_text_it_is(prompt, text):
+    (message,) = prompt("Passage: {{ text }}").render({"text": text})
+    assert message.content == f"Passage: {text}"
+
+
+def test_lists_are_looped_over_and_line_breaks_of_tags_leave_no_trace(prompt):
+    template = "{% for word in words %}\n- {{ word }}\n{% endfor %}\nEnd"
+    (message,) = prompt(template).render({"words": ["a", "b"]})
+    assert message.content == "- a\n- b\nEnd"
+
+
+def test_a_template_cannot_reach_into_python(prompt):
+    with pytest.raises(UserError, match="unsafe"):
+        prompt("{{ text.__class__.__mro__ }}").render({"text": "x"})
+
+
+def test_a_template_that_cannot_be_read_is_an_error_with_its_line(prompt):
+    broken = prompt("fine\n{% for piece in pieces %}")
+    with pytest.raises(UserError, match="answer.j2', line 2"):
+        _ = broken.variables
+
+
+def test_a_file_in_the_folder_takes_the_place_of_the_packaged_one(prompt):
+    own = prompt("my own words")
+    assert own.text == "my own words"
+    assert own.digest != Prompt(ANSWER).digest
+
+
+def test_without_such_a_file_the_packaged_one_stands(tmp_path):
+    assert Prompt(ANSWER, str(tmp_path)).text == Prompt(ANSWER).text
+
+
+def test_the_digest_is_that_of_the_text_wherever_it_lies(prompt):
+    assert prompt(Prompt(ANSWER).text).digest == Prompt(ANSWER).digest
+
+
+def test_a_name_without_a_package_is_refused():
+    with pytest.raises(UserError, match="named 'package:path', not 'answer.j2'"):
+        _ = Prompt("answer.j2").text
+
+
+def test_an_unknown_package_is_named():
+    with pytest.raises(UserError, match="there is no package 'no_such_package'"):
+        _ = Prompt("no_such_package:answer.j2").text
+
+
+def test_an_unknown_file_is_answered_with_what_lies_beside_it():
+    with pytest.raises(UserError, match=r"Beside it: answer\.j2"):
+        _ = Prompt("methods:vanilla/prompts/answr.j2").text
+
+
+def test_a_path_into_a_folder_that_is_not_there_is_refused():
+    with pytest.raises(UserError, match="No prompt file 'methods:nowhere/answer.j2'"):
+        _ = Prompt("methods:nowhere/answer.j2").text

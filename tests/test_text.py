@@ -1,0 +1,91 @@
+"""Names and tokens: one normaliser for entity names, and counts that fit a budget."""
+
+import pytest
+
+from graphrag_bench.text import count_tokens, decode, encode, fit, normalise_name
+
+
+@pytest.mark.parametrize(
+    ("written", "normal"),
+    [
+        ("Ada Marsh", "ada marsh"),
+        ("  Ada\t Marsh ", "ada marsh"),
+        ("U.S.A.", "u s a"),
+        ("AT&amp;T", "at t"),
+        ("Květa Peschke", "květa peschke"),
+        ("STRASSE", "strasse"),
+        ("Straße", "strasse"),
+        ("東京タワー", "東京タワー"),
+        ("ﬁne", "fine"),
+        ("Ⅳ. Henry", "iv henry"),
+        ("हिन्दी", "हिन्दी"),
+        ("1,200 tokens", "1 200 tokens"),
+        ("--", ""),
+        ("", ""),
+    ],
+)
+def test_a_name_keeps_letters_and_digits_of_any_script(written, normal):
+    assert normalise_name(written) == normal
+
+
+def test_a_normalised_name_stays_as_it_is():
+    for name in ("Květa Ⅳ ﬁne", "İstanbul", "हिन्दी", "ΌΣΟΣ"):
+        once = normalise_name(name)
+        assert normalise_name(once) == once
+
+
+def test_a_composed_and_a_decomposed_letter_are_the_same_name():
+    assert normalise_name("Kve\u030cta") == normalise_name("Kv\u011bta")
+
+
+def test_the_compatible_way_destroys_other_scripts_as_the_papers_code_does():
+    assert normalise_name("Květa", ascii_compat=True) == "kv ta"
+    assert normalise_name("東京", ascii_compat=True) == ""
+
+
+def test_tokens_give_the_text_back():
+    text = "Mount Tarn, 東京 and 🙂."
+    assert decode(encode(text)) == text
+    assert count_tokens(text) == len(encode(text))
+
+
+def test_known_token_ids_of_cl100k():
+    assert encode("hello world") == [15339, 1917]
+
+
+def test_the_other_encoding_counts_by_itself():
+    text = "東京タワーは東京都港区にある"
+    assert count_tokens(text, "o200k") < count_tokens(text, "cl100k")
+    assert decode(encode(text, "o200k"), "o200k") == text
+
+
+def test_special_tokens_in_a_text_are_plain_text():
+    text = "before <|endoftext|> after"
+    assert len(encode("<|endoftext|>")) > 1
+    assert decode(encode(text)) == text
+
+
+def test_a_character_cut_in_two_is_left_out():
+    tokens = encode("a🙂")
+    assert len(tokens) > 2
+    assert decode(tokens[:-1]) == "a"
+
+
+def test_no_text_has_no_tokens():
+    assert encode("") == []
+    assert decode([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "budget", "fitting"),
+    [
+        ([3, 3, 3], 9, 3),
+        ([3, 3, 3], 8, 2),
+        ([9, 1], 8, 0),
+        ([3, 9, 1], 5, 1),
+        ([0, 0], 0, 2),
+        ([], 5, 0),
+    ],
+)
+def test_items_fit_from_the_front_and_are_never_cut(n_tokens, budget, fitting):
+    assert fit(n_tokens, budget) == fitting
