@@ -16,13 +16,14 @@ from graphrag_bench.experiment.execute import RunResult, build_resources, execut
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, load
 from graphrag_bench.experiment.method import RESERVED
+from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.run import run as run_pipeline
 from graphrag_bench.pipeline.steps import StepTrace, World
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.tables import run_table, show
-from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.runs.folder import CONFIG, RunFolder
 from graphrag_bench.runs.record import summary
 from graphrag_bench.runs.scoring import question_scores
 from graphrag_bench.values import Context, Question
@@ -60,10 +61,7 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     return Pipeline(plain, run_settings)
 
 
-_RUN_SETTINGS = (
-    "llm", "llm_build", "embedder", "nlp", "chunking", "build", "graph", "seed", "workers",
-    "paths", "plugins", "evaluation", "trace",
-)  # fmt: skip
+_RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - {"dataset", "method", "experiment"}))
 _GROUPS = ("llm", "llm_build", "embedder", "chunking")
 
 
@@ -133,8 +131,8 @@ class Pipeline:
         return Steps(self.method)
 
     def renamed(self, name: str) -> Pipeline:
-        """A copy with another name, under which its runs are stored."""
-        method = copy.deepcopy(self.method) | {"name": name}
+        """A copy with another name, under which its runs are stored and shown."""
+        method = copy.deepcopy(self.method) | {"name": name, "title": name}
         return replace(self, method=method, settings=dict(self.settings))
 
     def experiment(self, data: Dataset, **settings: Any) -> Experiment:
@@ -192,6 +190,8 @@ def _short(value: Any) -> str:
 
 def ask(experiment: Experiment, text: str) -> Answered:
     """One question through a checked experiment; raises UserError when a step fails."""
+    if experiment.settings.graph.scope != "all":
+        raise UserError("A question of your own has no scope; ask with graph.scope=all.")
     question = Question("asked", text)
     experiment = replace(
         experiment, dataset=replace(experiment.dataset, gold={question.id: Gold()})
@@ -247,23 +247,26 @@ def runs(home: str | Path = ".") -> pandas.DataFrame:
 def _question_rows(folder: RunFolder, metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
     import yaml
 
-    config = yaml.safe_load((folder.path / "config.yaml").read_text(encoding="utf-8"))
-    source = config["dataset"]
-    try:
-        gold: Mapping[str, Gold] = read_dataset(
-            source["name"], source["root"], source["openie"]
-        ).gold
-    except UserError:
-        gold = {}
+    config = yaml.safe_load((folder.path / CONFIG).read_text(encoding="utf-8"))
+    source, scoring = config["dataset"], config["evaluation"]
+    gold = _gold(source["name"], source["root"], source["openie"])
     rows = []
     for name, row in folder.rows().items():
         known = {"dataset": metrics.get("dataset"), "method": metrics.get("method")}
         plain = {key: row.get(key) for key in ("status", "answer", "calls", "prompt_tokens")}
         scores = {}
         if name in gold and row["status"] != "failed":
-            scores = question_scores(row, gold[name])
+            scores = question_scores(row, gold[name], scoring["cuts"], scoring["containment"])
         rows.append({**known, "key": folder.path.name, "question": name, **plain, **scores})
     return rows
+
+
+def _gold(name: str, root: str | None, openie: str | None) -> Mapping[str, Gold]:
+    """The gold of a stored run's data set; empty when the set is no longer at hand."""
+    try:
+        return read_dataset(name, root, openie).gold
+    except UserError:
+        return {}
 
 
 __all__: Sequence[str] = ["Answered", "Pipeline", "Run", "ask", "dataset", "pipeline", "runs"]

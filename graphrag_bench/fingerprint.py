@@ -52,7 +52,28 @@ def _collect(item: Any, roots: frozenset[str], found: dict[str, str]) -> None:
     name = f"{item.__module__}:{item.__qualname__}"
     if name not in found and item.__module__ not in _APART:
         tree = _tree(item)
-        _follow(name, tree, item.__module__, _namespace(item, tree, roots), roots, found)
+        namespace = _namespace(item, tree, roots)
+        _follow(name, _unregistered(tree, namespace), item.__module__, namespace, roots, found)
+
+
+def _unregistered(tree: ast.AST, namespace: dict[str, Any]) -> ast.AST:
+    """A function without the decorators that register it and say what it costs."""
+    if not isinstance(tree, ast.FunctionDef):
+        return tree
+    own = copy.copy(tree)
+    own.decorator_list = [
+        decorator
+        for decorator in tree.decorator_list
+        if getattr(namespace.get(_head(decorator)), "__module__", "") not in _APART
+    ]
+    return own
+
+
+def _head(node: ast.AST) -> str:
+    """The name that an expression such as `operator.batched("chunk.vdb")` begins with."""
+    while isinstance(node, ast.Call | ast.Attribute):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _follow(

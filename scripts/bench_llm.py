@@ -5,6 +5,7 @@ Every case checks its outcome before it reports a number: a wrong count is an er
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+import openai  # noqa: F401  (a second of import is no part of a call)
 from fake_openai import FakeOpenAI, running
 from pydantic import BaseModel
 
@@ -33,7 +35,8 @@ from graphrag_bench.prompts import Message
 CONCURRENCY = 64
 WORDS = " ".join(["word"] * 300)
 PATIENCE = {"first_pause": 0.02, "longest_pause": 0.5, "total": 120.0}
-PAYING = Path(__file__).resolve().parents[1] / "tests" / "models" / "paying_process.py"
+ROOT = Path(__file__).resolve().parents[1]
+PAYING = ROOT / "tests" / "models" / "paying_process.py"
 Numbers = tuple[float, float, str]
 
 
@@ -83,11 +86,21 @@ def faults(n_calls: int = 5000) -> Numbers:
     """Calls that ended in a validated reply or a counted failure, of all calls."""
     with running() as fake, tempfile.TemporaryDirectory() as folder:
         url = fake.scenario(
-            latency=0.01, share_429=0.10, share_500=0.05, share_reset=0.02, share_timeout=0.02,
-            share_broken=0.05, share_cut=0.01, retry_after=0.02, timeout=2.0,
+            latency=0.01,
+            share_429=0.10,
+            share_500=0.05,
+            share_reset=0.02,
+            share_timeout=0.02,
+            share_broken=0.05,
+            share_cut=0.01,
+            retry_after=0.02,
+            timeout=2.0,
         )
         model = OpenAICompatible(
-            "fake", url, None, limits={"concurrency": CONCURRENCY},
+            "fake",
+            url,
+            None,
+            limits={"concurrency": CONCURRENCY},
             patience={**PATIENCE, "read": 0.4},
         )
         found, lines, _ = asked(model, n_calls, Path(folder))
@@ -141,7 +154,11 @@ def paced(fake: FakeOpenAI, n_calls: int, limits: Mapping[str, int]) -> str:
     minute = 5.0
     url = fake.scenario(minute=minute, latency=0.05, share_429=0.02, retry_after=0.1)
     model = OpenAICompatible(
-        "fake", url, None, limits={"concurrency": 32, **limits}, patience=PATIENCE,
+        "fake",
+        url,
+        None,
+        limits={"concurrency": 32, **limits},
+        patience=PATIENCE,
         clock=Clock(minute=minute, guard=1.0),
     )
     chance = random.Random(0)
@@ -171,17 +188,18 @@ def budget(n_calls: int = 500) -> Numbers:
 def kills(n_kills: int = 20, n_calls: int = 600) -> Numbers:
     """Calls paid twice after kills with SIGKILL, against the calls that were in flight at them."""
     in_flight, chance = 4, random.Random(0)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with running() as fake, tempfile.TemporaryDirectory() as folder:
         url = fake.scenario(latency=0.02)
         command = [sys.executable, str(PAYING), url, folder, "wal", "0", str(n_calls)]
         for _ in range(n_kills):
             before = fake.stats(url).requests
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
             while fake.stats(url).requests < before + chance.randint(1, 25):
                 time.sleep(0.005)
             process.send_signal(signal.SIGKILL)
             process.wait()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
         answered = fake.stats(url).answered
         assert len(answered) == n_calls
         paid_twice = answered.total() - n_calls

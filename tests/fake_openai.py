@@ -1,36 +1,31 @@
 """A server that speaks the OpenAI protocol over real HTTP, with faults, limits and bookkeeping.
 
-One process serves many scenarios, each under its own path: `POST /scenarios` with a JSON object of
-settings returns `{"path": "/3"}`; the API is then under `/3/v1` and the counts under `/3/stats`.
-Run as a program it prints its port and serves until its standard input ends.
+One process (`fake_openai_server.py`) serves many scenarios, each under its own path: `scenario`
+returns the `base_url` of a new one, `stats` what it saw so far.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import random
-import re
 import subprocess
 import sys
-import time
 import urllib.request
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
-           429: "Too Many Requests", 500: "Internal Server Error"}
+SERVER = Path(__file__).with_name("fake_openai_server.py")
 
 
 @dataclass
 class Scenario:
     """How the server behaves. Shares are in 0-1; times in seconds.
 
-    `minute` is the length of the sliding window in which requests and tokens are counted.
+    `minute` is the length of the sliding window in which requests and tokens are counted. With
+    `reads` replies are read out of the prompts, and calls are counted by the whole prompt.
     """
 
     latency: float = 0.0
@@ -66,6 +61,7 @@ class Scenario:
     fail_first: int = 0
     fingerprints: tuple[str, ...] = ("fp",)
     dimension: int = 8
+    reads: bool = False
 
 
 @dataclass
@@ -82,259 +78,6 @@ class Stats:
     bodies: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Served:
-    """One scenario at work."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        """Nothing has been asked yet."""
-        self.scenario = scenario
-        self.stats = Stats()
-        self.random = random.Random(scenario.seed)
-        self.minute: deque[tuple[float, int]] = deque()
-        self.n_tokens = 0
-        self.at_once = 0
-
-    def count(self, n_tokens: int) -> None:
-        """Enter a request into the sliding window."""
-        now = time.monotonic()
-        while self.minute and self.minute[0][0] <= now - self.scenario.minute:
-            self.n_tokens -= self.minute.popleft()[1]
-        self.minute.append((now, n_tokens))
-        self.n_tokens += n_tokens
-        self.stats.requests += 1
-        self.stats.most_requests = max(self.stats.most_requests, len(self.minute))
-        self.stats.most_tokens = max(self.stats.most_tokens, self.n_tokens)
-
-    def over_limit(self) -> bool:
-        """Whether the request just counted is one too many."""
-        asked = self.scenario
-        return (
-            (asked.requests_per_minute or 1 << 60) < len(self.minute)
-            or (asked.tokens_per_minute or 1 << 60) < self.n_tokens
-            or (asked.overload_above or 1 << 60) < self.at_once
-        )
-
-    def fault(self) -> str:
-        """The fault that this request meets; "" for none."""
-        asked = self.scenario
-        if self.stats.requests <= asked.fail_first:
-            return "500"
-        dice = self.random.random()
-        for name in ("429", "500", "reset", "timeout", "broken", "cut", "broken_body"):
-            dice -= getattr(asked, f"share_{name}")
-            if dice < 0:
-                return name
-        return ""
-
-
-def error(status: int, message: str, **more: Any) -> tuple[int, dict[str, Any]]:
-    """A status and a body as OpenAI writes errors."""
-    return status, {"error": {"message": message, "type": "invalid_request_error", **more}}
-
-
-def words(body: dict[str, Any]) -> int:
-    """The tokens of a prompt: its words."""
-    return sum(len(message["content"].split()) for message in body.get("messages", ()))
-
-
-def prompt_id(body: dict[str, Any]) -> str:
-    """The `#number` in the first message that holds one; else the start of the last message."""
-    for message in body["messages"]:
-        if found := re.search(r"#(\d+)", message["content"]):
-            return found.group(1)
-    return str(body["messages"][-1]["content"][:40])
-
-
-def refusal(served: Served, body: dict[str, Any], key: str) -> tuple[int, dict[str, Any]] | None:
-    """The answer to a request that the server does not take; None when it does."""
-    asked = served.scenario
-    if asked.key is not None and key != asked.key:
-        return error(401, f"Incorrect API key provided: {key}.", code="invalid_api_key")
-    if asked.models and body.get("model") not in asked.models:
-        return error(404, f"The model `{body.get('model')}` does not exist", code="model_not_found")
-    for name in asked.refuse:
-        value = body.get(name)
-        if name in ("json_schema", "json_object"):
-            if (body.get("response_format") or {}).get("type") == name:
-                return error(400, f"response_format of type {name} is not supported")
-        elif name == "max_tokens" and value is not None:
-            return error(400, "Unsupported parameter: 'max_tokens' is not supported with this "
-                              "model. Use 'max_completion_tokens' instead.", param=name)
-        elif value is not None:
-            return error(400, f"Unsupported value: '{name}' does not support {value}.", param=name)
-    if asked.window is not None and words(body) > asked.window:
-        return error(400, f"This model's maximum context length is {asked.window} tokens.",
-                     code="context_length_exceeded")
-    if asked.filter_word and any(asked.filter_word in m["content"] for m in body["messages"]):
-        return error(400, "The prompt was filtered", code="content_filter")
-    return None
-
-
-def filled(schema: dict[str, Any], name: str) -> Any:
-    """A small value that fits a JSON schema; strings are `name`."""
-    kind = schema.get("type")
-    if kind == "object":
-        return {key: filled(part, name) for key, part in schema.get("properties", {}).items()}
-    return {"array": [], "integer": 1, "number": 1.0, "boolean": True}.get(str(kind), name)
-
-
-def chat(served: Served, body: dict[str, Any], *, broken: bool) -> dict[str, Any]:
-    """The answer to `/chat/completions`."""
-    asked = served.scenario
-    name = prompt_id(body)
-    text = f"reply {name}" if asked.text is None else asked.text
-    last = body["messages"][-1]["content"]
-    text = next((reply for part, reply in asked.texts.items() if part in last), text)
-    form = body.get("response_format") or {}
-    if form.get("type") == "json_schema" and asked.text is None and not asked.texts:
-        text = json.dumps(filled(form["json_schema"]["schema"], name))
-    if broken:
-        text = 'Sure! Here it is: {"answer": "'
-    n_prompt = words(body)
-    if asked.silent_window is not None:
-        n_prompt = min(n_prompt, asked.silent_window)
-    message = {"role": "assistant", "content": text, **asked.message}
-    if asked.reasoning is not None:
-        message["reasoning_content"] = asked.reasoning
-    n_completion = len(text.split()) + len((asked.reasoning or "").split())
-    fingerprint = asked.fingerprints[served.stats.requests % len(asked.fingerprints)]
-    answer: dict[str, Any] = {
-        "id": "x", "object": "chat.completion", "created": 0, "model": body["model"],
-        "system_fingerprint": fingerprint,
-        "choices": [{"index": 0, "message": message, "finish_reason": asked.finish}],
-    }
-    if asked.usage:
-        answer["usage"] = {"prompt_tokens": n_prompt, "completion_tokens": n_completion,
-                           "total_tokens": n_prompt + n_completion}
-    return answer
-
-
-def embeddings(served: Served, body: dict[str, Any]) -> dict[str, Any]:
-    """The answer to `/embeddings`: a vector made of the letters of each text."""
-    size = body.get("dimensions") or served.scenario.dimension
-    rows = []
-    for at, text in enumerate(body["input"]):
-        vector = [0.0] * size
-        for place, char in enumerate(text):
-            vector[place % size] += ord(char) / 100
-        rows.append({"object": "embedding", "index": at, "embedding": vector})
-    n_tokens = sum(len(text.split()) for text in body["input"])
-    rows.reverse()
-    return {"object": "list", "model": body["model"], "data": rows,
-            "usage": {"prompt_tokens": n_tokens, "total_tokens": n_tokens}}
-
-
-class Server:
-    """All scenarios, and the HTTP/1.1 around them."""
-
-    def __init__(self) -> None:
-        """No scenario yet."""
-        self.served: list[Served] = []
-
-    async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection until it is closed."""
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                lines = head.decode("latin-1").split("\r\n")
-                headers = dict(
-                    line.lower().split(": ", 1) if line.lower().startswith("content-length")
-                    else (line.split(": ", 1)[0].lower(), line.split(": ", 1)[1])
-                    for line in lines[1:] if ": " in line
-                )
-                raw = await reader.readexactly(int(headers.get("content-length", "0")))
-                path = lines[0].split(" ")[1]
-                if not await self.request(path, headers, raw, writer):
-                    return
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return
-        finally:
-            writer.close()
-
-    async def request(
-        self, path: str, headers: dict[str, str], raw: bytes, writer: asyncio.StreamWriter
-    ) -> bool:
-        """Answer one request; False when the connection is over."""
-        if path == "/scenarios":
-            self.served.append(Served(Scenario(**json.loads(raw))))
-            return await send(writer, 200, {"path": f"/{len(self.served) - 1}"})
-        served = self.served[int(path.split("/")[1])]
-        if path.endswith("/stats"):
-            return await send(writer, 200, vars(served.stats))
-        served.at_once += 1
-        served.stats.most_at_once = max(served.stats.most_at_once, served.at_once)
-        try:
-            return await self.api(served, path, headers, json.loads(raw), writer)
-        finally:
-            served.at_once -= 1
-
-    async def api(
-        self, served: Served, path: str, headers: dict[str, str], body: dict[str, Any],
-        writer: asyncio.StreamWriter,
-    ) -> bool:
-        """Answer one call of the API, faults included."""
-        asked, stats = served.scenario, served.stats
-        is_chat = path.endswith("/chat/completions")
-        limit = body.get("max_tokens") or body.get("max_completion_tokens") or 0
-        served.count((words(body) if is_chat else 0) + limit)
-        if len(stats.bodies) < 50:
-            stats.bodies.append(body)
-        key = headers.get("authorization", "").removeprefix("Bearer ")
-        if asked.raw_status is not None:
-            text = (asked.raw_body or "").replace("{key}", key)
-            return await send(writer, asked.raw_status, text, asked.raw_headers)
-        if (refused := refusal(served, body, key)) is not None:
-            stats.faults[str(refused[0])] += 1
-            return await send(writer, *refused)
-        fault = "429" if served.over_limit() else served.fault()
-        if fault:
-            stats.faults[fault] += 1
-        if fault in ("429", "500"):
-            wait = {} if asked.retry_after is None else {"retry-after": str(asked.retry_after)}
-            return await send(writer, int(fault), {"error": {"message": "try later"}}, wait)
-        await asyncio.sleep(asked.timeout if fault == "timeout" else asked.latency)
-        if fault in ("reset", "timeout"):
-            writer.transport.abort()
-            return False
-        answer = chat(served, body, broken=fault == "broken") if is_chat else embeddings(
-            served, body
-        )
-        if fault == "cut":
-            await send(writer, 200, answer, cut=True)
-            return False
-        if fault == "broken_body":
-            return await send(writer, 200, json.dumps(answer)[:-20])
-        stats.answered[prompt_id(body) if is_chat else "embeddings"] += 1
-        stats.tokens += answer.get("usage", {}).get("total_tokens", 0)
-        return await send(writer, 200, answer)
-
-
-async def send(
-    writer: asyncio.StreamWriter, status: int, body: dict[str, Any] | str,
-    headers: dict[str, str] | None = None, *, cut: bool = False,
-) -> bool:
-    """Write one HTTP answer; `cut` breaks off in the middle of the body."""
-    text = (body if isinstance(body, str) else json.dumps(body)).encode()
-    more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
-    head = (
-        f"HTTP/1.1 {status} {REASONS.get(status, 'Other')}\r\ncontent-type: application/json\r\n"
-        f"{more}content-length: {len(text)}\r\n\r\n"
-    )
-    writer.write(head.encode() + (text[: len(text) // 2] if cut else text))
-    await writer.drain()
-    if cut:
-        writer.transport.close()
-    return not cut
-
-
-async def serve() -> None:
-    """Serve on a free port, printed first, until standard input ends."""
-    server = await asyncio.start_server(Server().connection, "127.0.0.1", 0, backlog=1024)
-    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
-    sys.stdout.flush()
-    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-    os._exit(0)
-
-
 class FakeOpenAI:
     """The running server, as tests and benchmarks see it."""
 
@@ -349,8 +92,13 @@ class FakeOpenAI:
     def stats(self, base_url: str) -> Stats:
         """What a scenario saw so far."""
         counts = self._fetch(base_url.removeprefix(self.address).removesuffix("/v1") + "/stats")
-        return Stats(**{**counts, "answered": Counter(counts["answered"]),
-                        "faults": Counter(counts["faults"])})
+        return Stats(
+            **{
+                **counts,
+                "answered": Counter(counts["answered"]),
+                "faults": Counter(counts["faults"]),
+            }
+        )
 
     def _fetch(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         written = None if body is None else json.dumps(body).encode()
@@ -364,7 +112,7 @@ class FakeOpenAI:
 def running() -> Iterator[FakeOpenAI]:
     """A server in a process of its own."""
     process = subprocess.Popen(
-        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout is not None
@@ -373,7 +121,3 @@ def running() -> Iterator[FakeOpenAI]:
         assert process.stdin is not None
         process.stdin.close()
         process.wait(10)
-
-
-if __name__ == "__main__":
-    asyncio.run(serve())

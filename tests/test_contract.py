@@ -67,7 +67,10 @@ def test_keyword_only_parameters_are_needs_without_a_default_and_settings_with_o
     operator("chunk.walk")(walk)
     held = registered("chunk.walk")
     assert held.needs == ("graph",)
-    assert {name: one.default for name, one in held.settings.items()} == {"damping": 0.5, "top_k": 4}
+    assert {name: one.default for name, one in held.settings.items()} == {
+        "damping": 0.5,
+        "top_k": 4,
+    }
 
 
 def test_the_return_type_names_the_slots_that_are_written():
@@ -266,7 +269,9 @@ def test_the_same_module_may_define_a_name_again():
 
 def test_an_unknown_name_is_answered_with_the_nearest_ones():
     operator("question.echo")(echo)
-    with pytest.raises(UserError, match="No operator 'question.ecko'. Did you mean 'question.echo'"):
+    with pytest.raises(
+        UserError, match="No operator 'question.ecko'. Did you mean 'question.echo'"
+    ):
         registered("question.ecko")
 
 

@@ -5,9 +5,10 @@ import sys
 
 import pytest
 
-from graphrag_bench import fingerprint
+from graphrag_bench import contract, fingerprint
 from graphrag_bench.fingerprint import KEY_LENGTH, code, digest, file_digest
 from graphrag_bench.offline.chunking import token
+from graphrag_bench.registry import Registry
 
 LAB = '''
 """A laboratory's plug-in: `pick` stands for an operator."""
@@ -15,6 +16,8 @@ LAB = '''
 import re
 from collections.abc import Callable
 
+from graphrag_bench.contract import operator
+from graphrag_bench.values import Query, Question
 from lab import words
 from lab.words import STOP, cut as cut_words
 
@@ -52,6 +55,12 @@ class Picker:
         return text.upper()
 
 
+@operator("question.picked", unordered="as picked")
+def picked(question: Question) -> Query:
+    """The picked word as a query."""
+    return Query((str(pick(question.text)),))
+
+
 def unused(text):
     return text.lower()
 '''
@@ -86,6 +95,7 @@ def fingerprint_of(tmp_path, monkeypatch):
         for stem, source in sources.items():
             edited = source.replace(old, new) if old else source
             (folder / f"{stem}.py").write_text(edited)
+        monkeypatch.setattr(contract, "operators", Registry("operator"))
         monkeypatch.syspath_prepend(str(folder.parent))
         for module in [module for module in sys.modules if module.partition(".")[0] == "lab"]:
             monkeypatch.delitem(sys.modules, module)
@@ -157,8 +167,13 @@ def test_functions_that_differ_in_what_they_close_over_differ():
     assert code(scaled(2)) == code(scaled(2))
 
 
-def test_what_registers_a_function_is_no_part_of_it():
-    """An edit of the registry, the progress bar or an error's wording recomputes nothing."""
+def test_how_an_operator_is_registered_is_no_part_of_it(fingerprint_of):
+    same = fingerprint_of("picked")
+    assert fingerprint_of("picked", "as picked", "by luck") == same
+    assert fingerprint_of("picked", "str(pick", "repr(pick") != same
+
+
+def test_the_registry_the_progress_bar_and_the_wording_of_errors_are_no_part_of_a_builder():
     found: dict[str, str] = {}
     fingerprint._collect(token, frozenset({"graphrag_bench"}), found)
     modules = {name.partition(":")[0].partition("=")[0] for name in found}

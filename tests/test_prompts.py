@@ -25,7 +25,9 @@ def test_a_template_without_blocks_is_one_user_message(prompt):
 
 
 def test_blocks_become_messages_system_first(prompt):
-    blocks = "{% block user %}Ask {{ question }}{% endblock %}{% block system %}Be brief.{% endblock %}"
+    blocks = (
+        "{% block user %}Ask {{ question }}{% endblock %}{% block system %}Be brief.{% endblock %}"
+    )
     assert prompt(blocks).render({"question": "why"}) == (
         Message("system", "Be brief."),
         Message("user", "Ask why"),
@@ -51,7 +53,8 @@ def test_the_variables_of_all_blocks_are_known_and_loop_variables_are_not_among_
 
 
 @pytest.mark.parametrize(
-    "text", ["{{ 7 * 7 }}", "{% for x in y %}", "{# gone #}", "{{ question.__class__ }}", "<b> & {}"]
+    "text",
+    ["{{ 7 * 7 }}", "{% for x in y %}", "{# gone #}", "{{ question.__class__ }}", "<b> & {}"],
 )
 def test_a_text_of_the_corpus_stays_the_text_it_is(prompt, text):
     (message,) = prompt("Passage: {{ text }}").render({"text": text})

@@ -6,12 +6,18 @@ import sys
 from collections.abc import Sequence
 
 from graphrag_bench.contract import builders, operators
+from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.groups import GROUPS, names
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the choices of every group, the operators and the builders."""
+    if {"-h", "--help"} & set(arguments):
+        sys.stdout.write("usage: graphrag-bench list\n\nwhat there is to choose from\n")
+        return 0
+    if arguments:
+        raise UserError(f"list takes no arguments, and was given '{arguments[0]}'.")
     load_plugins(["operators", "methods"])
     for group in GROUPS:
         sys.stdout.write(f"{group}: {', '.join(names(group))}\n")

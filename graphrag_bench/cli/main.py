@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,6 +16,7 @@ COMMANDS = {
     "ask": "answer one question of your own",
     "list": "list methods, data sets, models, embedders and operators",
 }
+_OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _USAGE = """usage: graphrag-bench COMMAND [ARGUMENTS]
 
 Graph-based RAG taken apart into operators and put together again by YAML.
@@ -49,11 +52,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(module.main(rest))
     except UserError as error:
-        sys.stderr.write(f"graphrag-bench {name}: {error}\n")
+        sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
+        return 2
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
+        return 0
+    except OSError as error:
+        if error.errno not in _OF_THE_DISK:
+            raise
+        sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("\nstopped; what is done is kept, and the same command goes on from it\n")
         return 130
+
+
+def _printable(text: str) -> str:
+    """The text without what would move the cursor: messages may quote a corpus or a model."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def prepared(arguments: Sequence[str]) -> list[str]:
         name = name.lstrip("+~")
         if not equals or not name:
             raise UserError(f"'{argument}' is no setting; settings are NAME=VALUE.")
-        if name.startswith("hydra."):
+        if name.startswith(("hydra.", "hydra/")):
             overrides.append(argument)
         elif name in GROUPS:
             _check_choices(name, value)

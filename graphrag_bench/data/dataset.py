@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -141,23 +141,3 @@ def load_card(name: str) -> Card:
         return Card.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
         raise UserError(f"{path}: {error}") from None
-
-
-def check(dataset: Dataset) -> Dataset:
-    """The same set, once its evidence and ids hold; raises UserError naming every kind of fault."""
-    ids = {row.id for row in dataset.documents}
-    for question in dataset.questions:
-        for name in dataset.gold[question.id].evidence:
-            if name not in ids:
-                raise UserError(
-                    f"Data set '{dataset.name}': question '{question.id}' names the evidence "
-                    f"'{name}', which the corpus does not hold{_near(name, sorted(ids))}."
-                )
-    return dataset
-
-
-def _near(name: str, ids: Sequence[str]) -> str:
-    from graphrag_bench.errors import nearest
-
-    close = nearest(name, ids[:20000])
-    return f" (nearest: {', '.join(close)})" if close else ""

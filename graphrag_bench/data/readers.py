@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field
 
-from graphrag_bench.data.dataset import Card, Dataset, Document, Gold, check, load_card
-from graphrag_bench.errors import UserError, nearest, unknown
+from graphrag_bench.data.dataset import Card, Dataset, Document, Gold, load_card
+from graphrag_bench.data.rows import Row, Rows, json_lines, json_list
+from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.locations import project_folder
 from graphrag_bench.values import Question
-
-Rows = tuple[list[Document], list[tuple[Question, Gold]]]
-
-
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
-
-
-class _DocumentRow(_Row):
-    id: str
-    title: str = ""
-    text: str
-    scope: str | None = None
-
-
-class _QuestionRow(_Row):
-    id: str
-    text: str
-    answers: list[str] = []
-    evidence: list[str] = []
-    type: str = ""
-    hops: int | None = None
-    entities: list[str] = []
-    scope: str | None = None
 
 
 def read_dataset(
@@ -56,144 +32,84 @@ def read_dataset(
         raise UserError(f"Data set '{name}' is not on disk; name its folder: dataset.root=PATH.")
     if card.reader not in READERS:
         raise unknown("reader", card.reader, READERS)
-    documents, rows = READERS[card.reader](folder, card)
-    _check_documents(documents, folder)
-    _check_questions(rows, folder)
-    shown = name if root is None or name != "jsonl" else f"jsonl-{folder.resolve().name}"
-    dataset = Dataset(
-        name=shown,
-        documents=tuple(documents),
-        questions=tuple(question for question, _ in rows),
-        gold={question.id: gold for question, gold in rows},
+    corpus, questions = _files(folder, card)
+    rows = READERS[card.reader](corpus, questions)
+    rows.check(corpus)
+    return Dataset(
+        name=name if root is None or name != "jsonl" else f"jsonl-{folder.resolve().name}",
+        documents=tuple(rows.documents.values()),
+        questions=tuple(rows.questions.values()),
+        gold=rows.gold,
         card=card,
         openie=_openie_file(folder, openie),
         root=str(root) if root else None,
     )
-    return check(dataset)
 
 
-def _check_documents(documents: list[Document], folder: Path) -> None:
-    if not documents:
-        raise UserError(f"{folder}: the corpus is empty.")
-    seen: set[str] = set()
-    for document in documents:
-        if document.id in seen:
-            raise UserError(f"{folder}: the corpus repeats the id '{document.id}'.")
-        seen.add(document.id)
-    if not any(document.text.strip() for document in documents):
-        raise UserError(f"{folder}: every document of the corpus is blank.")
-
-
-def _check_questions(rows: list[tuple[Question, Gold]], folder: Path) -> None:
-    seen: set[str] = set()
-    for question, gold in rows:
-        if question.id in seen:
-            raise UserError(f"{folder}: the questions repeat the id '{question.id}'.")
-        if any(not answer.strip() for answer in gold.answers):
-            raise UserError(f"{folder}: question '{question.id}' has a blank answer.")
-        seen.add(question.id)
+def _files(folder: Path, card: Card) -> tuple[Path, Path]:
+    suffix = "jsonl" if card.reader == "jsonl" else "json"
+    corpus = card.files.get("corpus", f"corpus.{suffix}")
+    return folder / corpus, folder / card.files.get("questions", f"questions.{suffix}")
 
 
 def _openie_file(folder: Path, chosen: str | Path | None) -> Path | None:
+    found = sorted(folder.glob("openie*.json"))
+    names = ", ".join(path.name for path in found) or "no openie*.json"
     if chosen is not None:
         path = Path(chosen) if Path(chosen).is_file() else folder / chosen
         if not path.is_file():
-            raise UserError(f"There is no OpenIE file '{chosen}' (dataset.openie=FILE).")
+            raise UserError(
+                f"There is no OpenIE file '{chosen}' (dataset.openie=FILE); {folder} holds {names}."
+            )
         return path
-    found = sorted(folder.glob("openie*.json"))
     if len(found) > 1:
-        names = ", ".join(path.name for path in found)
         raise UserError(f"{folder} holds several OpenIE files; choose dataset.openie= {names}.")
     return found[0] if found else None
 
 
-def _text(path: Path) -> str:
-    """The file's text; raises UserError when it is missing, unreadable or not UTF-8."""
-    if not path.is_file():
-        there = sorted(item.name for item in path.parent.glob("*.json*"))
-        close = ", ".join(nearest(path.name, there) or there) or "no JSON file"
-        raise UserError(f"There is no file '{path}'. The folder holds: {close}.")
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 (byte {error.start}).") from None
+class _JsonlDocument(Row):
+    id: str
+    title: str = ""
+    text: str
+    scope: str | None = None
 
 
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(_text(path))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
+class _JsonlQuestion(Row):
+    id: str
+    text: str
+    answers: list[str] = []
+    evidence: list[str] = []
+    type: str = ""
+    hops: int | None = None
+    entities: list[str] = []
+    scope: str | None = None
 
 
-def _json_rows(path: Path, needed: type[_Row]) -> Iterator[Any]:
-    """The validated rows of a JSON-lines file, with the line in every error."""
-    for number, line in enumerate(_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            yield needed.model_validate(json.loads(line))
-        except json.JSONDecodeError as error:
-            raise UserError(f"{path}, line {number}: not JSON ({error.msg}).") from None
-        except ValidationError as error:
-            raise UserError(f"{path}, line {number}: {_fault(error, line)}.") from None
-
-
-def _fault(error: ValidationError, line: str) -> str:
-    problem = error.errors()[0]
-    field = ".".join(str(part) for part in problem["loc"]) or "row"
-    if problem["type"] != "missing":
-        return f"field '{field}': {problem['msg']}"
-    row = json.loads(line)
-    close = nearest(field, row) if isinstance(row, dict) else []
-    there = ", ".join(close or row) if isinstance(row, dict) else type(row).__name__
-    return f"the field '{field}' is missing (the row has: {there})"
-
-
-def jsonl(folder: Path, card: Card) -> Rows:
+def jsonl(corpus: Path, questions: Path) -> Rows:
     """Rows of `corpus.jsonl` (id, title, text, scope) and `questions.jsonl`.
 
     Questions: id, text, answers, evidence, and optionally type, hops, entities, scope.
     """
-    corpus = folder / card.files.get("corpus", "corpus.jsonl")
-    documents = [
-        Document(row.id, row.title, row.text, row.scope) for row in _json_rows(corpus, _DocumentRow)
-    ]
-    rows = []
-    for row in _json_rows(folder / card.files.get("questions", "questions.jsonl"), _QuestionRow):
-        gold = Gold(
-            tuple(row.answers), tuple(row.evidence), row.type, row.hops, tuple(row.entities)
-        )
-        rows.append((Question(row.id, row.text, row.scope), gold))
-    return documents, rows
+    rows = Rows()
+    for place, read in json_lines(corpus, _JsonlDocument):
+        rows.add_document(place, Document(read.id, read.title, read.text, read.scope))
+    for place, row in json_lines(questions, _JsonlQuestion):
+        evidence = tuple(dict.fromkeys(row.evidence))
+        gold = Gold(tuple(row.answers), evidence, row.type, row.hops, tuple(row.entities))
+        rows.add_question(place, Question(row.id, row.text, row.scope), gold)
+    return rows
 
 
-def _passages(folder: Path, card: Card) -> list[Document]:
+class _Passage(Row):
+    title: str = ""
+    text: str
+
+
+def _passages(corpus: Path) -> Rows:
     """The corpus of a HippoRAG-style folder; ids are row numbers."""
-    path = folder / card.files.get("corpus", "corpus.json")
-    rows = _json(path)
-    if not isinstance(rows, list):
-        raise UserError(f"{path}: a list of passages was expected, not {type(rows).__name__}.")
-    documents = []
-    for number, row in enumerate(rows):
-        if not isinstance(row, dict) or "text" not in row:
-            raise UserError(f"{path}, passage {number}: the field 'text' is missing.")
-        documents.append(Document(str(number), str(row.get("title", "")), str(row["text"])))
-    return documents
-
-
-def _question_rows(folder: Path, card: Card, needed: tuple[str, ...]) -> list[dict[str, Any]]:
-    path = folder / card.files.get("questions", "questions.json")
-    rows = _json(path)
-    if not isinstance(rows, list):
-        raise UserError(f"{path}: a list of questions was expected, not {type(rows).__name__}.")
-    for number, row in enumerate(rows):
-        for field in needed:
-            if not isinstance(row, dict) or field not in row:
-                there = ", ".join(nearest(field, row) or row) if isinstance(row, dict) else "-"
-                raise UserError(
-                    f"{path}, question {number}: the field '{field}' is missing (has: {there})."
-                )
+    rows = Rows()
+    for place, row in json_list(corpus, "passage", _Passage):
+        rows.add_document(place, Document(str(len(rows.documents)), row.title, row.text))
     return rows
 
 
@@ -201,49 +117,72 @@ def _squash(text: str) -> str:
     return "".join(text.split())
 
 
-def musique(folder: Path, card: Card) -> Rows:
+class _Paragraph(Row):
+    title: str
+    paragraph_text: str
+    is_supporting: bool = False
+
+
+class _MusiqueQuestion(Row):
+    id: str
+    question: str
+    answer: str
+    answer_aliases: list[str] = []
+    paragraphs: list[_Paragraph]
+    question_decomposition: list[Any] = []
+
+
+def musique(corpus: Path, questions: Path) -> Rows:
     """MuSiQue questions (`paragraphs` with `is_supporting`) over a HippoRAG-style corpus."""
-    documents = _passages(folder, card)
-    by_content = {(row.title, _squash(row.text)): row.id for row in documents}
-    rows = []
-    for row in _question_rows(folder, card, ("id", "question", "answer", "paragraphs")):
+    rows = _passages(corpus)
+    by_content = {(row.title, _squash(row.text)): row.id for row in rows.documents.values()}
+    for place, row in json_list(questions, "question", _MusiqueQuestion):
         evidence = []
-        for paragraph in row["paragraphs"]:
-            if paragraph.get("is_supporting"):
-                content = (paragraph["title"], _squash(paragraph["paragraph_text"]))
+        for paragraph in row.paragraphs:
+            if paragraph.is_supporting:
+                content = (paragraph.title, _squash(paragraph.paragraph_text))
                 evidence.append(by_content.get(content, f"{content[0]} (paragraph not in corpus)"))
-        hops = len(row.get("question_decomposition") or evidence)
-        answers = dict.fromkeys([row["answer"], *row.get("answer_aliases", [])])
+        hops = len(row.question_decomposition or evidence)
+        answers = dict.fromkeys([row.answer, *row.answer_aliases])
         gold = Gold(tuple(answers), tuple(dict.fromkeys(evidence)), f"{hops}-hop", hops)
-        rows.append((Question(str(row["id"]), row["question"]), gold))
-    return documents, rows
+        rows.add_question(place, Question(row.id, row.question), gold)
+    return rows
 
 
-def hotpotqa(folder: Path, card: Card) -> Rows:
+class _HotpotQuestion(Row):
+    id: str = Field(alias="_id")
+    question: str
+    answer: str
+    answer_aliases: list[str] = []
+    supporting_facts: list[tuple[str, int]]
+    context: list[tuple[str, list[str]]] = []
+    type: str = ""
+
+
+def hotpotqa(corpus: Path, questions: Path) -> Rows:
     """HotpotQA-style questions (`supporting_facts`, `context`) over a HippoRAG-style corpus.
 
     2WikiMultihopQA has the same shape. Where titles repeat, the text tells the passages apart.
     """
-    documents = _passages(folder, card)
+    rows = _passages(corpus)
     by_title: Mapping[str, list[Document]] = defaultdict(list)
-    for document in documents:
+    for document in rows.documents.values():
         by_title[document.title].append(document)
-    rows = []
-    for row in _question_rows(folder, card, ("_id", "question", "answer", "supporting_facts")):
-        texts = {title: _squash("".join(lines)) for title, lines in row.get("context", [])}
+    for place, row in json_list(questions, "question", _HotpotQuestion):
+        texts = {title: _squash("".join(sentences)) for title, sentences in row.context}
         evidence = []
-        for title in dict.fromkeys(fact[0] for fact in row["supporting_facts"]):
+        for title in dict.fromkeys(title for title, _ in row.supporting_facts):
             held = by_title.get(title, [])
             same = [found for found in held if _squash(found.text) == texts.get(title)]
             chosen = (same or held)[:1]
             evidence.append(chosen[0].id if chosen else f"{title} (title not in corpus)")
-        answers = dict.fromkeys([row["answer"], *row.get("answer_aliases", [])])
-        gold = Gold(tuple(answers), tuple(evidence), str(row.get("type", "")))
-        rows.append((Question(str(row["_id"]), row["question"]), gold))
-    return documents, rows
+        answers = dict.fromkeys([row.answer, *row.answer_aliases])
+        gold = Gold(tuple(answers), tuple(evidence), row.type)
+        rows.add_question(place, Question(row.id, row.question), gold)
+    return rows
 
 
-READERS: Mapping[str, Callable[[Path, Card], Rows]] = {
+READERS: Mapping[str, Callable[[Path, Path], Rows]] = {
     "jsonl": jsonl,
     "musique": musique,
     "hotpotqa": hotpotqa,

@@ -48,7 +48,7 @@ def estimates(
     ledgers = experiment.folder.files("ledger") if learn else []
     known = {name: held.paid for (name,), held in sums(read_ledger(*ledgers), "step").items()}
     sizes = _sizes(experiment)
-    rows = _building(experiment, sizes)
+    rows = _building(experiment, sizes, left=learn)
     for step in pipeline.steps():
         for op in step.operators():
             if op.bound():
@@ -57,14 +57,18 @@ def estimates(
     return rows
 
 
-def _building(experiment: Experiment, sizes: Sizes) -> list[Estimate]:
-    """One row for each artifact whose building calls a model; those that are there cost nothing."""
+def _building(experiment: Experiment, sizes: Sizes, *, left: bool) -> list[Estimate]:
+    """One row for each artifact whose building calls a model.
+
+    With `left` only what is still to be paid: an artifact that is there costs nothing.
+    """
     store = Store(experiment.artifacts)
     rows = []
     for item in experiment.plan:
         if not item.builder.calls:
             continue
-        n_calls = 0 if store.holds(item) else item.builder.calls * sizes.n_chunks
+        there = left and store.holds(item)
+        n_calls = 0 if there else item.builder.calls * sizes.n_chunks
         prompt, completion = _UNKNOWN
         if item.builder.tokens:
             prompt, completion = item.builder.tokens(item.settings, sizes)

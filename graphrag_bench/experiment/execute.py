@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, names
 from graphrag_bench.experiment.models import Models
@@ -40,11 +42,13 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     shown = progress or Progress()
     folder = experiment.folder
     selected, to_answer = selection(experiment)
+    if not selected:
+        raise UserError(f"Data set '{experiment.dataset.name}' has no questions to run.")
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
     with folder.alone():
         write_provenance(experiment, folder)
-        _charge(experiment, folder)
+        _charge(experiment, folder, selected)
         late = [question for question in mine if question.id in to_answer]
         early = [question for question in mine if question.id not in to_answer]
         for questions, answering in ((late, True), (early, False)):
@@ -58,11 +62,19 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     return RunResult(folder, metrics)
 
 
-def _charge(experiment: Experiment, folder: RunFolder) -> None:
+def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Question]) -> None:
     """Direct this run's calls to its ledger, and count what it has cost before."""
     store = Store(experiment.artifacts)
-    built = [path for item in experiment.plan for path in store.ledgers(item)]
-    experiment.models.charge(folder.file("ledger"), [*folder.files("ledger"), *built])
+    plans = experiment.plans(selected)
+    own = folder.file("ledger")
+
+    def built() -> list[Path]:
+        return [path for plan in plans for item in plan for path in store.ledgers(item)]
+
+    def of_other_shards() -> list[Path]:
+        return [path for path in folder.files("ledger") if path != own]
+
+    experiment.models.charge(own, built, of_other_shards)
 
 
 def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
@@ -87,7 +99,11 @@ def _work(
         for scope in groups:
             models[scope] = experiment.models.over(experiment.dataset.within(scope))
     for scope, part in groups.items():
-        resources = build_resources(experiment, models[scope], progress, answering)
+        try:
+            resources = build_resources(experiment, models[scope], progress, answering)
+        except UserError as error:
+            where = f"scope '{scope}': " if len(groups) > 1 else ""
+            raise UserError(f"{where}{error}") from error
         with progress.task(label, len(part)) as advance:
             _run_block(experiment, part, resources, answering, advance)
 
@@ -97,7 +113,14 @@ def build_resources(
 ) -> dict[str, Any]:
     """The artifacts and models that the steps need, built where they are missing."""
     failures = experiment.settings.failures
-    store = Store(experiment.artifacts, progress, failures.limit, failures.after)
+    store = Store(
+        experiment.artifacts,
+        progress,
+        failures.limit,
+        failures.after,
+        gates=experiment.models.gates,
+        explains=experiment.settings.graph.scope == "all",
+    )
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}
     resources = store.resources(experiment.plan_for(models), wanted, models)
@@ -118,6 +141,7 @@ def _run_block(
         experiment.models.ledger,
         settings.failures.limit,
         settings.failures.after,
+        gates=experiment.models.gates,
     )
     table: ChunkTable = resources["chunk_table"]
     finished = run(

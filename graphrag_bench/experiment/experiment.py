@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
@@ -22,6 +22,7 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.pipeline.build import refuse
 from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.values import Question
 
 _BUILDERS = (
     "graphrag_bench.offline.chunking",
@@ -141,6 +142,14 @@ class Experiment:
             return plan(self.wanted, self.choices, identities)
         except UserError as error:
             raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
+
+    def plans(self, questions: Sequence[Question]) -> list[list[Planned]]:
+        """The plan of every graph that these questions are asked of: one, or one for each scope."""
+        if self.settings.graph.scope == "all":
+            return [self.plan]
+        asked = {question.scope for question in questions}
+        scopes = sorted({d.scope for d in self.dataset.documents} & asked, key=lambda s: s or "")
+        return [self.plan_for(self.models.over(self.dataset.within(scope))) for scope in scopes]
 
     @cached_property
     def key(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.models.budget import Budget, Budgeted
 from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.fan_out import FanOut
-from graphrag_bench.models.ledger import Ledger, read_ledger, spent
+from graphrag_bench.models.ledger import Followed, Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.nlp import Nlp
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
@@ -38,25 +39,37 @@ class Models(Mapping[str, Any]):
         self.settings = settings
         self.corpus = dataset
         self.ledger_path = Path(settings.paths.home) / "cache" / "ledger.jsonl"
-        self.ledgers: list[Path] = []
+        self.earlier: Callable[[], Sequence[Path]] = tuple
+        self.others: Callable[[], Sequence[Path]] = tuple
+        self.gates: dict[str, FailureGate] = {}
         self._made: dict[str, Any] = {}
+        self._first = self
 
     def over(self, dataset: Dataset) -> Models:
-        """The same models, those that are made already included, over another corpus."""
+        """The same models over another corpus: one cache, one budget, one ledger for all."""
         other = copy.copy(self)
         other.corpus = dataset
         return other
 
-    def charge(self, ledger: Path, earlier: Sequence[Path]) -> None:
-        """Write calls to `ledger`, and count what it and `earlier` ones hold as spent."""
-        self.ledger_path = ledger
-        self.ledgers = [ledger, *(path for path in earlier if path != ledger)]
+    def charge(
+        self,
+        ledger: Path,
+        earlier: Callable[[], Sequence[Path]],
+        others: Callable[[], Sequence[Path]],
+    ) -> None:
+        """Write calls to `ledger`, and count what it and `earlier` ones hold as spent.
+
+        `others` are ledgers that other processes may write at the same time. Failures are counted
+        anew.
+        """
+        self.gates.clear()
+        self.ledger_path, self.earlier, self.others = ledger, earlier, others
 
     def __getitem__(self, name: str) -> Any:
         """The object of that name; KeyError for another name."""
         if name not in self.NAMES:
             raise KeyError(name)
-        return getattr(self, name)
+        return getattr(self if name in ("corpus", "openie") else self._first, name)
 
     def __iter__(self) -> Iterator[str]:
         """The names."""
@@ -124,8 +137,9 @@ class Models(Mapping[str, Any]):
     def budget(self) -> Budget:
         """What may be spent, less what this run's ledgers say it has cost."""
         limits = self.settings.budget
-        known = [path for path in self.ledgers if path.is_file()]
-        return Budget(limits.tokens, limits.usd, spent(read_ledger(*known)))
+        known = [path for path in (self.ledger_path, *self.earlier()) if path.is_file()]
+        elsewhere = Followed(self.others).spent
+        return Budget(limits.tokens, limits.usd, spent(read_ledger(*known)), elsewhere)
 
     @property
     def openie(self) -> Any:

@@ -17,6 +17,9 @@ from graphrag_bench.runs.provenance import commit, environment
 from graphrag_bench.runs.scoring import score
 from graphrag_bench.values import Question
 
+_DECIDING = {"method", "chunking", "build", "graph", "seed"}
+"""The settings that can change an answer, models aside, whose identities are kept."""
+
 
 def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
     """Write the resolved configuration, and once where the run comes from."""
@@ -48,6 +51,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "title": experiment.method.title,
         "role": experiment.method.role,
         "parameters": dict(experiment.method.parameters),
+        "settings": _flat(settings.model_dump(include=_DECIDING)),
         "key": experiment.key,
         "limit": settings.limit,
         "answer": settings.answer,
@@ -58,12 +62,23 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "llm_build": models.identity("llm_build") if "llm_build" in built else "",
         "embedder": models.identity("embedder") if "embedder" in built | needs else "",
         "selected": len(selected),
-        "cost": cost(experiment, folder),
+        "cost": cost(experiment, selected),
         "estimate": {
             row.step: asdict(row)
             for row in estimates(experiment, len(rows), metrics["answered"], learn=False)
         },
     }
+
+
+def _flat(value: Any, path: str = "") -> dict[str, Any]:
+    """Nested settings as one mapping from path to value."""
+    if not isinstance(value, dict | list):
+        return {path: value}
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    rows: dict[str, Any] = {}
+    for name, inner in items:
+        rows |= _flat(inner, f"{path}.{name}" if path else str(name))
+    return rows
 
 
 def _statistics(experiment: Experiment) -> dict[str, Any]:
@@ -74,11 +89,12 @@ def _statistics(experiment: Experiment) -> dict[str, Any]:
     return dict(recipes[0].get("statistics", {})) if recipes else {}
 
 
-def cost(experiment: Experiment, folder: RunFolder) -> dict[str, Any]:
+def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
     """The sums of the ledgers by stage and step, paid for and cached apart, building included."""
     store = Store(experiment.artifacts)
-    build = [path for item in experiment.plan for path in store.ledgers(item)]
-    lines = list(read_ledger(*folder.files("ledger"), *build))
+    plans = experiment.plans(selected)
+    build = [path for plan in plans for item in plan for path in store.ledgers(item)]
+    lines = list(read_ledger(*experiment.folder.files("ledger"), *build))
     whole = sums(lines).get((), Sums())
     return {
         "total": _sums(whole),

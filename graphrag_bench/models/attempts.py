@@ -130,7 +130,8 @@ class Attempts:
                 if fault.too_much:
                     self.width.cut(sent)
                 raise
-            except CallFailed:
+            except CallFailed as failure:
+                failure.seconds = self.clock.now() - sent
                 self.pace.settle(stamp)
                 raise
             seconds = self.clock.now() - sent
@@ -162,7 +163,9 @@ class Attempts:
             if not self.proven:
                 raise RunStopped(f"The server has taken no call in {waited:.0f} s: {fault}")
             raise CallFailed(
-                "retries_exhausted", f"{retries} tries failed, the last with: {fault}", retries,
+                "retries_exhausted",
+                f"{retries} tries failed, the last with: {fault}",
+                retries,
                 waited,
             )
         self.clock.sleep(seconds)

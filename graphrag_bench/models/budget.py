@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.chat_protocol import estimated_tokens
-from graphrag_bench.models.fan_out import FanOut
-from graphrag_bench.models.llm import CallFailed, Completion, Request, RunStopped, paid_reply
+from graphrag_bench.models.fan_out import FanOut, Request
+from graphrag_bench.models.llm import CallFailed, Completion, RunStopped, paid_reply
 from graphrag_bench.models.settings import Prices
 
 _FIRST_RATIO = 1.2
@@ -43,11 +44,16 @@ class Budget:
         tokens: int | None = None,
         usd: float | None = None,
         spent: Spending | None = None,
+        elsewhere: Callable[[], Spending] | None = None,
     ) -> None:
-        """No limit where None; `spent` is what earlier parts of the same run have cost."""
+        """No limit where None; `spent` is what earlier parts of the same run have cost.
+
+        `elsewhere` tells what other processes have spent on the same run by now.
+        """
         self.tokens = tokens
         self.usd = usd
         self.spent = spent or Spending()
+        self._elsewhere = elsewhere or Spending
         self._under_way = Spending()
         self._n_under_way = 0
         self._changed = threading.Condition()
@@ -75,15 +81,16 @@ class Budget:
 
     def _passed(self, most: Spending) -> str | None:
         """Which limit the call could pass, in words; None when it fits."""
-        after = self.spent + self._under_way + most
+        spent = self.spent + self._elsewhere()
+        after = spent + self._under_way + most
         if self.tokens is not None and after.tokens > self.tokens:
             return (
-                f"budget.tokens={self.tokens} could be passed: {self.spent.tokens} are spent and "
+                f"budget.tokens={self.tokens} could be passed: {spent.tokens} are spent and "
                 f"the next call may take {most.tokens}"
             )
         if self.usd is not None and after.usd > self.usd + 1e-12:
             return (
-                f"budget.usd={self.usd:g} could be passed: {self.spent.usd:.4f} are spent and the "
+                f"budget.usd={self.usd:g} could be passed: {spent.usd:.4f} are spent and the "
                 f"next call may cost {most.usd:.4f}"
             )
         return None

@@ -1,4 +1,4 @@
-"""Replies counted, written to a file that can be shared, and read from one."""
+"""Replies and vectors counted, written to a file that can be shared, and read from one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.reply_store import VERDICTS, ReplyStore, StoredReply
+from graphrag_bench.models.reply_store import VERDICTS, ReplyStore, StoredReply, StoredVectors
 
 FORMAT = "graphrag-bench replies"
 VERSION = 1
 _SQLITE = b"SQLite format 3\x00"
-_FIELDS = {field.name: field.type for field in fields(StoredReply)}
+_KINDS: dict[str, type | tuple[type, ...]] = {"str": str, "int": int, "float": (int, float)}
+Row = StoredReply | StoredVectors
 
 
 @dataclass(frozen=True)
@@ -58,16 +59,17 @@ def cache_stats(path: str | Path) -> list[CacheStats]:
 
 
 def export_replies(store: str | Path, file: str | Path, identity: str | None = None) -> int:
-    """The number of replies written to `file` (JSON lines; compressed when it ends in .gz).
+    """The number of rows written to `file` (JSON lines; compressed when it ends in .gz).
 
-    The file appears whole or not at all. `identity` picks the replies of one model.
+    A row is a reply or a block of vectors. The file appears whole or not at all. `identity` picks
+    the rows of one model.
     """
     path = Path(file)
     part = path.with_name(path.name + ".part")
     n_written = 0
     with _opened(part, "wt", zipped=path.suffix == ".gz") as out:
         out.write(json.dumps({"format": FORMAT, "version": VERSION}) + "\n")
-        for row in replies_in(store):
+        for row in rows_in(store):
             if identity is None or row.identity == identity:
                 out.write(json.dumps(_written(row), ensure_ascii=False) + "\n")
                 n_written += 1
@@ -76,16 +78,32 @@ def export_replies(store: str | Path, file: str | Path, identity: str | None = N
 
 
 def import_replies(file: str | Path, store: str | Path) -> int:
-    """The number of replies put into `store`; readable replies that are there already stay."""
+    """The number of rows put into `store`; what is there already, and was readable, stays."""
     target = ReplyStore(store)
+    n_vectors = 0
+
+    def replies() -> Iterator[StoredReply]:
+        nonlocal n_vectors
+        for row in rows_in(file):
+            if isinstance(row, StoredReply):
+                yield row
+            else:
+                target.put_vectors(row)
+                n_vectors += 1
+
     try:
-        return target.add(replies_in(file))
+        return target.add(replies()) + n_vectors
     finally:
         target.close()
 
 
 def replies_in(path: str | Path) -> Iterator[StoredReply]:
     """The replies of a store or of an exported file; raises UserError when it is neither."""
+    return (row for row in rows_in(path) if isinstance(row, StoredReply))
+
+
+def rows_in(path: str | Path) -> Iterator[Row]:
+    """The replies of a store or of an exported file, then its vectors; raises UserError."""
     file = Path(path)
     if not file.is_file():
         raise UserError(f"There are no replies at '{file}': the file does not exist.")
@@ -94,12 +112,13 @@ def replies_in(path: str | Path) -> Iterator[StoredReply]:
     if begins == _SQLITE:
         store = ReplyStore(file)
         yield from store.rows()
+        yield from store.vectors()
         store.close()
         return
     yield from _exported(file, zipped=begins[:2] == b"\x1f\x8b")
 
 
-def _exported(file: Path, *, zipped: bool) -> Iterator[StoredReply]:
+def _exported(file: Path, *, zipped: bool) -> Iterator[Row]:
     with _opened(file, "rt", zipped=zipped) as lines:
         for number, text in enumerate(lines, 1):
             try:
@@ -120,18 +139,29 @@ def _opened(file: Path, mode: Literal["rt", "wt"], *, zipped: bool) -> IO[str]:
     return file.open(mode, encoding="utf-8")
 
 
-def _written(row: StoredReply) -> dict[str, Any]:
-    return {**asdict(row), "prompt": base64.b64encode(row.prompt).decode()}
+def _written(row: Row) -> dict[str, Any]:
+    return {
+        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for name, value in vars(row).items()
+    }
 
 
-def _read(row: object, where: str) -> StoredReply:
+def _read(row: object, where: str) -> Row:
     """A row whose fields have been checked: the file comes from someone else."""
-    if not isinstance(row, dict) or set(row) != set(_FIELDS):
+    kinds = (StoredReply, StoredVectors)
+    names = set(row) if isinstance(row, dict) else set()
+    kind = next((kind for kind in kinds if names == {field.name for field in fields(kind)}), None)
+    if kind is None or not isinstance(row, dict):
         raise UserError(f"{where}: the fields are not those of a reply.")
-    kinds: dict[str, type | tuple[type, ...]] = {"str": str, "int": int, "float": (int, float)}
-    for name, kind in _FIELDS.items():
-        if not isinstance(row[name], kinds.get(str(kind), str)):
-            raise UserError(f"{where}: {name} is no {kind}.")
-    if row["verdict"] not in VERDICTS:
-        raise UserError(f"{where}: no verdict '{row['verdict']}'.")
-    return StoredReply(**{**row, "prompt": base64.b64decode(row["prompt"])})
+    values = dict(row)
+    for field in fields(kind):
+        if not isinstance(values[field.name], _KINDS.get(str(field.type), str)):
+            raise UserError(f"{where}: {field.name} is no {field.type}.")
+        if field.type == "bytes":
+            try:
+                values[field.name] = base64.b64decode(values[field.name], validate=True)
+            except ValueError:
+                raise UserError(f"{where}: {field.name} is no base64.") from None
+    if values.get("verdict", VERDICTS[0]) not in VERDICTS:
+        raise UserError(f"{where}: no verdict '{values['verdict']}'.")
+    return kind(**values)

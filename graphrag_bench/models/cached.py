@@ -10,12 +10,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
-from graphrag_bench.models.fan_out import FanOut
-from graphrag_bench.models.llm import CallFailed, Completion, Request
+from graphrag_bench.models.fan_out import FanOut, Request
+from graphrag_bench.models.llm import CallFailed, Completion
 from graphrag_bench.models.reply_store import REUSABLE, ReplyStore, StoredReply, reply_key
 from graphrag_bench.models.settings import Prices
 
 Mode = Literal["off", "read", "write", "refresh"]
+
 
 class Cached(FanOut):
     """The model inside, asked only for what the store does not hold.
@@ -93,9 +94,7 @@ class Cached(FanOut):
         except CallFailed as failure:
             if self.mode != "read":
                 noted = StoredReply.of(row, failure.paid, "failed") if failure.paid else row
-                noted = replace(
-                    noted, verdict="failed", text=str(failure), reason=failure.reason
-                )
+                noted = replace(noted, verdict="failed", text=str(failure), reason=failure.reason)
                 self.store.put(noted, replace=refresh)
             raise
         if self.mode == "read":

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.faults import Again
-from graphrag_bench.models.llm import CallFailed, Chat, Completion, Request
+from graphrag_bench.models.llm import CallFailed, Chat, Completion
 from graphrag_bench.models.reasoning import thinking_share, without_thinking
 from graphrag_bench.models.settings import Decoding, Prices
 from graphrag_bench.prompts import Prompt
@@ -34,18 +35,14 @@ class Dialect:
     def learn(self, field: str, sent: Mapping[str, Any]) -> bool:
         """Leave the field out from now on; False when the request was sent without it already."""
         if field in ("max_tokens", "max_completion_tokens"):
-            other = "max_completion_tokens" if field == "max_tokens" else "max_tokens"
-            if self.length_field == field:
-                self.length_field = other
-                return other not in self.refused or field not in self.refused
-            return field in sent
+            if self.length_field == "max_tokens" == field:
+                self.length_field = "max_completion_tokens"
+            return field == "max_tokens"
         if field == "response_format":
             kind = sent["response_format"]["type"]
             if kind == self.schema_form:
                 self.schema_form = "json_object" if kind == "json_schema" else "words"
             return True
-        if field in ("model", "messages"):
-            return False
         self.refused |= {field}
         return True
 

@@ -109,9 +109,15 @@ class Endpoint:
             return self._parsed(self.key.hide(text))
         raise fault
 
+    def _unescaped(self, parsed: dict[str, Any]) -> dict[str, Any]:
+        """The answer without a key that was written with escapes, and without half characters."""
+        plain = self.key.hide(json.dumps(parsed, ensure_ascii=False))
+        found: dict[str, Any] = json.loads(plain.encode("utf-8", "replace"))
+        return found
+
     def _parsed(self, text: str) -> Body:
         try:
-            parsed = json.loads(text)
+            parsed: object = json.loads(text)
         except ValueError:
             if text.lstrip()[:1] == "<" and not self.attempts.proven:
                 raise RunStopped(
@@ -121,6 +127,8 @@ class Endpoint:
             raise Again(f"The answer is no JSON: {text[:200]!r}") from None
         if not isinstance(parsed, dict):
             raise Again(f"The answer is no JSON object: {text[:200]!r}")
+        if "\\u" in text or "\\/" in text:
+            parsed = self._unescaped(parsed)
         if parsed.get("error"):
             raise Rejected(Answer(_code(parsed["error"]), text, {}))
         return parsed
@@ -130,4 +138,3 @@ def _code(error: object) -> int:
     """The status inside an error that was sent with HTTP 200; 500 when it names none."""
     code = error.get("code") if isinstance(error, Mapping) else None
     return code if isinstance(code, int) and 400 <= code < 600 else 500
-

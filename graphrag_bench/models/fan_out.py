@@ -4,12 +4,33 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from queue import SimpleQueue
 
-from graphrag_bench.models.llm import CallFailed, Chat, Completion, Outcome, Request, Schema
+from graphrag_bench.models.llm import (
+    Arrivals,
+    CallFailed,
+    Chat,
+    Completion,
+    Outcome,
+    Schema,
+)
 from graphrag_bench.models.settings import Prices
+
+Log = Callable[[int, Outcome], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call as the layers of a model hand it on; `trial` tells repeats of a prompt apart."""
+
+    prompt: Chat
+    max_tokens: int
+    stop: tuple[str, ...] = ()
+    schema: Schema | None = None
+    trial: int = 0
 
 
 class FanOut(ABC):
@@ -66,26 +87,28 @@ class FanOut(ABC):
         max_tokens: int,
         stop: Sequence[str] = (),
         schema: Schema | None = None,
-    ) -> Iterator[tuple[int, Outcome]]:
+        log: Log | None = None,
+    ) -> Arrivals:
         """Position of the prompt and its reply, in order of arrival.
 
         When a call raises RunStopped, or the caller looks no further, calls not yet begun are
-        left out; those under way come to their end (they are paid for, and a cache keeps them).
+        left out; those under way are waited for (they are paid for: a cache keeps them, and `log`
+        hears of them).
         """
         requests = [Request(prompt, max_tokens, tuple(stop), schema) for prompt in prompts]
         if len(requests) == 1 or self.concurrency == 1:
             for position, request in enumerate(requests):
-                yield position, self._outcome(request)
+                yield position, self._outcome(position, request, log)
             return
-        yield from self._threaded(requests)
+        yield from self._threaded(requests, log)
 
-    def _threaded(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+    def _threaded(self, requests: Sequence[Request], log: Log | None) -> Arrivals:
         arrived: SimpleQueue[Future[Outcome]] = SimpleQueue()
         pool = self._threads()
         positions: dict[Future[Outcome], int] = {}
         try:
             for position, request in enumerate(requests):
-                positions[pool.submit(self._outcome, request)] = position
+                positions[pool.submit(self._outcome, position, request, log)] = position
             for future in positions:
                 future.add_done_callback(arrived.put)
             for _ in requests:
@@ -94,12 +117,17 @@ class FanOut(ABC):
         finally:
             for future in reversed(positions):
                 future.cancel()
+            wait(positions)
 
-    def _outcome(self, request: Request) -> Outcome:
+    def _outcome(self, position: int, request: Request, log: Log | None) -> Outcome:
+        outcome: Outcome
         try:
-            return self.call(request)
+            outcome = self.call(request)
         except CallFailed as failure:
-            return failure
+            outcome = failure
+        if log is not None:
+            log(position, outcome)
+        return outcome
 
     def _threads(self) -> ThreadPoolExecutor:
         with self._pool_lock:

@@ -29,7 +29,11 @@ class Again(Exception):
     """The try failed and another may succeed; `after` is what the server asked us to wait."""
 
     def __init__(
-        self, message: str, *, after: float | None = None, too_much: bool = False,
+        self,
+        message: str,
+        *,
+        after: float | None = None,
+        too_much: bool = False,
         unreachable: bool = False,
     ) -> None:
         """Keep whether the server was overloaded (`too_much`) or never there (`unreachable`).
@@ -99,12 +103,17 @@ def of_connection(kind: str, message: str, server: Server) -> Again:
 
 
 def unsupported(answer: Answer, sent: Mapping[str, Any]) -> str | None:
-    """The field of a request that the server does not know, as far as its words tell."""
+    """The field of a request that the server does not know, as far as its words tell.
+
+    The error's own `param` counts most, then a name in quotes, then a name.
+    """
     if answer.status not in (400, 422) or not _NOT_SUPPORTED.search(answer.text):
         return None
-    for name in sorted(sent, key=len, reverse=True):
-        if re.search(rf"\b{re.escape(name)}\b", answer.text):
-            return name
+    names = sorted(set(sent) - {"model", "messages", "input"}, key=len, reverse=True)
+    for form in (r'"param": ?"{}"', r"[\'\"`]{}[\'\"`]", r"\b{}\b"):
+        for name in names:
+            if re.search(form.format(re.escape(name)), answer.text):
+                return name
     if "response_format" in sent and "json_schema" in answer.text:
         return "response_format"
     return None

@@ -14,6 +14,7 @@ from graphrag_bench.errors import UnreadableReply
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
+_QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
 _MOST_CANDIDATES = 20
 
 
@@ -26,15 +27,14 @@ class Unfit(UnreadableReply):
         self.problem = problem
 
 
-def read_json(
-    text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True
-) -> ModelT:
+def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
     """The reply as an instance of `model`; raises UnreadableReply.
 
     Tried in order: the whole text; the inside of the first code fence; every balanced object from
     the front, found by a scan that knows strings; and, when `repair` is set, json-repair. The
     first that parses and passes pydantic's validation wins. A reply cut at `max_tokens` should
-    not be repaired: the last name in it may be half a name.
+    not be repaired, and one that ends inside a string never is: the last name in it may be half
+    a name.
     """
     problem = "it holds no JSON object"
     kind = dict if schema_of(model).get("type") == "object" else list
@@ -87,7 +87,7 @@ def _candidates(text: str, opening: str, repair: bool) -> Iterator[Any]:
         yield from _parsed(fenced.group(1))
     for start, end in _balanced(text, opening)[:_MOST_CANDIDATES]:
         yield from _parsed(text[start:end])
-    if repair and opening in text:
+    if repair and opening in text and not _ends_in_string(text[text.index(opening) :]):
         import json_repair
 
         rest = fenced.group(1) if fenced and opening in fenced.group(1) else text
@@ -114,6 +114,11 @@ def _encodable(parsed: Any) -> Any:
     except (ValueError, RecursionError):
         return None
     return json.loads(written.encode("utf-8", "replace"))
+
+
+def _ends_in_string(text: str) -> bool:
+    """Whether the last double quote opens a string that is never closed."""
+    return len(_QUOTE.findall(text)) % 2 == 1
 
 
 def _balanced(text: str, opening: str) -> list[tuple[int, int]]:

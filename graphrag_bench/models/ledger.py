@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -107,6 +109,7 @@ class Ledger:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         self._lock = threading.Lock()
+        self._end = weakref.finalize(self, os.close, self._file)
         size = os.fstat(self._file).st_size
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.write(self._file, b"\n")
@@ -134,8 +137,8 @@ class Ledger:
         return log
 
     def close(self) -> None:
-        """Close the file."""
-        os.close(self._file)
+        """Close the file; that happens too when nobody holds the ledger any more."""
+        self._end()
 
 
 def line_of(outcome: Outcome, stage: str, step: str, item: str, kind: str = "chat") -> Line:
@@ -162,17 +165,28 @@ def line_of(outcome: Outcome, stage: str, step: str, item: str, kind: str = "cha
 
 
 def read_ledger(*paths: str | Path) -> Iterator[Line]:
-    """The lines of ledgers (one for each shard); a line that a kill cut short is left out."""
-    names = {field.name for field in fields(Line)}
+    """The lines of ledgers (one for each shard).
+
+    A line that a kill cut short is left out, and so is a file that another process, having built
+    its artifact, has moved in the meantime.
+    """
     for path in paths:
-        with Path(path).open(encoding="utf-8", errors="replace") as file:
-            for text in file:
-                try:
-                    row = json.loads(text)
-                except ValueError:
-                    continue
-                if isinstance(row, dict) and set(row) == names:
-                    yield Line(**row)
+        with (
+            suppress(FileNotFoundError),
+            Path(path).open(encoding="utf-8", errors="replace") as file,
+        ):
+            yield from _lines(file)
+
+
+def _lines(texts: Iterable[str]) -> Iterator[Line]:
+    names = {field.name for field in fields(Line)}
+    for text in texts:
+        try:
+            row = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and set(row) == names:
+            yield Line(**row)
 
 
 def sums(lines: Iterable[Line], *by: str) -> dict[tuple[str, ...], Sums]:
@@ -191,3 +205,23 @@ def spent(lines: Iterable[Line]) -> Spending:
         if not line.cached:
             total += Spending(line.prompt_tokens + line.completion_tokens, line.usd)
     return total
+
+
+class Followed:
+    """What other processes write into their ledgers, read on as these grow."""
+
+    def __init__(self, paths: Callable[[], Iterable[Path]]) -> None:
+        """`paths` tells which ledgers there are by now."""
+        self._paths = paths
+        self._n_read: dict[Path, int] = {}
+        self._spent = Spending()
+
+    def spent(self) -> Spending:
+        """What their calls have cost so far; a line that is not whole yet is read the next time."""
+        for path in self._paths():
+            with path.open("rb") as file:
+                file.seek(self._n_read.get(path, 0))
+                whole, end, _ = file.read().rpartition(b"\n")
+            self._n_read[path] = self._n_read.get(path, 0) + len(whole) + len(end)
+            self._spent += spent(_lines(whole.decode("utf-8", "replace").split("\n")))
+        return self._spent

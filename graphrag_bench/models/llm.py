@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -65,17 +66,7 @@ class RunStopped(UserError):
 
 
 Outcome = Completion | CallFailed
-
-
-@dataclass(frozen=True)
-class Request:
-    """One call as the layers of a model hand it on; `trial` tells repeats of a prompt apart."""
-
-    prompt: Chat
-    max_tokens: int
-    stop: tuple[str, ...] = ()
-    schema: Schema | None = None
-    trial: int = 0
+Arrivals = Generator[tuple[int, Outcome], None, None]
 
 
 class LLM(Protocol):
@@ -109,14 +100,18 @@ class Arriving(Protocol):
         max_tokens: int,
         stop: Sequence[str] = (),
         schema: Schema | None = None,
-    ) -> Iterator[tuple[int, Outcome]]:
-        """Position of the prompt and its reply, in order of arrival; raises RunStopped."""
+        log: Callable[[int, Outcome], None] | None = None,
+    ) -> Arrivals:
+        """Position of the prompt and its reply, in order of arrival; raises RunStopped.
+
+        `log` hears, in the thread of the call, even of calls that end after the run was stopped.
+        """
         ...
 
 
 @runtime_checkable
 class Judged(Protocol):
-    """A language model that wants to hear whether its reply could be read."""
+    """A language model that keeps verdicts on its replies."""
 
     def judge(self, reply: Completion, verdict: str) -> None:
         """Take note: `valid`, `unreadable`, or `corrected` (unreadable, then put right)."""
@@ -152,9 +147,9 @@ class Usage:
 class Metered:
     """An LLM that keeps what its calls returned; one for each question and step, never shared.
 
-    `log` gets every outcome the moment it arrives, with the item (chunk or question id) it was
-    for: `ledger.at(stage, step)` makes one. `gate` may be shared: it watches the step's failure
-    rate. `structured.ask` counts here what it read, put right or replaced by a fallback.
+    `log` gets every outcome the moment it arrives, in whichever thread, with the item (chunk or
+    question id) it was for: `ledger.at(stage, step)` makes one. `gate` may be shared: it watches
+    the step's failure rate. `structured.ask` counts what it put right or replaced by a fallback.
     """
 
     llm: LLM
@@ -173,12 +168,13 @@ class Metered:
     @property
     def window(self) -> int | None:
         """The context window of the model inside, in tokens; None when it is not known."""
-        return window_of(self.llm)
+        window = getattr(self.llm, "window", None)
+        return window if isinstance(window, int) else None
 
     @property
     def usage(self) -> Usage:
         """What the calls so far add up to, replies that were paid for and useless among them."""
-        done = [paid for outcome in self.replies if (paid := paid_reply(outcome)) is not None]
+        done = self._paid
         return Usage(
             len(self.replies),
             sum(reply.prompt_tokens for reply in done),
@@ -193,8 +189,11 @@ class Metered:
     @property
     def truncated(self) -> int:
         """How many replies were cut at `max_tokens` or at the end of the window."""
-        done = [paid for outcome in self.replies if (paid := paid_reply(outcome)) is not None]
-        return sum(reply.finish == "length" for reply in done)
+        return sum(reply.finish == "length" for reply in self._paid)
+
+    @property
+    def _paid(self) -> list[Completion]:
+        return [paid for outcome in self.replies if (paid := paid_reply(outcome)) is not None]
 
     def complete(
         self,
@@ -220,25 +219,34 @@ class Metered:
         schema: Schema | None = None,
         items: Sequence[str] = (),
         read_later: bool = False,
-    ) -> Iterator[tuple[int, Outcome]]:
+    ) -> Arrivals:
         """Position and reply in order of arrival; `replies` keeps them in prompt order.
 
         The gate hears of every outcome here, unless a reader will tell it later what the reply
         came to (`read_later`).
         """
         found: dict[int, Outcome] = {}
+        arriving = arrivals(
+            self.llm,
+            prompts,
+            max_tokens=max_tokens,
+            stop=stop,
+            schema=schema,
+            log=lambda position, outcome: self._enter(outcome, items[position] if items else ""),
+        )
         try:
-            for position, outcome in arrivals(
-                self.llm, prompts, max_tokens=max_tokens, stop=stop, schema=schema
-            ):
-                found[position] = outcome
-                if self.log is not None:
-                    self.log(outcome, items[position] if items else "")
-                if self.gate is not None and not read_later:
-                    self.gate.note(isinstance(outcome, Completion), sample(outcome))
-                yield position, outcome
+            with closing(arriving):
+                for position, outcome in arriving:
+                    found[position] = outcome
+                    if self.gate is not None and not read_later:
+                        self.gate.note(*seen(outcome))
+                    yield position, outcome
         finally:
             self.replies.extend(found[position] for position in sorted(found))
+
+    def _enter(self, outcome: Outcome, item: str) -> None:
+        if self.log is not None:
+            self.log(outcome, item)
 
     def judge(self, reply: Completion, verdict: str) -> None:
         """Pass a verdict on to the model inside, where it keeps one."""
@@ -253,13 +261,17 @@ def arrivals(
     max_tokens: int,
     stop: Sequence[str] = (),
     schema: Schema | None = None,
-) -> Iterator[tuple[int, Outcome]]:
+    log: Callable[[int, Outcome], None] | None = None,
+) -> Arrivals:
     """Position and reply in order of arrival, or all at the end from a model that cannot."""
-    ask = llm.arrivals if isinstance(llm, Arriving) else None
-    if ask is not None:
-        yield from ask(prompts, max_tokens=max_tokens, stop=stop, schema=schema)
-    else:
-        yield from enumerate(llm.complete(prompts, max_tokens=max_tokens, stop=stop, schema=schema))
+    if isinstance(llm, Arriving):
+        yield from llm.arrivals(prompts, max_tokens=max_tokens, stop=stop, schema=schema, log=log)
+        return
+    outcomes = llm.complete(prompts, max_tokens=max_tokens, stop=stop, schema=schema)
+    for position, outcome in enumerate(outcomes):
+        if log is not None:
+            log(position, outcome)
+        yield position, outcome
 
 
 def paid_reply(outcome: Outcome) -> Completion | None:
@@ -267,19 +279,17 @@ def paid_reply(outcome: Outcome) -> Completion | None:
     return outcome if isinstance(outcome, Completion) else outcome.paid
 
 
-def sample(outcome: Outcome) -> str:
-    """What one shows of an outcome: the reply's text, or the failure's message."""
-    return outcome.text if isinstance(outcome, Completion) else str(outcome)
-
-
-def window_of(llm: LLM) -> int | None:
-    """The context window of a model in tokens; None when the model does not tell."""
-    window = getattr(llm, "window", None)
-    return window if isinstance(window, int) else None
+def seen(outcome: Outcome) -> tuple[bool, str]:
+    """Whether there is a reply; and its text, or the failure's message."""
+    return (True, outcome.text) if isinstance(outcome, Completion) else (False, str(outcome))
 
 
 def reply(
-    llm: LLM, prompt: Chat, *, max_tokens: int, stop: Sequence[str] = (),
+    llm: LLM,
+    prompt: Chat,
+    *,
+    max_tokens: int,
+    stop: Sequence[str] = (),
     schema: Schema | None = None,
 ) -> Completion:
     """The reply to one prompt; raises CallFailed when the call ended without one."""

@@ -12,8 +12,8 @@ from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
-from graphrag_bench.models.fan_out import FanOut
-from graphrag_bench.models.llm import Completion, Request
+from graphrag_bench.models.fan_out import FanOut, Request
+from graphrag_bench.models.llm import Completion
 from graphrag_bench.models.openai_compatible import OpenAICompatible
 from graphrag_bench.models.settings import Decoding, Limits, Patience, group
 

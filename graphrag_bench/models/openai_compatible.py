@@ -17,9 +17,9 @@ from graphrag_bench.models.chat_protocol import (
     estimated_tokens,
 )
 from graphrag_bench.models.endpoint import Endpoint, Rejected
-from graphrag_bench.models.fan_out import FanOut
+from graphrag_bench.models.fan_out import FanOut, Request
 from graphrag_bench.models.faults import Again, unsupported
-from graphrag_bench.models.llm import CallFailed, Completion, Request
+from graphrag_bench.models.llm import CallFailed, Completion
 from graphrag_bench.models.settings import Decoding, Limits, Patience, Prices, group
 
 OPENAI = "https://api.openai.com/v1"

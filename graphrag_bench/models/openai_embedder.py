@@ -62,7 +62,11 @@ class OpenAIEmbedder:
         self.limits = group(Limits, limits)
         self.prices = group(Prices, prices)
         self._endpoint = Endpoint(
-            model, base_url, api_key_env, limits=self.limits, patience=group(Patience, patience),
+            model,
+            base_url,
+            api_key_env,
+            limits=self.limits,
+            patience=group(Patience, patience),
             clock=clock,
         )
         self._pool = ThreadPoolExecutor(self.limits.concurrency, "embedding-call")
@@ -147,20 +151,25 @@ class OpenAIEmbedder:
         self._budget.reserve(reserved)
         try:
             reached = self._endpoint.run(
-                lambda: self._send(block), most, lambda got: got.prompt_tokens
+                lambda: self._send(key, block), most, lambda got: got.prompt_tokens
             )
             stored = reached.value
             actual = Spending(stored.prompt_tokens, stored.usd)
         finally:
             self._budget.settle(reserved, actual)
         if self._store is not None and self._mode in ("write", "refresh"):
-            self._store.put_vectors(key, stored, replace=self._mode == "refresh")
+            self._store.put_vectors(stored, replace=self._mode == "refresh")
         return stored, Completion(
-            "", stored.prompt_tokens, 0, model=stored.model, usd=stored.usd,
-            retries=reached.retries, seconds=reached.seconds,
+            "",
+            stored.prompt_tokens,
+            0,
+            model=stored.model,
+            usd=stored.usd,
+            retries=reached.retries,
+            seconds=reached.seconds,
         )
 
-    def _send(self, block: list[str]) -> StoredVectors:
+    def _send(self, key: str, block: list[str]) -> StoredVectors:
         """One try."""
         body: dict[str, Any] = {"model": self.model, "input": block}
         if self.shorten:
@@ -175,7 +184,12 @@ class OpenAIEmbedder:
         if not isinstance(n_tokens, int):
             n_tokens = sum(count_tokens(text) for text in block)
         return StoredVectors(
-            self.dimension, rows.tobytes(), str(answer.get("model") or ""), n_tokens,
+            key,
+            self.identity,
+            self.dimension,
+            rows.tobytes(),
+            str(answer.get("model") or ""),
+            n_tokens,
             self.prices.usd(n_tokens, 0),
         )
 

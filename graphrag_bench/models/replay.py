@@ -8,8 +8,8 @@ from pathlib import Path
 
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.models.cache_sharing import replies_in
-from graphrag_bench.models.fan_out import FanOut
-from graphrag_bench.models.llm import Completion, Request, RunStopped
+from graphrag_bench.models.fan_out import FanOut, Request
+from graphrag_bench.models.llm import Completion, RunStopped
 from graphrag_bench.models.reply_store import StoredReply, reply_key
 
 
@@ -38,8 +38,10 @@ class Replay(FanOut):
             return self._identity
         if len(there) != 1:
             held = ", ".join(there) or "none"
-            raise UserError(f"{self.path} holds the replies of {len(there)} models ({held}): "
-                            "say which with llm.identity.")
+            raise UserError(
+                f"{self.path} holds the replies of {len(there)} models ({held}): "
+                "say which with llm.identity."
+            )
         return there[0]
 
     @property

@@ -13,13 +13,15 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from graphrag_bench.models.llm import CallFailed, Completion, Request
+from graphrag_bench.models.fan_out import Request
+from graphrag_bench.models.llm import CallFailed, Completion
 from graphrag_bench.models.sqlite_file import Commits, Journal, Session, SqliteFile, Work
 
 VERSION = 1
 REUSABLE = ("new", "valid", "corrected")
 VERDICTS = (*REUSABLE, "unreadable", "failed")
 _MANY = 500
+_FEW = 16
 KEY_DIGITS = 32
 
 
@@ -94,8 +96,8 @@ _CREATE = f"""
 CREATE TABLE IF NOT EXISTS replies (
     {", ".join(f"{f.name} {_KINDS[str(f.type)]} NOT NULL" for f in fields(StoredReply))},
     PRIMARY KEY (key));
-CREATE TABLE IF NOT EXISTS vectors (
-    key TEXT PRIMARY KEY, dimension INTEGER NOT NULL, rows BLOB NOT NULL,
+CREATE TABLE IF NOT EXISTS vector_blocks (
+    key TEXT PRIMARY KEY, identity TEXT NOT NULL, dimension INTEGER NOT NULL, rows BLOB NOT NULL,
     model TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, usd REAL NOT NULL);
 """
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
@@ -105,12 +107,15 @@ INSERT INTO replies ({", ".join(COLUMNS)}) VALUES ({", ".join("?" * len(COLUMNS)
 ON CONFLICT (key) DO UPDATE SET {", ".join(f"{c} = excluded.{c}" for c in COLUMNS[1:])}
 WHERE replies.verdict IN ('unreadable', 'failed') OR ?
 """
+_INTO_VECTORS = "INTO vector_blocks VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True)
 class StoredVectors:
     """A block of vectors: float32 rows of `dimension` numbers, one after the other."""
 
+    key: str
+    identity: str
     dimension: int
     rows: bytes
     model: str
@@ -175,28 +180,34 @@ class ReplyStore:
 
     def get_vectors(self, key: str) -> StoredVectors | None:
         """The block of a key; None when there is none."""
-        row = self._read(
-            "SELECT dimension, rows, model, prompt_tokens, usd FROM vectors WHERE key = ?", key
-        )
+        row = self._read("SELECT * FROM vector_blocks WHERE key = ?", key)
         return None if row is None else StoredVectors(*row)  # type: ignore[arg-type]
 
-    def put_vectors(self, key: str, vectors: StoredVectors, *, replace: bool = False) -> None:
+    def put_vectors(self, vectors: StoredVectors, *, replace: bool = False) -> None:
         """Store a block; returns once it is committed. One that is there stays, or is replaced."""
-        row = (key, *vars(vectors).values())
+        row = tuple(vars(vectors).values())
         rule = "REPLACE" if replace else "IGNORE"
         self._commits.submit(
-            lambda connection: connection.execute(
-                f"INSERT OR {rule} INTO vectors VALUES (?, ?, ?, ?, ?, ?)", row
-            )
+            lambda connection: connection.execute(f"INSERT OR {rule} {_INTO_VECTORS}", row)
         ).result()
 
     def rows(self) -> Iterator[StoredReply]:
-        """All replies, in the order of their keys."""
-        session = Session(self.file)
-        with session.connection() as connection:
-            for row in connection.execute(f"{_SELECT} ORDER BY key"):
-                yield StoredReply(*row)
-        session.close()
+        """All replies, in the order of their keys, read in portions."""
+        query = f"{_SELECT} WHERE key > ? ORDER BY key LIMIT {_MANY}"
+        last = ""
+        while portion := self._read_all(query, last):
+            for row in portion:
+                yield StoredReply(*row)  # type: ignore[arg-type]
+            last = str(portion[-1][0])
+
+    def vectors(self) -> Iterator[StoredVectors]:
+        """All blocks of vectors, in the order of their keys."""
+        query = f"SELECT * FROM vector_blocks WHERE key > ? ORDER BY key LIMIT {_FEW}"
+        last = ""
+        while portion := self._read_all(query, last):
+            for row in portion:
+                yield StoredVectors(*row)  # type: ignore[arg-type]
+            last = str(portion[-1][0])
 
     def close(self) -> None:
         """Write what waits and let go of the file."""
@@ -205,8 +216,12 @@ class ReplyStore:
             self._session.close()
 
     def _read(self, query: str, key: str) -> tuple[object, ...] | None:
+        found = self._read_all(query, key)
+        return found[0] if found else None
+
+    def _read_all(self, query: str, key: str) -> list[tuple[object, ...]]:
         with self._reading, self._session.connection() as connection:
-            return cast("tuple[object, ...] | None", connection.execute(query, (key,)).fetchone())
+            return connection.execute(query, (key,)).fetchall()
 
 
 def _inserting(batch: list[tuple[object, ...]]) -> Work:

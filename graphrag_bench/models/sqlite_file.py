@@ -203,8 +203,6 @@ def _commit(batch: list[_Job], session: Session, path: Path) -> None:
         future.set_result(value)
 
 
-def _finish(
-    jobs: SimpleQueue[_Job | None], thread: threading.Thread
-) -> None:
+def _finish(jobs: SimpleQueue[_Job | None], thread: threading.Thread) -> None:
     jobs.put(None)
     thread.join()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -11,6 +12,7 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.json_replies import ModelT, Unfit, read_json, schema_of
 from graphrag_bench.models.llm import (
     LLM,
+    Arrivals,
     CallFailed,
     Chat,
     Completion,
@@ -19,6 +21,7 @@ from graphrag_bench.models.llm import (
     Outcome,
     Schema,
     arrivals,
+    seen,
 )
 from graphrag_bench.progress import Advance, no_advance
 from graphrag_bench.prompts import Message, Prompt
@@ -65,9 +68,7 @@ def ask(
     Without a `fallback` it raises UnreadableReply when both replies could not be read, and
     CallFailed when there was none. RunStopped goes through in any case.
     """
-    (one,) = ask_each(
-        llm, [chat], json_reading(model, purpose), max_tokens=max_tokens, retry=retry
-    )
+    (one,) = ask_each(llm, [chat], json_reading(model, purpose), max_tokens=max_tokens, retry=retry)
     return settled(llm, one, fallback)
 
 
@@ -121,36 +122,49 @@ def ask_each(
     """
     found: dict[int, T | UnreadableReply | CallFailed] = {}
     first: dict[int, Completion] = {}
-    for position, outcome in _arriving(llm, chats, reading, max_tokens, items):
-        value = _read(outcome, reading)
-        found[position] = value
-        advance(1)
-        if isinstance(value, UnreadableReply) and isinstance(outcome, Completion):
-            first[position] = outcome
-            if retry:
-                continue
-        _note(llm, outcome, value)
-    again = sorted(first) if retry else []
+    with closing(_arriving(llm, chats, reading, max_tokens, items)) as arriving:
+        for position, outcome in arriving:
+            value = _read(outcome, reading)
+            found[position] = value
+            advance(1)
+            if retry and isinstance(value, UnreadableReply) and isinstance(outcome, Completion):
+                first[position] = outcome
+            else:
+                _note(llm, outcome, value)
+    _ask_again(llm, chats, reading, max_tokens=max_tokens, items=items, first=first, found=found)
+    return [found[position] for position in range(len(chats))]
+
+
+def _ask_again(
+    llm: LLM,
+    chats: Sequence[Chat],
+    reading: Reading[T],
+    *,
+    max_tokens: int,
+    items: Sequence[str],
+    first: Mapping[int, Completion],
+    found: dict[int, T | UnreadableReply | CallFailed],
+) -> None:
+    """Put into `found` what the corrective retries of the unreadable `first` replies came to."""
+    again = sorted(first)
     corrections = [_correction(chats[at], first[at], found[at], reading) for at in again]
     names = [items[at] for at in again] if items else ()
-    for number, outcome in _arriving(llm, corrections, reading, max_tokens, names):
-        at = again[number]
-        value = _read(outcome, reading)
-        if not isinstance(value, CallFailed):
-            found[at] = value
-        corrected = not isinstance(value, UnreadableReply | CallFailed)
-        _judge(llm, first[at], "corrected" if corrected else "unreadable")
-        if corrected and isinstance(llm, Metered):
-            llm.corrected += 1
-        _note(llm, outcome, found[at])
-    return [found[position] for position in range(len(chats))]
+    with closing(_arriving(llm, corrections, reading, max_tokens, names)) as arriving:
+        for number, outcome in arriving:
+            at = again[number]
+            value = _read(outcome, reading)
+            if not isinstance(value, CallFailed):
+                found[at] = value
+            corrected = not isinstance(value, UnreadableReply | CallFailed)
+            _judge(llm, first[at], "corrected" if corrected else "unreadable")
+            if corrected and isinstance(llm, Metered):
+                llm.corrected += 1
+            _note(llm, outcome, found[at])
 
 
 def _arriving(
     llm: LLM, chats: Sequence[Chat], reading: Reading[T], max_tokens: int, items: Sequence[str]
-) -> Iterator[tuple[int, Outcome]]:
-    if not chats:
-        return iter(())
+) -> Arrivals:
     if isinstance(llm, Metered):
         return llm.arrivals(
             chats, max_tokens=max_tokens, schema=reading.schema, items=items, read_later=True
@@ -175,8 +189,7 @@ def _note(llm: LLM, outcome: Outcome, value: object) -> None:
     if isinstance(llm, Metered):
         llm.unreadable += isinstance(value, UnreadableReply)
         if llm.gate is not None:
-            shown = outcome.text if isinstance(outcome, Completion) else str(outcome)
-            llm.gate.note(readable, shown)
+            llm.gate.note(readable, seen(outcome)[1])
 
 
 def _judge(llm: LLM, reply: Completion, verdict: str) -> None:

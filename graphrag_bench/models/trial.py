@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphrag_bench.models.fan_out import FanOut
-from graphrag_bench.models.llm import Completion, Judged, Request
+from graphrag_bench.models.fan_out import FanOut, Request
+from graphrag_bench.models.llm import Completion, Judged
 from graphrag_bench.models.settings import Prices
 
 

@@ -56,6 +56,8 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
 def _documents(path: Path) -> list[Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise UserError(f"{path}: not UTF-8.") from None
     except json.JSONDecodeError as error:
@@ -66,6 +68,9 @@ def _documents(path: Path) -> list[Any]:
     for number, document in enumerate(documents):
         if not isinstance(document, dict) or "passage" not in document:
             raise UserError(f"{path}, docs {number}: the field 'passage' is missing.")
+        for name in ("extracted_entities", "extracted_triples"):
+            if not isinstance(document.get(name, []), list):
+                raise UserError(f"{path}, docs {number}: the field '{name}' is not a list.")
     return documents
 
 

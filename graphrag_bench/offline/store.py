@@ -23,12 +23,18 @@ _MODELS = ("llm", "llm_build")
 
 @dataclass
 class Store:
-    """The artifacts of one data set under `root`, built when they are first asked for."""
+    """The artifacts of one data set under `root`, built when they are first asked for.
+
+    `explains` says whether to tell why an artifact is built anew although others of its kind are
+    there: not where there is one for each scope.
+    """
 
     root: Path
     progress: Progress = field(default_factory=Progress)
     failure_limit: float = 0.2
     failure_after: int = 50
+    gates: dict[str, FailureGate] = field(default_factory=dict)
+    explains: bool = True
 
     def folder(self, planned: Planned) -> Path:
         """Where an artifact stands, or will stand."""
@@ -39,10 +45,10 @@ class Store:
         return (self.folder(planned) / RECIPE).is_file()
 
     def ledgers(self, planned: Planned) -> list[Path]:
-        """The ledgers of the calls that building an artifact took so far."""
+        """The ledger of the calls that building an artifact took so far, if it took any."""
         folder = self.folder(planned)
-        places = (folder / LEDGER, Path(f"{folder}.scratch") / LEDGER)
-        return [path for path in places if path.is_file()]
+        path = (folder if self.holds(planned) else Path(f"{folder}.scratch")) / LEDGER
+        return [path] if path.is_file() else []
 
     def resources(
         self, plan: list[Planned], wanted: set[str], primitives: Mapping[str, Any]
@@ -70,10 +76,11 @@ class Store:
             folder.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{folder}.lock"):
                 if not self.holds(planned):
-                    if reasons := self.reasons(planned):
+                    if self.explains and (reasons := self.reasons(planned)):
                         self.progress.say(f"{planned.resource} is built anew: {'; '.join(reasons)}")
                     self._build(planned, get)
             Path(f"{folder}.lock").unlink(missing_ok=True)
+        shutil.rmtree(f"{self.folder(planned)}.scratch", ignore_errors=True)  # of a killed process
         return self._load(planned, get)
 
     def _load(self, planned: Planned, get: Any) -> Any:
@@ -115,18 +122,21 @@ class Store:
         (new / RECIPE).write_text(text + "\n", encoding="utf-8")
         if (scratch / LEDGER).is_file():
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
+        shutil.rmtree(folder, ignore_errors=True)  # one without a recipe is no artifact
         new.rename(folder)
-        shutil.rmtree(scratch)
 
     def _metered(self, planned: Planned, llm: LLM, scratch: Path) -> Metered:
-        """The model with a ledger that survives a kill, and a gate for this artifact's calls."""
+        """The model with a ledger that survives a kill, and the gate of this builder's calls."""
         log = Ledger(scratch / LEDGER).at("build", planned.resource)
-        gate = FailureGate(planned.builder.name, self.failure_limit, self.failure_after)
+        name = planned.builder.name
+        gate = FailureGate(name, self.failure_limit, self.failure_after)
+        gate = self.gates.setdefault(name, gate)
         return Metered(llm, log=log, gate=gate)
 
     def reasons(self, planned: Planned) -> list[str]:
         """Why an artifact is built anew although others of its kind are there; empty if none."""
-        others = sorted(self.folder(planned).parent.glob(f"*/{RECIPE}"))
+        found = sorted(self.folder(planned).parent.glob(f"*/{RECIPE}"))
+        others = [path for path in found if not path.parent.suffix]
         recipes = [json.loads(path.read_text(encoding="utf-8")) for path in others]
         differences = [_differences(recipe, planned.recipe) for recipe in recipes]
         return min(differences, key=len, default=[])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from graphrag_bench.models.llm import RunStopped
+from graphrag_bench.errors import UserError
 
 T = TypeVar("T")
 
@@ -21,10 +21,13 @@ class Failure:
 
 
 def attempt(step: str, work: Callable[[], T]) -> T | Failure:
-    """What `work` returns, or the Failure that stands for its error; RunStopped goes through."""
+    """What `work` returns, or the Failure that stands for its error.
+
+    A UserError goes through: what the user must mend would fail every question alike.
+    """
     try:
         return work()
-    except RunStopped:
+    except UserError:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary: it becomes an error row, counted
         return Failure(step, type(error).__name__, str(error) or repr(error))

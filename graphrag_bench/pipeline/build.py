@@ -113,8 +113,11 @@ class _Builder:
             return None
         label = f"{path} {name}"
         given = {key: value for key, value in item.items() if key not in ("op", "use")}
-        use = tuple(item.get("use", ()))
-        return OperatorStep(operator, self._settings(operator, given, label), label, use)
+        use = item.get("use", ())
+        if isinstance(use, str) or not isinstance(use, Sequence):
+            self.problems.append(f"{label}: use: a list of slots was expected, not {use!r}.")
+            use = ()
+        return OperatorStep(operator, self._settings(operator, given, label), label, tuple(use))
 
     def _settings(self, operator: Operator, given: Mapping[str, Any], label: str) -> dict[str, Any]:
         settings = {}

@@ -169,10 +169,13 @@ class Repeat:
         return outcome.write({**combined, **last})
 
     def check(self, scope: Scope) -> None:
-        """The inner steps once; `until` must be written by them."""
+        """The inner steps once; `until` must be written by them, if only sometimes."""
         for step in self.steps:
             step.check(scope)
-        if self.until:
+        written = {slot for inner in self.operators() for slot in inner.operator.returns}
+        if self.until in written:
+            scope.unread.pop(self.until, None)
+        elif self.until:
             scope.read(self.label, self.until)
         scope.unread = {s: w for s, w in scope.unread.items() if not _inside(w, self.steps)}
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphrag_bench.report.arrange import arranged
+
 MISSING = "–"
-_PLACES = {"floor": 0, "": 1, "ceiling": 2}
 _ANSWERS = ("accuracy", "f1", "exact_match")
 
 
@@ -28,7 +29,7 @@ def run_table(runs: Sequence[Mapping[str, Any]], *, seconds: bool = False) -> Ta
     calls; a mean is marked with `!` while questions have failed. Without `seconds` the table holds
     only what the configuration determines. Runs are what `metrics.json` holds.
     """
-    ordered = sorted(runs, key=lambda run: _PLACES[run["role"]])
+    ordered = arranged(runs)
     cuts = _cuts(ordered)
     answered = any(run["answered"] for run in ordered)
     heads = ["method", "n", "failed", *[f"evidence@{k}" for k in cuts]]
@@ -47,7 +48,7 @@ def cost_table(runs: Sequence[Mapping[str, Any]]) -> Table:
     heads = ("method", "step", "expected calls", "tokens", "paid calls", "tokens", "USD", "s",
              "cached calls", "tokens", "cut", "retries")  # fmt: skip
     rows = []
-    for run in sorted(runs, key=lambda run: _PLACES[run["role"]]):
+    for run in arranged(runs):
         for step, held in run["cost"]["steps"].items():
             paid, cached = held["paid"], held["cached"]
             expected = run["estimate"].get(step)
@@ -162,9 +163,15 @@ def markdown(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
+    text = _plain(text)
     for sign in ("\\", "|", "<", ">", "`"):
         text = text.replace(sign, "\\" + sign)
-    return text.replace("\n", " ")
+    return text
+
+
+def _plain(text: str) -> str:
+    """The text on one line, without what would move the cursor or colour a terminal."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def show(table: Table) -> None:
@@ -176,11 +183,11 @@ def show(table: Table) -> None:
     console = Console()
     if not console.is_terminal:
         console = Console(width=180)
-    drawn = RichTable(title=Text(table.caption), title_justify="left")
+    drawn = RichTable(title=Text(_plain(table.caption)), title_justify="left")
     for head in table.heads:
-        drawn.add_column(Text(head), justify="left" if head == "method" else "right")
+        drawn.add_column(Text(_plain(head)), justify="left" if head == "method" else "right")
     for row in table.rows:
-        drawn.add_row(*[Text(cell) for cell in row])
+        drawn.add_row(*[Text(_plain(cell)) for cell in row])
     console.print(drawn)
     for note in table.notes:
-        console.print(Text(note, style="dim"))
+        console.print(Text(_plain(note), style="dim"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.runs.record import Row
 
 METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
+_SECONDS_OF_A_LOOK = 2.0
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,40 @@ class RunFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold this shard of the run; raises UserError when another process holds it."""
+        """Hold this shard of the run; raises UserError when another process is at work on it.
+
+        A whole run and its shards exclude each other, and so do shards of different numbers: they
+        would pay for the same questions. Each takes its own lock first and looks at the others
+        then, so that of two at most one goes on.
+        """
         from filelock import FileLock, Timeout
 
         self.path.mkdir(parents=True, exist_ok=True)
-        try:
-            with FileLock(self.file("run", "lock"), timeout=0):
-                yield
-        except Timeout:
-            what = f"shard {self.shard} of this run" if self.shard else "this run"
-            raise UserError(f"Another process is at work on {what}: {self.path}") from None
+        own = self.file("run", "lock")
+        with ExitStack() as held:
+            path = own
+            try:
+                held.enter_context(FileLock(own, timeout=0))
+                for path in self._excluded(own):
+                    with FileLock(path, timeout=_SECONDS_OF_A_LOOK):
+                        pass
+            except Timeout:
+                shard = path.name.removeprefix("run").removesuffix("lock").strip(".")
+                what = f"shard {shard.replace('-of-', '/')} of this run" if shard else "this run"
+                raise UserError(
+                    f"Another process is at work on {what}: {self.path}. Wait for its end, or "
+                    "share the work: start every process with another shard, shard=1/4 to 4/4."
+                ) from None
+            yield
+
+    def _excluded(self, own: Path) -> list[Path]:
+        """The locks of those that must not be at work at the same time."""
+        division = self.shard.partition("-of-")[2]
+        return [
+            path
+            for path in sorted(self.path.glob("run*.lock"))
+            if path != own and not (division and path.name.endswith(f"-of-{division}.lock"))
+        ]
 
     def timing(self) -> list[Row]:
         """The timing rows of all shards."""

@@ -14,7 +14,9 @@ from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.scripted import Scripted
 
 
-def test_the_run_stops_before_the_budget_is_passed_and_goes_on_with_a_larger_one(fake, tmp_path, chat):
+def test_the_run_stops_before_the_budget_is_passed_and_goes_on_with_a_larger_one(
+    fake, tmp_path, chat
+):
     url = fake.scenario(latency=0.02, text="word " * 20)
     store = ReplyStore(tmp_path / "replies.sqlite")
     client = OpenAICompatible("fake", url, None, limits={"concurrency": 8})

@@ -186,36 +186,36 @@ def run(fake_url, folder, journal, first, after):
 
 def test_several_processes_share_one_file(fake, tmp_path, journal):
     url = fake.scenario(latency=0.01)
-    ranges = [(0, 60), (60, 120), (120, 180)]
+    ranges = [(0, 60), (60, 120)]
     processes = [run(url, tmp_path, journal, *bounds) for bounds in ranges]
     for process, (first, after) in zip(processes, ranges, strict=True):
         found = json.loads(process.communicate(timeout=60)[0])
         assert found == [str(number) for number in range(first, after)]
-    assert fake.stats(url).requests == 180
-    again = json.loads(run(url, tmp_path, journal, 0, 180).communicate(timeout=60)[0])
-    assert again == [str(number) for number in range(180)]
-    assert fake.stats(url).requests == 180
+    assert fake.stats(url).requests == 120
+    store = ReplyStore(tmp_path / "replies.sqlite", journal)
+    assert sum(row.verdict == "valid" for row in store.rows()) == 120
+    store.close()
 
 
 def test_kill_9_loses_at_most_the_calls_in_flight(fake, tmp_path, journal):
     url = fake.scenario(latency=0.02)
     chance = random.Random(journal)
-    n_kills = 3
+    n_kills = 1
     for _ in range(n_kills):
-        process = run(url, tmp_path, journal, 0, 150)
+        process = run(url, tmp_path, journal, 0, 60)
         before = fake.stats(url).requests
         while fake.stats(url).requests < before + chance.randint(5, 40):
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=30)
-    found = json.loads(run(url, tmp_path, journal, 0, 150).communicate(timeout=60)[0])
-    assert found == [str(number) for number in range(150)]
+    found = json.loads(run(url, tmp_path, journal, 0, 60).communicate(timeout=60)[0])
+    assert found == [str(number) for number in range(60)]
     stats = fake.stats(url)
     paid_twice = {number: times for number, times in stats.answered.items() if times > 1}
-    assert len(stats.answered) == 150
+    assert len(stats.answered) == 60
     assert sum(times - 1 for times in paid_twice.values()) <= 4 * n_kills
     lines = list(read_ledger(tmp_path / "ledger-0.jsonl"))
-    assert {line.item for line in lines} == {str(number) for number in range(150)}
+    assert {line.item for line in lines} == {str(number) for number in range(60)}
 
 
 def test_a_file_that_cannot_be_written_stops_the_run(tmp_path, chat):

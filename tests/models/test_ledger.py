@@ -21,7 +21,12 @@ def written(tmp_path, *outcomes):
 
 def test_a_line_holds_all_there_is_to_know_about_a_call(tmp_path):
     (line,) = read_ledger(written(tmp_path, PAID))
-    assert (line.stage, line.step, line.item, line.outcome) == ("answer", "answer.direct", "q1", "stop")
+    assert (line.stage, line.step, line.item, line.outcome) == (
+        "answer",
+        "answer.direct",
+        "q1",
+        "stop",
+    )
     assert (line.prompt_tokens, line.completion_tokens, line.usd) == (10, 5, 0.5)
     assert (line.model, line.seconds, line.retries, line.cached) == ("m", 2.0, 1, False)
 
@@ -37,7 +42,9 @@ def test_sums_keep_paid_and_cached_apart_and_count_what_failed(tmp_path):
 
 
 def test_a_run_that_saw_two_builds_of_a_model_is_marked(tmp_path):
-    lines = list(read_ledger(written(tmp_path, PAID, Completion("b", 1, 1, model="m", fingerprint="f2"))))
+    lines = list(
+        read_ledger(written(tmp_path, PAID, Completion("b", 1, 1, model="m", fingerprint="f2")))
+    )
     total = sums(lines, "stage")[("answer",)]
     assert total.mixed and total.models == ("m f1", "m f2")
     assert not sums(lines[:1], "stage")[("answer",)].mixed

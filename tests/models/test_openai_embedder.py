@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.models.budget import Budget
+from graphrag_bench.models.cache_sharing import export_replies, import_replies
 from graphrag_bench.models.ledger import Ledger, read_ledger, sums
 from graphrag_bench.models.llm import CallFailed, RunStopped
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
@@ -60,6 +61,19 @@ def test_what_was_paid_for_is_not_paid_for_again(fake, tmp_path):
     assert total.paid.prompt_tokens == total.cached.prompt_tokens == 5
     assert total.paid.usd == pytest.approx(5e-6)
     store.close()
+
+
+def test_vectors_are_shared_like_replies(fake, tmp_path):
+    url = fake.scenario()
+    store = ReplyStore(tmp_path / "replies.sqlite")
+    first = embedder(url).attached(store=store).encode(TEXTS, kind="passage")
+    store.close()
+    assert export_replies(tmp_path / "replies.sqlite", tmp_path / "shared.jsonl.gz") == 1
+    assert import_replies(tmp_path / "shared.jsonl.gz", tmp_path / "new.sqlite") == 1
+    other = ReplyStore(tmp_path / "new.sqlite")
+    again = embedder(url).attached(store=other, mode="read").encode(TEXTS, kind="passage")
+    assert np.array_equal(again, first) and fake.stats(url).requests == 1
+    other.close()
 
 
 def test_another_prefix_or_dimension_is_another_key(fake, tmp_path):

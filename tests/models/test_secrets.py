@@ -66,6 +66,15 @@ def test_a_reply_that_echoes_the_key_is_cleaned_before_it_is_kept(fake, chat, tm
     assert KEY not in caplog.text + repr(reply) + model.identity
 
 
+def test_a_key_written_with_escapes_is_found_too(fake, chat, monkeypatch):
+    content = "sk/planted".replace("/", r"\/").replace("s", r"\u0073", 1)
+    body = f'{{"choices": [{{"message": {{"content": "{content}"}}, "finish_reason": "stop"}}]}}'
+    monkeypatch.setenv("PLANTED_KEY", "sk/planted")
+    url = fake.scenario(raw_status=200, raw_body=body)
+    (reply,) = OpenAICompatible("fake", url, "PLANTED_KEY").complete([chat("x")], max_tokens=5)
+    assert reply.text == "<api key>"
+
+
 def test_the_key_did_reach_the_server(fake, chat):
     (reply,) = OpenAICompatible("fake", fake.scenario(key=KEY), "PLANTED_KEY").complete(
         [chat("x")], max_tokens=5

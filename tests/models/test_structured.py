@@ -73,7 +73,9 @@ def test_a_failed_call_raises_or_gives_the_fallback(chat):
 
 
 def test_a_list_comes_back_in_order_with_failures_in_their_places(chat):
-    model = Scripted([(CORRECTION, "no"), ("1", '{"name": "a"}'), ("2", "no"), ("3", '{"name": "c"}')])
+    model = Scripted(
+        [(CORRECTION, "no"), ("1", '{"name": "a"}'), ("2", "no"), ("3", '{"name": "c"}')]
+    )
     items: list[str] = []
     meter = Metered(model, log=lambda outcome, item: items.append(item))
     prompts = [chat("1"), chat("2"), chat("3")]

@@ -1,0 +1,67 @@
+"""The rows of a table in order, each with a title that tells it from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_PLACES = {"floor": 0, "": 1, "ceiling": 2}
+_MODELS = ("llm", "llm_build", "embedder", "extraction")
+Run = Mapping[str, Any]
+
+
+def arranged(runs: Sequence[Run]) -> list[Run]:
+    """The runs by data set, the floor first and the ceiling last, with distinct `title`s.
+
+    A title names the data set when there are several, and, where several runs share a title, the
+    settings in which they differ: parameters and models first, then those of single steps, and
+    the run's key when nothing else tells two apart. Runs are what `metrics.json` holds.
+    """
+    sets = list(dict.fromkeys(run["dataset"] for run in runs))
+    ordered = sorted(runs, key=lambda run: (sets.index(run["dataset"]), _PLACES[run["role"]]))
+    groups: dict[str, list[int]] = {}
+    for row, run in enumerate(ordered):
+        prefix = f"{run['dataset']}: " if len(sets) > 1 else ""
+        groups.setdefault(f"{prefix}{run['title']}", []).append(row)
+    titles: dict[int, str] = {}
+    for title, rows in groups.items():
+        told = _told_apart([ordered[row] for row in rows])
+        for row, details in zip(rows, told, strict=True):
+            titles[row] = f"{title} {details}".strip()
+    return [{**run, "title": titles[row]} for row, run in enumerate(ordered)]
+
+
+def _told_apart(runs: Sequence[Run]) -> list[str]:
+    """What each of some runs of one title has that others have not; "" for a single run."""
+    settings = [_settings(run) for run in runs]
+    names = sorted(set().union(*settings), key=_weight)
+    differ = [name for name in names if len({repr(held.get(name)) for held in settings}) > 1]
+    kept: list[str] = []
+    for deep in (False, True):
+        if deep and _distinct(_named(settings, kept)):
+            break
+        kept += [name for name in differ if _weight(name)[0] == deep]
+    details = _named(settings, kept)
+    if _distinct(details):
+        return details
+    return [f"{said} {run['key']}".strip() for said, run in zip(details, runs, strict=True)]
+
+
+def _settings(run: Run) -> dict[str, Any]:
+    return {**run["settings"], **{name: run[name] for name in _MODELS}}
+
+
+def _weight(name: str) -> tuple[bool, str]:
+    """Settings of single steps last: they mostly follow from a parameter of the method."""
+    return name.startswith(("method.convert.", "method.retrieve.", "method.generate.")), name
+
+
+def _named(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    return [
+        ", ".join(f"{name.removeprefix('method.')}={held.get(name)}" for name in names)
+        for held in settings
+    ]
+
+
+def _distinct(texts: Sequence[str]) -> bool:
+    return len(set(texts)) == len(texts)

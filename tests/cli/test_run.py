@@ -1,0 +1,306 @@
+"""Runs, sweeps, plans and questions from the command line, over the toy set."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from toy_runs import (
+    TOY,
+    WEIGHTLESS,
+    Ended,
+    asked,
+    command,
+    fails_on,
+    metrics,
+    ran,
+    records,
+    refused,
+    shell,
+    write_set,
+)
+
+VANILLA = [*TOY, "method=vanilla", "frame=off"]
+HIPPORAG = [*TOY, "method=hipporag", "frame=off"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    asked.clear()
+    yield tmp_path
+    fails_on.clear()
+
+
+def names_of(ended: Ended) -> list[str]:
+    return [folder.parent.name for folder in ended.folders]
+
+
+def test_a_run_prints_its_table_and_ends_with_its_folder(home: Path) -> None:
+    ended = ran(*TOY, "method=vanilla")
+    assert names_of(ended) == ["vanilla", "zeroshot", "oracle"]
+    assert ended.folder.parent == home / "runs" / "toy" / "vanilla"
+    assert ended.out.splitlines()[-1] == f"run: {ended.folders[-1]}"
+    table = (ended.folder / "table.md").read_text()
+    assert table.index("closed-book") < table.index("VanillaRAG") < table.index("oracle")
+    assert {"config.yaml", "environment.json", "records.jsonl", "metrics.json"} <= {
+        path.name for path in ended.folder.iterdir()
+    }
+
+
+def test_metrics_hold_counts_means_and_usage() -> None:
+    held = metrics(ran(*VANILLA, "limit=5").folder)
+    assert (held["n"], held["failed"], held["answered"]) == (5, 0, 5)
+    means = held["metrics"]
+    assert isinstance(means, dict)
+    assert {"evidence_recall@5", "all_evidence@5", "accuracy", "exact_match", "f1"} <= set(means)
+    assert all(0 <= metric["mean"] <= 1 for metric in means.values())
+    usage = held["usage"]
+    assert isinstance(usage, dict)
+    assert usage["calls"] == 5
+    assert usage["prompt_tokens"] > 0
+
+
+def test_the_accuracy_is_that_of_the_one_question_whose_answer_is_ada_marsh() -> None:
+    held = metrics(ran(*VANILLA).folder)["metrics"]
+    assert isinstance(held, dict)
+    assert held["accuracy"]["n"] == 5
+    assert held["accuracy"]["mean"] == pytest.approx(1 / 5)
+    assert held["exact_match"]["mean"] == pytest.approx(1 / 5)
+
+
+def test_a_larger_limit_goes_on_in_the_same_folder_and_asks_nothing_twice() -> None:
+    off = [*VANILLA, "cache.mode=off"]
+    first = ran(*off, "limit=2")
+    assert len(asked) == 2
+    before = records(first.folder)
+    second = ran(*off, "limit=4")
+    assert second.folder == first.folder
+    assert len(asked) == len(set(asked)) == 4
+    assert [row for row in records(second.folder) if row in before] == before
+    assert metrics(second.folder)["n"] == 4
+
+
+def test_a_finished_run_asks_and_builds_nothing_again() -> None:
+    ran(*HIPPORAG)
+    asked.clear()
+    again = ran(*HIPPORAG)
+    assert asked == []
+    assert again.err == ""
+
+
+def test_the_same_configuration_gives_the_same_bytes() -> None:
+    for method in ("vanilla", "hipporag"):
+        settings = [*TOY, f"method={method}", "frame=off", "workers=3"]
+        one = ran(*settings, "paths.home=one").folder
+        two = ran(*settings, "paths.home=two").folder
+        assert one.name == two.name
+        assert (one / "records.jsonl").read_bytes() == (two / "records.jsonl").read_bytes()
+        assert (one / "table.md").read_bytes() == (two / "table.md").read_bytes()
+
+
+def test_answer_off_pays_for_no_answer_and_scores_the_evidence() -> None:
+    ended = ran(*TOY, "method=hipporag", "answer=off")
+    assert asked == []
+    assert names_of(ended) == ["hipporag"]
+    held = metrics(ended.folder)
+    assert held["answered"] == 0
+    assert "accuracy" not in held["metrics"]  # type: ignore[operator]
+    assert held["metrics"]["evidence_recall@2"]["n"] == 5  # type: ignore[index]
+    assert {row["status"] for row in records(ended.folder)} == {"retrieved"}
+
+
+def test_answer_2_answers_two_and_scores_the_evidence_of_all() -> None:
+    ended = ran(*VANILLA, "answer=2")
+    assert len(asked) == 2
+    held = metrics(ended.folder)
+    assert (held["n"], held["answered"]) == (6, 2)
+    assert held["metrics"]["evidence_recall@2"]["n"] == 5  # type: ignore[index]
+    assert ran(*VANILLA).folder == ended.folder
+    assert len(asked) == 6
+
+
+def test_deep_settings_reach_one_step() -> None:
+    plain = ran(*HIPPORAG).folder
+    deep = "method.retrieve.0.cases.otherwise.1.damping"
+    assert ran(*HIPPORAG, f"{deep}=0.9").folder != plain
+    assert ran(*HIPPORAG, f"{deep}=0.5").folder == plain
+    assert ran(*HIPPORAG, "method.damping=0.9").folder == ran(*HIPPORAG, f"{deep}=0.9").folder
+
+
+def test_a_failing_question_is_a_row_that_the_next_run_tries_again() -> None:
+    fails_on.add("Who was taught by the maker")
+    ended = ran(*VANILLA)
+    rows = {str(row["question"]): row for row in records(ended.folder)}
+    assert rows["q3"]["status"] == "failed"
+    error = rows["q3"]["error"]
+    assert isinstance(error, dict)
+    assert error["step"] == "generate.0 answer.direct"
+    assert error["message"] == "the reader was told to fail"
+    held = metrics(ended.folder)
+    assert (held["n"], held["failed"], held["answered"]) == (6, 1, 5)
+    table = (ended.folder / "table.md").read_text()
+    assert "| VanillaRAG | 6 | 1 |" in table
+    assert "the reader was told to fail" in table
+    assert "!" in table
+    fails_on.clear()
+    asked.clear()
+    again = ran(*VANILLA)
+    assert again.folder == ended.folder
+    assert len(asked) == 1
+    assert metrics(again.folder)["failed"] == 0
+    assert [row["question"] for row in records(again.folder)] == [f"q{i}" for i in range(1, 7)]
+
+
+def test_a_second_process_on_the_same_run_is_refused() -> None:
+    folder = ran(*VANILLA, "limit=2").folder
+    with FileLock(folder / "run.lock"):
+        message = refused(*VANILLA, "limit=4")
+    assert "Another process" in message
+    assert folder.name in message
+
+
+def test_a_sweep_runs_every_cell_and_collapses_what_a_method_lacks() -> None:
+    ended = ran("-m", *TOY, "frame=off", "method=vanilla,bm25,hipporag", "method.damping=0.3,0.5")
+    assert names_of(ended) == ["vanilla", "bm25", "hipporag", "hipporag"]
+    table = (ended.folder / "table.md").read_text()
+    assert "| HippoRAG damping=0.3 |" in table
+    assert "| HippoRAG damping=0.5 |" in table
+    assert "| VanillaRAG |" in table
+
+
+def test_a_sweep_over_a_setting_of_the_run_shows_it_in_the_table() -> None:
+    ended = ran("-m", *VANILLA, "chunking=token", "chunking.size=12,18", "chunking.overlap=4")
+    assert len(set(ended.folders)) == 2
+    table = (ended.folder / "table.md").read_text()
+    assert "VanillaRAG chunking.size=12" in table
+    assert "VanillaRAG chunking.size=18" in table
+
+
+def test_a_build_setting_may_be_swept_past_methods_that_do_not_build_it() -> None:
+    sweep = ["-m", *TOY, "frame=off", "method=vanilla,hipporag", "answer=off"]
+    assert names_of(ran(*sweep, "build.extraction=nlp")) == ["vanilla", "hipporag"]
+    assert "build.extraction" in refused(*VANILLA, "build.extraction=nlp")
+
+
+def test_a_sweep_takes_launchers_and_sweepers_of_hydra() -> None:
+    hydra = ["hydra/launcher=basic", "hydra/sweeper=basic", "hydra.sweep.dir=elsewhere"]
+    ended = ran("-m", *hydra, *VANILLA, "limit=1", "method.top_k=1,2")
+    assert len(set(ended.folders)) == 2
+
+
+def test_glob_takes_every_method() -> None:
+    ended = ran("-m", *TOY, "method=glob(*)", "limit=1")
+    assert {"bm25", "hipporag", "oracle", "vanilla", "zeroshot"} <= set(names_of(ended))
+    assert len(ended.folders) == len(set(ended.folders))
+
+
+def test_a_home_with_signs_of_a_sweep_in_its_name_works(home: Path) -> None:
+    folder = home / "a, b (c)"
+    folder.mkdir()
+    ended = ran("-m", *VANILLA, "limit=1", "method.top_k=1,2", f'paths.home="{folder}"')
+    assert all(folder in path.parents for path in ended.folders)
+
+
+def test_the_plan_names_artifacts_steps_questions_and_calls_and_writes_nothing(home: Path) -> None:
+    planned = command("plan", *HIPPORAG, "limit=3")
+    assert planned.code == 0
+    assert not list(home.iterdir())
+    for words in (
+        "build  graph.kg_synonymy",
+        "retrieve.0.cases.otherwise.1 node.ppr",
+        "nodes -> nodes, node_scores",
+        "questions: 3 selected, 0 done, 3 left",
+        "LLM calls: at most 3",
+    ):
+        assert words in planned.out
+    ended = ran(*HIPPORAG, "limit=2")
+    after = command("plan", *HIPPORAG, "limit=3").out
+    assert "reuse  graph.kg_synonymy" in after
+    assert "questions: 3 selected, 2 done, 1 left" in after
+    assert ended.folder.name in after
+
+
+def test_the_plan_of_a_sweep_counts_different_runs() -> None:
+    planned = command("plan", "-m", *TOY, "method=vanilla,hipporag", "method.damping=0.3,0.5")
+    assert planned.out.splitlines()[-1] == "cells: 4, different runs: 3, same: 1"
+
+
+def test_list_names_choices_and_operators_with_what_they_read_and_write() -> None:
+    listed = command("list")
+    assert listed.code == 0
+    assert "method: bm25, hipporag, oracle, vanilla, zeroshot" in listed.out
+    assert "node.ppr" in listed.out
+    assert "nodes -> nodes, node_scores" in listed.out
+    assert "extraction.openie_file" in listed.out
+
+
+def test_ask_answers_a_question_with_its_context_and_stores_no_run(home: Path) -> None:
+    ended = command("ask", *HIPPORAG, "Is it true that x=1 for Mira Holt and Otto Brandt?")
+    assert ended.code == 0
+    assert ended.out.startswith("Ada Marsh\n")
+    assert "mira" in ended.out
+    assert "node.ppr" in ended.out
+    assert not (home / "runs").exists()
+
+
+def test_ask_takes_settings_whose_values_hold_spaces() -> None:
+    said = "llm.replies.Question=the River Isk"
+    ended = command("ask", *VANILLA, said, "What flows by Lund Harbour?")
+    assert ended.out.startswith("the River Isk\n")
+    assert "one question" in refused(*VANILLA, name="ask")
+
+
+def test_per_scope_retrieves_within_the_scope_of_the_question(home: Path) -> None:
+    corpus = [
+        {"id": f"{book}{row}", "title": title, "text": text, "scope": book}
+        for book in ("one", "two")
+        for row, (title, text) in enumerate(
+            [("Anna", f"Anna met Bert in book {book}."), ("Bert", "Bert met Carl.")]
+        )
+    ]
+    questions = [
+        {"id": f"q-{book}", "text": "Who met Bert?", "evidence": [f"{book}0"], "scope": book}
+        for book in ("one", "two")
+    ]
+    folder = write_set(home / "books", corpus, questions)
+    books = ["dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "frame=off", "answer=off"]
+    for method in ("vanilla", "hipporag"):
+        ended = ran(*books, f"method={method}", "graph.scope=per_scope")
+        held = {str(row["question"]): row["documents"] for row in records(ended.folder)}
+        assert set(held["q-one"]) == {"one0", "one1"}  # type: ignore[call-overload]
+        assert set(held["q-two"]) == {"two0", "two1"}  # type: ignore[call-overload]
+    whole = ran(*books, "method=vanilla")
+    (row, _) = records(whole.folder)
+    assert len(set(row["documents"])) == 4  # type: ignore[call-overload]
+
+
+def test_the_commands_teach_themselves_in_under_a_second() -> None:
+    for words in (["--help"], ["run", "--help"]):
+        seconds = []
+        while not seconds or (min(seconds) >= 1 and len(seconds) < 3):
+            began = time.perf_counter()
+            ended = shell(*words)
+            seconds.append(time.perf_counter() - began)
+        assert ended.code == 0
+        assert min(seconds) < 1
+        assert "method=" in ended.out
+    for words in ("limit=", "answer=on", "graph.scope=all", "method.NAME=VALUE", "hipporag"):
+        assert words in ended.out
+
+
+def test_help_of_every_command_and_none_at_all_end_well() -> None:
+    for words in ([], ["help"], ["plan", "-h"], ["ask", "-h"], ["list", "-h"]):
+        ended = command(*words)
+        assert ended.code == 0
+        assert "usage: graphrag-bench" in ended.out
+
+
+def test_the_command_runs_from_another_folder_in_a_process_of_its_own(home: Path) -> None:
+    ended = shell("run", *VANILLA, "limit=1")
+    assert ended.code == 0, ended.err
+    assert home in ended.folder.parents
+    assert len(records(ended.folder)) == 1

@@ -1,0 +1,166 @@
+"""Published formats become documents, questions and gold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from toy_runs import write_set
+
+from graphrag_bench.data.dataset import Document
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError
+
+PASSAGES = [
+    {"title": "Anna", "text": "Anna met Bert."},
+    {"title": "Bert", "text": "Bert lives in Dresden."},
+    {"title": "Bert", "text": "Bert is also the name of a ship."},
+]
+
+
+def hipporag_folder(folder: Path, questions: object, corpus: object = PASSAGES) -> Path:
+    (folder / "corpus.json").write_text(json.dumps(corpus))
+    (folder / "questions.json").write_text(json.dumps(questions))
+    return folder
+
+
+def musique_question(**fields: object) -> dict[str, object]:
+    paragraphs = [
+        {"title": "Anna", "paragraph_text": "Anna met Bert.", "is_supporting": True},
+        {"title": "Bert", "paragraph_text": "Bert  is also the name of a\nship.", "idx": 1,
+         "is_supporting": True},
+        {"title": "Bert", "paragraph_text": "Bert lives in Dresden.", "is_supporting": False},
+    ]  # fmt: skip
+    whole = {"id": "2hop__1_2", "question": "Which ship?", "answer": "Bert"}
+    return {**whole, "paragraphs": paragraphs, **fields}
+
+
+def hotpot_question(**fields: object) -> dict[str, object]:
+    facts = [["Anna", 0], ["Bert", 0], ["Bert", 1]]
+    context = [["Anna", ["Anna met", " Bert."]], ["Bert", ["Bert is also the name ", "of a ship."]]]
+    whole = {"_id": "5a", "question": "Which ship?", "answer": "Bert", "type": "bridge"}
+    return {**whole, "supporting_facts": facts, "context": context, **fields}
+
+
+def test_jsonl_keeps_what_the_rows_say(tmp_path: Path) -> None:
+    corpus = [{"id": 7, "title": "A", "text": "a", "scope": "s"}, {"id": "b", "text": "b"}]
+    question = {"id": 1, "text": "?", "answers": ["x", "y"], "evidence": [7, "7", "b"]}
+    extra = {"type": "two-hop", "hops": 2, "entities": ["A"], "scope": "s", "author": "me"}
+    data = read_dataset("jsonl", write_set(tmp_path, corpus, [{**question, **extra}]))
+    assert data.documents == (Document("7", "A", "a", "s"), Document("b", "", "b"))
+    (asked,) = data.questions
+    assert (asked.id, asked.text, asked.scope) == ("1", "?", "s")
+    gold = data.gold["1"]
+    assert (gold.answers, gold.evidence) == (("x", "y"), ("7", "b"))
+    assert (gold.type, gold.hops, gold.entities) == ("two-hop", 2, ("A",))
+
+
+def test_jsonl_needs_neither_answers_nor_evidence(tmp_path: Path) -> None:
+    folder = write_set(tmp_path, [{"id": "a", "text": "a"}], [{"id": "q", "text": "?"}])
+    data = read_dataset("jsonl", folder)
+    assert data.gold["q"].answers == data.gold["q"].evidence == ()
+
+
+def test_jsonl_passes_over_blank_lines_a_byte_order_mark_and_line_separators(
+    tmp_path: Path,
+) -> None:
+    corpus = '\ufeff{"id": "a", "text": "one\u2028two"}\r\n\n{"id": "b", "text": "b"}\n\n'
+    folder = write_set(tmp_path, corpus.encode(), b'{"id": "q", "text": "?"}')
+    data = read_dataset("jsonl", folder)
+    assert [document.text for document in data.documents] == ["one\u2028two", "b"]
+
+
+def test_a_set_of_your_own_is_named_after_its_folder(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "novels", [{"id": "a", "text": "a"}], [{"id": "q", "text": "?"}])
+    assert read_dataset("jsonl", folder).name == "jsonl-novels"
+    assert read_dataset("toy").name == "toy"
+
+
+def test_musique_evidence_is_matched_by_title_and_text(tmp_path: Path) -> None:
+    question = musique_question(
+        answer_aliases=["the Bert", "Bert"], question_decomposition=[{}, {}]
+    )
+    data = read_dataset("musique", hipporag_folder(tmp_path, [question]))
+    assert [document.id for document in data.documents] == ["0", "1", "2"]
+    gold = data.gold["2hop__1_2"]
+    assert gold.evidence == ("0", "2")
+    assert gold.answers == ("Bert", "the Bert")
+    assert (gold.type, gold.hops) == ("2-hop", 2)
+
+
+def test_musique_refuses_a_supporting_paragraph_that_the_corpus_lacks(tmp_path: Path) -> None:
+    folder = hipporag_folder(tmp_path, [musique_question()], PASSAGES[:2])
+    with pytest.raises(UserError, match=r"questions.json, question 0.*Bert \(paragraph not in"):
+        read_dataset("musique", folder)
+
+
+def test_hotpotqa_tells_passages_of_one_title_apart_by_their_text(tmp_path: Path) -> None:
+    data = read_dataset("hotpotqa", hipporag_folder(tmp_path, [hotpot_question()]))
+    gold = data.gold["5a"]
+    assert gold.evidence == ("0", "2")
+    assert (gold.answers, gold.type) == (("Bert",), "bridge")
+
+
+def test_hotpotqa_without_context_takes_the_first_passage_of_the_title(tmp_path: Path) -> None:
+    question = hotpot_question()
+    del question["context"]
+    data = read_dataset("2wikimultihopqa", hipporag_folder(tmp_path, [question]))
+    assert data.gold["5a"].evidence == ("0", "1")
+
+
+def test_hotpotqa_refuses_a_title_that_the_corpus_lacks(tmp_path: Path) -> None:
+    question = hotpot_question(supporting_facts=[["Carl", 0]])
+    with pytest.raises(UserError, match=r"question 0.*Carl \(title not in corpus\)"):
+        read_dataset("hotpotqa", hipporag_folder(tmp_path, [question]))
+
+
+@pytest.mark.parametrize(
+    ("corpus", "questions", "message"),
+    [
+        ({"docs": PASSAGES}, [musique_question()], "corpus.json: a list of passages"),
+        ([{"title": "Anna"}], [musique_question()], "corpus.json, passage 0.*'text' is missing"),
+        (PASSAGES, {"q": 1}, "questions.json: a list of questions"),
+        (PASSAGES, [{"id": "1", "question": "?"}], "questions.json, question 0.*'answer'"),
+        (PASSAGES, [musique_question(paragraphs=[{"title": "Anna"}])], "paragraphs.0.paragraph"),
+        (PASSAGES, [musique_question(), musique_question()], "question 1.*question 0"),
+    ],
+)
+def test_a_fault_of_a_hipporag_folder_names_file_and_item(
+    tmp_path: Path, corpus: object, questions: object, message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        read_dataset("musique", hipporag_folder(tmp_path, questions, corpus))
+
+
+def test_the_openie_file_of_a_folder_is_found_and_one_of_several_is_chosen(tmp_path: Path) -> None:
+    folder = hipporag_folder(tmp_path, [musique_question()])
+    assert read_dataset("musique", folder).openie is None
+    (folder / "openie_a.json").write_text("{}")
+    assert read_dataset("musique", folder).openie == folder / "openie_a.json"
+    (folder / "openie_b.json").write_text("{}")
+    with pytest.raises(UserError, match=r"openie_a\.json, openie_b\.json"):
+        read_dataset("musique", folder)
+    assert read_dataset("musique", folder, "openie_b.json").openie == folder / "openie_b.json"
+
+
+def test_every_prefix_of_the_interleaved_questions_has_the_types_in_their_shares(
+    tmp_path: Path,
+) -> None:
+    kinds = ["one"] * 4 + ["two"] * 2
+    rows = [{"id": f"q{i}", "text": "?", "type": kind} for i, kind in enumerate(kinds)]
+    data = read_dataset("jsonl", write_set(tmp_path, [{"id": "a", "text": "a"}], rows))
+    mixed = [question.id for question in data.interleaved()]
+    assert sorted(mixed) == [f"q{i}" for i in range(6)]
+    assert [data.gold[name].type for name in mixed] == ["one", "two", "one", "one", "two", "one"]
+
+
+def test_a_scope_holds_its_own_documents_and_questions(tmp_path: Path) -> None:
+    corpus = [{"id": name, "text": name, "scope": name[0]} for name in ("a1", "a2", "b1")]
+    questions = [{"id": "q", "text": "?", "scope": "a"}, {"id": "r", "text": "?", "scope": "c"}]
+    data = read_dataset("jsonl", write_set(tmp_path, corpus, questions))
+    assert data.scopes() == ["a", "c"]
+    assert [document.id for document in data.within("a").documents] == ["a1", "a2"]
+    assert [question.id for question in data.within("a").questions] == ["q"]
+    with pytest.raises(UserError, match="'c'"):
+        data.within("c")

@@ -1,0 +1,148 @@
+"""The two sets of the repository are what their cards say, and their questions are fair."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from graphrag_bench.data.dataset import Dataset, card_names, load_card
+from graphrag_bench.data.readers import READERS, read_dataset
+from graphrag_bench.evaluation.answers import METRICS, normalise_answer
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import Question
+
+OWN = ("toy", "sample")
+MULTI_HOP = ("two-hop", "three-hop")
+
+
+@pytest.fixture(scope="module", params=OWN)
+def own(request: pytest.FixtureRequest) -> Dataset:
+    return read_dataset(request.param)
+
+
+@pytest.fixture(scope="module")
+def sample() -> Dataset:
+    return read_dataset("sample")
+
+
+def passages(data: Dataset) -> dict[str, str]:
+    return {document.id: document.passage for document in data.documents}
+
+
+def of_types(data: Dataset, *types: str) -> Iterator[Question]:
+    return (question for question in data.questions if data.gold[question.id].type in types)
+
+
+def holds(passage: str, words: str) -> bool:
+    """Whether the passage holds the words as whole words, signs and case aside."""
+    return f" {normalise_name(words)} " in f" {normalise_name(passage)} "
+
+
+def test_the_sets_have_as_many_rows_as_their_cards_say(own: Dataset) -> None:
+    assert own.card.counts == {"documents": len(own.documents), "questions": len(own.questions)}
+
+
+def test_the_pinned_rows_hold(own: Dataset) -> None:
+    assert own.card.pinned
+    rows = {"questions": own.questions, "documents": own.documents}
+    for kind, pins in own.card.pinned.items():
+        for row, name in pins.items():
+            assert rows[kind][row].id == name
+
+
+def test_every_evidence_id_exists_and_stands_once(own: Dataset) -> None:
+    ids = set(passages(own))
+    for question in own.questions:
+        evidence = own.gold[question.id].evidence
+        assert set(evidence) <= ids
+        assert len(set(evidence)) == len(evidence)
+
+
+def test_each_answer_stands_in_its_last_evidence_passage(own: Dataset) -> None:
+    texts = passages(own)
+    for question in of_types(own, "one-hop", *MULTI_HOP):
+        gold = own.gold[question.id]
+        last = normalise_answer(texts[gold.evidence[-1]])
+        assert any(normalise_answer(answer) in last for answer in gold.answers), question
+
+
+def test_questions_have_as_much_evidence_as_hops(own: Dataset) -> None:
+    for question in of_types(own, "one-hop", *MULTI_HOP):
+        gold = own.gold[question.id]
+        assert gold.hops == {"one-hop": 1, "two-hop": 2, "three-hop": 3}[gold.type]
+        assert len(gold.evidence) == gold.hops, question
+
+
+def test_the_named_entities_stand_in_the_question(own: Dataset) -> None:
+    for question in own.questions:
+        for entity in own.gold[question.id].entities:
+            assert holds(question.text, entity), (question, entity)
+
+
+def test_no_single_passage_answers_a_multi_hop_question(own: Dataset) -> None:
+    for question in of_types(own, *MULTI_HOP):
+        gold = own.gold[question.id]
+        assert gold.entities, question
+        for name, passage in passages(own).items():
+            whole = all(holds(passage, entity) for entity in gold.entities)
+            answered = any(holds(passage, answer) for answer in gold.answers)
+            assert not (whole and answered), (question, name)
+
+
+def test_the_answers_of_comparisons_are_yes_no_or_named_in_the_question(own: Dataset) -> None:
+    for question in of_types(own, "comparison"):
+        gold = own.gold[question.id]
+        assert gold.evidence
+        for answer in gold.answers[:1]:
+            named = holds(question.text, answer) or any(
+                holds(entity, answer) for entity in gold.entities
+            )
+            assert answer.lower() in ("yes", "no") or named, question
+
+
+def test_abstract_questions_have_neither_answers_nor_evidence(own: Dataset) -> None:
+    for question in of_types(own, "abstract"):
+        gold = own.gold[question.id]
+        assert gold.answers == gold.evidence == ()
+
+
+def test_the_sample_has_passages_of_60_to_140_words(sample: Dataset) -> None:
+    assert len(sample.documents) >= 120
+    for document in sample.documents:
+        assert 60 <= len(re.findall(r"\S+", document.text)) <= 140, document.id
+        assert document.title
+
+
+def test_no_two_passages_of_the_sample_are_the_same(sample: Dataset) -> None:
+    assert len({document.text for document in sample.documents}) == len(sample.documents)
+    assert len({document.title for document in sample.documents}) == len(sample.documents)
+
+
+def test_the_sample_has_its_types_of_questions(sample: Dataset) -> None:
+    counted = Counter(sample.gold[question.id].type for question in sample.questions)
+    assert counted == {
+        "one-hop": 15,
+        "two-hop": 25,
+        "three-hop": 10,
+        "comparison": 10,
+        "abstract": 10,
+    }
+    assert len({question.text for question in sample.questions}) == len(sample.questions)
+
+
+def test_the_toy_set_can_be_checked_by_eye() -> None:
+    assert len(read_dataset("toy").documents) <= 10
+
+
+@pytest.mark.parametrize("name", card_names())
+def test_every_card_names_itself_a_reader_and_metrics_that_exist(name: str) -> None:
+    card = load_card(name)
+    assert card.name == name
+    assert card.reader in READERS
+    assert set(card.metrics) <= set(METRICS)
+    assert set(card.files) == {"corpus", "questions"}
+    assert card.license
+    assert card.citation

@@ -1,0 +1,169 @@
+"""Documents to chunks, by hand; a word of the tests is one token."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_worlds import dataset
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.offline.chunking import presplit, separator, token, windows
+from graphrag_bench.text import count_tokens
+
+
+def spans(n_tokens: int, size: int = 1200, overlap: int = 100, tail: str = "keep"):
+    """First and last + 1 token of every window over the tokens 0, 1, 2, ..."""
+    tokens = range(n_tokens)
+    return [(part[0], part[-1] + 1) for part in windows(tokens, size, overlap, tail)]
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "expected"),
+    [
+        (0, []),
+        (1, [(0, 1)]),
+        (100, [(0, 100)]),
+        (1200, [(0, 1200), (1100, 1200)]),
+        (1201, [(0, 1200), (1100, 1201)]),
+        (2400, [(0, 1200), (1100, 2300), (2200, 2400)]),
+    ],
+)
+def test_windows_of_1200_tokens_start_every_1100(n_tokens, expected):
+    assert spans(n_tokens) == expected
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "expected"),
+    [
+        (0, []),
+        (1200, [(0, 1200)]),
+        (1201, [(0, 1200), (1100, 1201)]),
+        (2300, [(0, 1200), (1100, 2300)]),
+    ],
+)
+def test_a_last_window_inside_the_one_before_may_be_left_out(n_tokens, expected):
+    assert spans(n_tokens, tail="drop_contained") == expected
+
+
+def test_windows_without_overlap_follow_each_other():
+    assert spans(10, size=4, overlap=0) == [(0, 4), (4, 8), (8, 10)]
+    assert spans(8, size=4, overlap=0) == [(0, 4), (4, 8)]
+
+
+@given(st.integers(0, 60), st.integers(1, 12), st.integers(0, 11), st.booleans())
+def test_windows_hold_every_token_and_are_never_too_long(n_tokens, size, overlap, drop):
+    if overlap >= size:
+        return
+    found = spans(n_tokens, size, overlap, "drop_contained" if drop else "keep")
+    assert {token for first, end in found for token in range(first, end)} == set(range(n_tokens))
+    assert all(end - first <= size for first, end in found)
+
+
+def texts(table: ChunkTable) -> list[str]:
+    return list(table.texts)
+
+
+# ---- token
+
+
+def test_a_document_is_cut_into_windows_of_tokens():
+    corpus = dataset(("d", "Count", "one two three four five six seven"))
+    table = token(corpus=corpus, size=3, overlap=1)
+    assert texts(table) == ["one two three", "three four five", "five six seven", "seven"]
+    assert list(table.titles) == ["Count"] * 4
+
+
+def test_windows_never_reach_into_the_next_document():
+    corpus = dataset(("a", "", "one two"), ("b", "", "three four"))
+    assert texts(token(corpus=corpus, size=3, overlap=0)) == ["one two", "three four"]
+
+
+@pytest.mark.parametrize("overlap", [3, 4])
+@pytest.mark.parametrize("chunking", [token, separator])
+def test_an_overlap_that_leaves_no_room_is_refused(chunking, overlap):
+    with pytest.raises(UserError, match=f"overlap {overlap} must be below size 3"):
+        chunking(corpus=dataset(("d", "", "one two")), size=3, overlap=overlap)
+
+
+# ---- separator
+
+
+def test_sentences_are_joined_while_they_fit():
+    corpus = dataset(("d", "", "One two. Three four. Five."))
+    assert texts(separator(corpus=corpus, size=6, overlap=0)) == ["One two. Three four.", "Five."]
+
+
+def test_a_chunk_begins_with_the_end_of_the_one_before():
+    corpus = dataset(("d", "", "one two three four five six"))
+    table = separator(corpus=corpus, size=4, overlap=1)
+    assert texts(table) == ["one two three", "three four five six"]
+
+
+def test_sentences_of_other_scripts_end_too():
+    corpus = dataset(("d", "", "東京。大阪。"))
+    size = count_tokens("東京。")
+    assert texts(separator(corpus=corpus, size=size, overlap=0)) == ["東京。", "大阪。"]
+
+
+def test_a_piece_that_is_too_long_is_cut_by_tokens():
+    word = "antidisestablishmentarianism"
+    table = separator(corpus=dataset(("d", "", word)), size=2, overlap=0)
+    assert "".join(texts(table)) == word
+    assert all(count_tokens(text) <= 2 for text in table.texts)
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(12, 0), (12, 3), (40, 10)])
+def test_chunks_are_filled_and_hardly_longer_than_their_size(size, overlap):
+    sentence = "The river rises on a mountain, and flows through two towns into the sea. "
+    table = separator(corpus=dataset(("d", "", sentence * 20)), size=size, overlap=overlap)
+    counts = [count_tokens(text) for text in table.texts]
+    assert max(counts) <= size + 1
+    assert min(counts[1:-1]) >= size - 2  # the first has nothing before it to begin with
+
+
+# ---- presplit, and what all have in common
+
+
+def test_a_row_of_the_corpus_is_a_chunk_however_long():
+    long = "word " * 3000
+    table = presplit(corpus=dataset(("a", "A", "short"), ("b", "B", long)))
+    assert texts(table) == ["short", long.strip()]
+    assert table.passage(0) == "A\nshort"
+
+
+def test_a_blank_document_gives_no_chunk():
+    corpus = dataset(("a", "A", " \n"), ("b", "B", "text"))
+    for chunking in (presplit, token, separator):
+        assert texts(chunking(corpus=corpus)) == ["text"]
+
+
+def test_a_corpus_of_blanks_is_refused():
+    for chunking in (presplit, token, separator):
+        with pytest.raises(UserError, match="every document of the corpus is blank"):
+            chunking(corpus=dataset(("a", "A", ""), ("b", "B", "  ")))
+
+
+def test_equal_contents_are_one_chunk_of_all_their_documents():
+    table = presplit(corpus=dataset(("a", "T", "same"), ("b", "T", "other"), ("c", "T", "same")))
+    assert texts(table) == ["same", "other"]
+    assert table.documents_of(0) == ["a", "c"]
+    assert table.documents_in_order([1, 0]) == ["b", "a", "c"]
+
+
+def test_equal_texts_under_different_titles_are_two_chunks():
+    table = presplit(corpus=dataset(("a", "Lund", "same"), ("b", "Kessel", "same")))
+    assert len(table) == 2
+
+
+def test_equal_windows_of_one_document_are_one_chunk():
+    table = token(corpus=dataset(("d", "", "go go go go")), size=2, overlap=0)
+    assert texts(table) == ["go go"]
+    assert table.documents_of(0) == ["d"]
+
+
+def test_a_chunk_table_comes_back_from_disk(tmp_path):
+    table = presplit(corpus=dataset(("a", "T", "same"), ("b", "", "東京"), ("c", "T", "same")))
+    table.save(tmp_path)
+    loaded = ChunkTable.load(tmp_path)
+    assert [loaded.passage(row) for row in range(len(loaded))] == ["T\nsame", "東京"]
+    assert loaded.documents_in_order([0, 1]) == ["a", "c", "b"]

@@ -1,0 +1,193 @@
+"""Node operators, worked out by hand."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import Mentions, Node, Ranked
+from operators.node import link, link_batched, ppr, ppr_batched
+
+A, B, C, D = range(4)
+
+
+@pytest.fixture
+def path():
+    """A - B - C, and D by itself; weights 1."""
+    return Graph.from_arrays(source=[A, B], target=[B, C], n_nodes=4)
+
+
+def seeds(*nodes: int, scores: tuple[float, ...] = ()) -> Ranked[Node]:
+    return Ranked(np.array(nodes, np.int64), np.array(scores or [1.0] * len(nodes)))
+
+
+# ---- node.ppr
+
+
+@pytest.mark.parametrize(
+    ("damping", "mass"),
+    [
+        (0.5, [0.583333, 0.333333, 0.083333, 0.0]),
+        (0.1, [0.904545, 0.090909, 0.004545, 0.0]),
+        (0.85, [0.345270, 0.459459, 0.195270, 0.0]),
+        (0.0, [1.0, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_damping_is_the_chance_that_the_walk_goes_on(path, damping, mass):
+    _, scores = ppr(seeds(A), graph=path, damping=damping)
+    np.testing.assert_allclose(scores.values, mass, atol=1e-6)
+
+
+def test_the_mass_of_an_isolated_node_goes_back_to_the_seeds(path):
+    _, scores = ppr(seeds(A, D), graph=path)
+    np.testing.assert_allclose(scores.values, [0.388889, 0.222222, 0.055556, 0.333333], atol=1e-6)
+
+
+def test_the_walk_prefers_the_heavier_relationship():
+    graph = Graph.from_arrays(source=[A, B], target=[B, C], weight=[1, 3], n_nodes=4)
+    _, scores = ppr(seeds(A), graph=graph)
+    np.testing.assert_allclose(scores.values, [0.541667, 0.333333, 0.125, 0.0], atol=1e-6)
+
+
+def test_parallel_relationships_add_up_and_direction_does_not_count():
+    heavy = Graph.from_arrays(source=[A, B], target=[B, C], weight=[1, 3])
+    parallel = Graph.from_arrays(source=[A, B, C, B], target=[B, C, B, C])
+    of_heavy, of_parallel = (ppr(seeds(A), graph=graph)[1] for graph in (heavy, parallel))
+    np.testing.assert_allclose(of_heavy.values, of_parallel.values)
+
+
+def test_a_relationship_of_a_node_with_itself_is_not_walked():
+    loop = Graph.from_arrays(source=[A, A, B], target=[B, A, C], n_nodes=4)
+    _, scores = ppr(seeds(A), graph=loop)
+    np.testing.assert_allclose(scores.values, [0.583333, 0.333333, 0.083333, 0.0], atol=1e-6)
+
+
+def test_the_best_nodes_come_first(path):
+    nodes, _ = ppr(seeds(A), graph=path, top_k=2)
+    assert nodes.ids.tolist() == [A, B]
+    np.testing.assert_allclose(nodes.scores, [0.583333, 0.333333], atol=1e-6)
+
+
+def test_without_seeds_the_walk_starts_anywhere(path):
+    _, scores = ppr(Ranked.empty(), graph=path, damping=0.0)
+    assert scores.values.tolist() == [0.25, 0.25, 0.25, 0.25]
+
+
+@pytest.fixture
+def in_chunks():
+    """A - B in the chunks 0 and 1, B - C in the chunk 2: A is in two chunks, C in one."""
+    return Graph.from_arrays(
+        source=[A, B],
+        target=[B, C],
+        node_chunk=[[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]],
+        relationship_chunk=[[1, 1, 0], [0, 0, 1]],
+        n_nodes=4,
+    )
+
+
+def start(graph: Graph, nodes: Ranked[Node], reset: str) -> list[float]:
+    """The reset itself: a walk that never goes on."""
+    return ppr(nodes, graph=graph, damping=0.0, reset=reset)[1].values.round(6).tolist()
+
+
+def test_a_seed_in_two_chunks_weighs_half(in_chunks):
+    assert start(in_chunks, seeds(A, C), "specificity") == [0.333333, 0.0, 0.666667, 0.0]
+
+
+def test_a_seed_without_a_relationship_weighs_as_if_it_were_in_one_chunk(in_chunks):
+    assert start(in_chunks, seeds(A, D), "specificity") == [0.333333, 0.0, 0.0, 0.666667]
+
+
+def test_a_seed_that_two_names_gave_counts_once(in_chunks):
+    for reset in ("specificity", "uniform"):
+        twice, once = seeds(C, C, D), seeds(C, D)
+        assert start(in_chunks, twice, reset) == start(in_chunks, once, reset)
+
+
+def test_uniform_seeds_weigh_the_same(in_chunks):
+    assert start(in_chunks, seeds(A, C), "uniform") == [0.5, 0.0, 0.5, 0.0]
+
+
+def test_similar_seeds_weigh_by_their_best_score_and_negative_ones_nothing(in_chunks):
+    found = seeds(A, A, C, D, scores=(0.3, 0.6, 0.2, -0.5))
+    assert start(in_chunks, found, "similarity") == [0.75, 0.0, 0.25, 0.0]
+
+
+def test_many_questions_at_once_are_each_as_if_alone(path):
+    several = [seeds(A), seeds(), seeds(C, D), seeds(B)]
+    for alone, (nodes, scores) in zip(several, ppr_batched(several, graph=path), strict=True):
+        expected_nodes, expected_scores = ppr(alone, graph=path)
+        assert nodes.ids.tolist() == expected_nodes.ids.tolist()
+        assert np.array_equal(scores.values, expected_scores.values)
+
+
+# ---- node.link
+
+
+class Compass:
+    """Names that are directions: `north` (0, 1), `east` (1, 0), `northeast` between them."""
+
+    identity = "compass"
+    dimension = 2
+    _DIRECTIONS = {
+        "north": (0.0, 1.0),
+        "east": (1.0, 0.0),
+        "northeast": (0.6, 0.8),
+        "south": (0.0, -1.0),
+    }
+
+    def encode(self, texts, *, kind):
+        assert kind == "question"
+        return np.array([self._DIRECTIONS[text] for text in texts], np.float32)
+
+
+@pytest.fixture
+def directions():
+    """Node 0 lies north, node 1 east."""
+    return {
+        "node_index": VectorIndex(np.array([[0, 1], [1, 0]], np.float32)),
+        "embedder": Compass(),
+    }
+
+
+def test_each_name_gives_its_most_similar_node_in_the_order_of_the_names(directions):
+    found = link(Mentions(("east", "north")), **directions)
+    assert found.ids.tolist() == [1, 0]
+    assert found.scores.tolist() == [1.0, 1.0]
+
+
+def test_the_score_is_the_cosine(directions):
+    found = link(Mentions(("northeast", "south")), **directions)
+    assert found.ids.tolist() == [0, 1]
+    np.testing.assert_allclose(found.scores, [0.8, 0.0], atol=1e-6)
+
+
+def test_a_node_may_come_twice(directions):
+    found = link(Mentions(("north", "east", "northeast")), **directions)
+    assert found.ids.tolist() == [0, 1, 0]
+
+
+def test_without_duplicates_the_first_name_of_a_node_counts(directions):
+    found = link(Mentions(("northeast", "east", "north")), dedupe=True, **directions)
+    assert found.ids.tolist() == [0, 1]
+    np.testing.assert_allclose(found.scores, [0.8, 1.0], atol=1e-6)
+
+
+def test_a_name_that_no_node_resembles_enough_is_left_out(directions):
+    found = link(Mentions(("northeast", "east")), min_score=0.9, **directions)
+    assert found.ids.tolist() == [1]
+
+
+def test_no_names_give_no_nodes(directions):
+    assert len(link(Mentions(()), **directions)) == 0
+
+
+def test_an_empty_index_gives_no_nodes():
+    empty = VectorIndex(np.zeros((0, 2), np.float32))
+    assert len(link(Mentions(("east",)), node_index=empty, embedder=Compass())) == 0
+
+
+def test_names_of_many_questions_find_their_way_back(directions):
+    asked = [Mentions(("east", "north")), Mentions(()), Mentions(("north",))]
+    found = link_batched(asked, **directions)
+    assert [one.ids.tolist() for one in found] == [[1, 0], [], [0]]

@@ -1,0 +1,101 @@
+"""Merging what several arms wrote into one slot, by hand."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.pipeline.merge import merge, split
+from graphrag_bench.values import Answer, Keywords, Mentions, Node, NodeScores, Query, Ranked
+
+
+def rows(*pairs: tuple[int, float]) -> Ranked[Node]:
+    return Ranked(np.array([row for row, _ in pairs], np.int64), np.array([s for _, s in pairs]))
+
+
+def pairs(ranked: Ranked[Node]) -> list[tuple[int, float]]:
+    return list(zip(ranked.ids.tolist(), ranked.scores.round(6).tolist(), strict=True))
+
+
+LEFT = rows((7, 0.9), (3, 0.6), (5, 0.1))
+RIGHT = rows((3, 0.8), (9, 0.2))
+
+
+def test_interleaving_takes_the_first_of_each_then_the_second_of_each():
+    assert pairs(merge([LEFT, RIGHT], "interleave")) == [(7, 0.9), (3, 0.8), (9, 0.2), (5, 0.1)]
+
+
+def test_a_union_goes_by_first_appearance():
+    assert pairs(merge([LEFT, RIGHT], "union")) == [(7, 0.9), (3, 0.6), (5, 0.1), (9, 0.2)]
+
+
+def test_the_maximum_goes_by_the_best_score():
+    assert pairs(merge([LEFT, RIGHT], "max")) == [(7, 0.9), (3, 0.8), (9, 0.2), (5, 0.1)]
+
+
+def test_rank_fusion_adds_one_over_sixty_and_the_rank():
+    """Row 3 is second on the left and first on the right: 1/62 + 1/61."""
+    merged = pairs(merge([LEFT, RIGHT], "reciprocal_rank_fusion"))
+    assert merged == [
+        (3, round(1 / 62 + 1 / 61, 6)),
+        (7, round(1 / 61, 6)),
+        (9, round(1 / 62, 6)),
+        (5, round(1 / 63, 6)),
+    ]
+
+
+def test_normalised_scores_add_up():
+    """The left scores sum to 1.6, the right ones to 1.0."""
+    merged = pairs(merge([LEFT, RIGHT], "sum_of_normalised"))
+    assert merged == [(3, 0.375 + 0.8), (7, 0.5625), (9, 0.2), (5, 0.0625)]
+
+
+def test_negative_scores_count_as_nothing_when_normalised():
+    merged = merge([rows((1, 3.0), (2, -1.0)), rows((2, 1.0), (1, 1.0))], "sum_of_normalised")
+    assert pairs(merged) == [(1, 1.5), (2, 0.5)]
+
+
+def test_equal_scores_go_to_the_lower_id():
+    for rule in ("max", "reciprocal_rank_fusion", "sum_of_normalised"):
+        merged = merge([rows((8, 1.0)), rows((2, 1.0))], rule)
+        assert merged.ids.tolist() == [2, 8]
+
+
+@pytest.mark.parametrize(
+    "rule", ["interleave", "union", "max", "reciprocal_rank_fusion", "sum_of_normalised"]
+)
+def test_no_rows_merge_with_some_and_with_none(rule):
+    assert merge([rows(), RIGHT], rule).ids.tolist() == RIGHT.ids.tolist()
+    assert len(merge([rows(), rows()], rule)) == 0
+
+
+def test_a_single_value_stays_as_it_is():
+    assert merge([LEFT], "reciprocal_rank_fusion") is LEFT
+
+
+def test_score_vectors_are_normalised_and_summed():
+    left, right = NodeScores(np.array([1.0, 3.0])), NodeScores(np.array([1.0, 0.0]))
+    assert merge([left, right], "interleave").values.tolist() == [1.25, 0.75]
+
+
+def test_the_maximum_of_score_vectors_is_that_of_the_raw_scores():
+    left, right = NodeScores(np.array([1.0, 3.0])), NodeScores(np.array([2.0, 0.0]))
+    assert merge([left, right], "max").values.tolist() == [2.0, 3.0]
+
+
+def test_lists_of_names_are_joined_each_name_once():
+    assert merge([Mentions(("b", "a")), Mentions(("c", "b"))], "union") == Mentions(("b", "a", "c"))
+    assert merge([Query(("x",)), Query(("x", "y"))], "max") == Query(("x", "y"))
+    merged = merge([Keywords(("a",), ("t",)), Keywords(("b", "a"), ("t", "u"))], "union")
+    assert merged == Keywords(("a", "b"), ("t", "u"))
+
+
+def test_answers_cannot_be_merged():
+    with pytest.raises(TypeError, match="Answer cannot be merged"):
+        merge([Answer("a"), Answer("b")], "union")
+
+
+def test_splitting_gives_each_item_alone():
+    assert [pairs(one) for one in split(RIGHT)] == [[(3, 0.8)], [(9, 0.2)]]
+    assert split(Mentions(("a", "b"))) == [Mentions(("a",)), Mentions(("b",))]
+    assert split(Query(())) == []
+    with pytest.raises(TypeError, match="Answer has no items"):
+        split(Answer("a"))

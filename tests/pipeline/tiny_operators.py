@@ -1,0 +1,131 @@
+"""Operators so small that every pipeline of them is worked out by hand: nodes are numbers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.prompts import Message, Prompt
+from graphrag_bench.values import (
+    Answer,
+    Chunk,
+    Keywords,
+    Mentions,
+    Node,
+    NodeScores,
+    Query,
+    Question,
+    Ranked,
+)
+
+blocks: list[int] = []
+"""How many states each call of a batched twin was given."""
+
+
+def numbers(*ids: int) -> Ranked[Node]:
+    """Nodes with the scores 1, 1/2, 1/3, ..."""
+    return Ranked(np.array(ids, np.int64), 1.0 / np.arange(1, len(ids) + 1))
+
+
+def start(question: Question) -> Ranked[Node]:
+    """The numbers in the question."""
+    return numbers(*(int(word) for word in question.text.split() if word.isdigit()))
+
+
+def names(question: Question) -> Mentions:
+    """The words in the question."""
+    return Mentions(tuple(word for word in question.text.split() if word.isalpha()))
+
+
+def grow(
+    nodes: Ranked[Node], *, by: PositiveInt = 1, unit: Literal["one", "ten"] = "one"
+) -> Ranked[Node]:
+    """Every number and `by` more, on its own."""
+    return Ranked(nodes.ids + by * (10 if unit == "ten" else 1), nodes.scores)
+
+
+def first(nodes: Ranked[Node]) -> Ranked[Node]:
+    """The first number alone."""
+    return nodes.head(1)
+
+
+def chunks(nodes: Ranked[Node], query: Query | None = None) -> Ranked[Chunk]:
+    """The numbers as chunks, only one for each text of a query. 13 brings bad luck."""
+    if 13 in nodes.ids:
+        raise ZeroDivisionError("unlucky")
+    k = len(nodes) if query is None else len(query)
+    return Ranked(nodes.ids[:k], nodes.scores[:k])
+
+
+def query(mentions: Mentions) -> Query:
+    """The names as texts to look for."""
+    return Query(mentions.names)
+
+
+def enough(nodes: Ranked[Node], *, at: PositiveInt = 5) -> Keywords | None:
+    """A sign that a number has come to `at`; nothing before."""
+    return Keywords(("enough",), ()) if (nodes.ids >= at).any() else None
+
+
+def mass(nodes: Ranked[Node]) -> NodeScores:
+    """Half the mass on every number up to 1."""
+    return NodeScores(np.bincount(nodes.ids, minlength=4).astype(float))
+
+
+def twice(nodes: Ranked[Node]) -> Ranked[Node]:
+    """Every number doubled; 13 brings bad luck."""
+    if 13 in nodes.ids:
+        raise ZeroDivisionError("unlucky")
+    return Ranked(2 * nodes.ids, nodes.scores)
+
+
+def twice_batched(nodes: list[Ranked[Node]]) -> list[Ranked[Node]]:
+    """The doubled numbers of many questions; one bad question spoils the block."""
+    blocks.append(len(nodes))
+    return [twice(one) for one in nodes]
+
+
+def either(question: Question) -> tuple[Mentions | None, Query]:
+    """Names where there are any, and the question as a query."""
+    return names(question) if names(question).names else None, Query((question.text,))
+
+
+def careless(question: Question) -> tuple[Mentions, Query]:
+    """What was promised, unless the question says otherwise."""
+    if question.text == "one":
+        return Mentions(())  # type: ignore[return-value]
+    if question.text == "none":
+        return None, Query(())  # type: ignore[return-value]
+    return Mentions(()), Query(())
+
+
+def answer(chunks: Ranked[Chunk]) -> Answer:
+    """The chunks, read aloud."""
+    return Answer(" ".join(map(str, chunks.ids)))
+
+
+def say(question: Question, *, llm: LLM, prompt: Prompt) -> Answer:
+    """What the model says to the prompt."""
+    chat = prompt.render({"question": question.text})
+    return Answer(reply(llm, chat, max_tokens=8).text)
+
+
+def echo(question: Question, *, llm: LLM) -> Answer:
+    """What the model says to the question."""
+    return Answer(reply(llm, (Message("user", question.text),), max_tokens=8).text)
+
+
+def register() -> None:
+    """Register them all as `tiny.<name>`."""
+    for function in (start, names, grow, first, chunks, query, enough, mass, either, careless):
+        operator(f"tiny.{function.__name__}")(function)
+    operator("tiny.twice")(twice)
+    operator.batched("tiny.twice")(twice_batched)
+    operator("tiny.answer")(answer)
+    operator("tiny.typed", requires={"node.type"})(start)
+    operator("tiny.say", calls=2, supplies={"question"})(say)
+    operator("tiny.echo", calls=1)(echo)

@@ -1,0 +1,57 @@
+"""What a model that knows only capital letters would reply: names, facts and answers of a prompt.
+
+The fake server replies so in its scenario `reads=True`; the same prompt always gets the same reply.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+_ASKING = {"Who", "What", "Where", "When", "Which", "How", "Question", "Short", "Passage"}
+
+
+def reply(body: dict[str, Any]) -> str:
+    """The reply to a chat request: JSON where a schema asks for it, otherwise a name."""
+    text = _last_with(body, ("Passage:", "Question:"))
+    form = body.get("response_format") or {}
+    fields = form.get("json_schema", {}).get("schema", {}).get("properties", {})
+    passage = text.partition("Passage:\n")[2].partition("\nEntities:\n")[0] or text
+    if "triples" in fields:
+        return json.dumps({"triples": _facts(passage)})
+    if "named_entities" in fields:
+        return json.dumps({"named_entities": _names(passage)})
+    context, _, question = text.rpartition("Question:")
+    known = set(_names(question))
+    return next((name for name in _names(context) if name not in known), "unknown")
+
+
+def prompt_digest(body: dict[str, Any]) -> str:
+    """What tells calls apart: the messages, the limit of tokens and the form asked for."""
+    told = [body["messages"], body.get("max_tokens"), body.get("response_format")]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _last_with(body: dict[str, Any], words: tuple[str, ...]) -> str:
+    """The last message of the user that holds one of the words, else the last message."""
+    texts = [str(message["content"]) for message in body["messages"] if message["role"] == "user"]
+    fitting = [text for text in texts if any(word in text for word in words)]
+    return [*texts, *fitting][-1]
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in dict.fromkeys(NAME.findall(text)) if name not in _ASKING]
+
+
+def _facts(passage: str) -> list[list[str]]:
+    """[name, the words between, next name] within each sentence."""
+    facts = []
+    for sentence in re.split(r"(?<=\.)\s|\n", passage):
+        found = list(NAME.finditer(sentence))
+        for head, tail in zip(found, found[1:], strict=False):
+            between = sentence[head.end() : tail.start()].strip()
+            facts.append([head.group(), between or "and", tail.group()])
+    return facts

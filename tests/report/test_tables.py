@@ -1,0 +1,141 @@
+"""Tables tell their rows apart, and no text of a corpus or model can break them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import WEIGHTLESS, fails_on, ran, write_set
+
+from graphrag_bench.report.arrange import arranged
+from graphrag_bench.report.tables import MISSING, Table, cost_table, markdown, run_table, show
+
+NASTY = "[bold]a[/red] | b\n<script>alert(1)</script> `x` \\ \x1b[2J\r\u202e"
+MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
+
+
+def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
+    """What `metrics.json` holds of a run of four questions."""
+    held = {
+        "title": title, "role": "", "dataset": "toy", "key": "0123456789ab", "limit": None,
+        "n": 4, "selected": 4, "failed": 0, "answered": 4, "errors": [], "rates": {},
+        "metrics": {"evidence_recall@2": MEAN, "accuracy": MEAN, "f1": MEAN, "exact_match": MEAN},
+        "usage": {"tokens_per_question": 10.0, "seconds_per_question": 0.1},
+        "cost": {"steps": {}, "mixed": False}, "estimate": {}, "settings": {}, "llm": "model",
+        "llm_build": "", "embedder": "hashing", "extraction": "", "extraction_statistics": {},
+        "commit": "abc",
+    }  # fmt: skip
+    return held | fields
+
+
+def titles(*runs: Mapping[str, Any]) -> list[str]:
+    return [str(one["title"]) for one in arranged(runs)]
+
+
+def test_the_floor_comes_first_and_the_ceiling_last() -> None:
+    floor, ceiling = run("closed-book", role="floor"), run("oracle", role="ceiling")
+    assert titles(run("A"), ceiling, floor, run("B")) == ["closed-book", "A", "B", "oracle"]
+
+
+def test_rows_of_several_sets_stand_together_and_name_theirs() -> None:
+    rows = [run(), run(dataset="sample"), run("oracle", role="ceiling")]
+    assert titles(*rows) == ["toy: VanillaRAG", "toy: oracle", "sample: VanillaRAG"]
+
+
+def test_runs_of_one_title_say_in_what_they_differ() -> None:
+    one = run(settings={"method.damping": 0.3, "method.retrieve.1.damping": 0.3, "seed": 0})
+    two = run(settings={"method.damping": 0.5, "method.retrieve.1.damping": 0.5, "seed": 0})
+    assert titles(one, two) == ["VanillaRAG damping=0.3", "VanillaRAG damping=0.5"]
+    assert titles(run(llm="a"), run(llm="b")) == ["VanillaRAG llm=a", "VanillaRAG llm=b"]
+
+
+def test_settings_of_single_steps_are_named_when_nothing_else_differs() -> None:
+    one = run(settings={"method.retrieve.1.damping": 0.3})
+    two = run(settings={"method.retrieve.1.damping": 0.5})
+    assert titles(one, two)[0] == "VanillaRAG retrieve.1.damping=0.3"
+    assert titles(run(key="aa"), run(key="bb")) == ["VanillaRAG aa", "VanillaRAG bb"]
+
+
+def test_a_mean_has_its_interval_and_a_metric_that_nobody_has_is_missing() -> None:
+    (row,) = run_table([run(metrics={"accuracy": MEAN})]).rows
+    assert row[:3] == ("VanillaRAG", "4", "0")
+    assert "0.250 [0.00, 0.50]" in row
+    assert MISSING in row
+
+
+def test_failed_questions_are_counted_marked_and_explained() -> None:
+    table = run_table([run(failed=1, errors=["1 x generate.0: no reply"])])
+    (row,) = table.rows
+    assert row[2] == "1"
+    assert "0.250! [0.00, 0.50]" in row
+    assert any("1 x generate.0: no reply" in note for note in table.notes)
+
+
+def test_every_table_prints_models_limit_and_commit() -> None:
+    table = run_table([run(limit=20, llm="gpt:1", embedder="mini:2", extraction="nlp")])
+    text = markdown(table)
+    for words in ("limit: 20", "gpt:1", "mini:2", "nlp", "commit abc"):
+        assert words in text
+
+
+def nasty_table() -> Table:
+    return Table(NASTY, ("method", NASTY), ((NASTY, "1"), ("plain", NASTY)), (NASTY,))
+
+
+def columns(text: str) -> list[int]:
+    """The number of cells of every row of a markdown table."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    return [len(re.findall(r"(?<!\\)\|", row)) - 1 for row in rows]
+
+
+def test_no_text_breaks_the_markdown() -> None:
+    lines = markdown(nasty_table()).splitlines()
+    assert columns(markdown(nasty_table())) == [2, 2, 2, 2]
+    assert "<script>" not in markdown(nasty_table())
+    assert "\\<script\\>" in lines[4]
+    assert len(lines) == 1 + 1 + 4 + 1 + 1
+
+
+def test_no_text_breaks_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    show(nasty_table())
+    out = capsys.readouterr().out
+    assert "[bold]a[/red] | b" in out
+    assert not {"\x1b", "\r", "\u202e"} & set(out)
+    bordered = [line for line in out.splitlines() if line.startswith(("┏", "│", "└"))]
+    assert len({len(line) for line in bordered}) == 1
+
+
+def test_a_nasty_title_answer_and_folder_survive_a_whole_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "[bold]a|b<i>"
+    corpus = [{"id": NASTY, "title": NASTY, "text": f"{NASTY} {{{{ question }}}} {{% raw %}}"}]
+    questions = [
+        {"id": "q1", "text": f"Who? {NASTY}", "answers": [NASTY], "evidence": [NASTY]},
+        {"id": "q2", "text": "fail [/x]", "answers": ["|"]},
+    ]
+    write_set(folder, corpus, questions)
+    settings = [*WEIGHTLESS, "dataset=jsonl", f'dataset.root="{folder}"', "method=vanilla"]
+    fails_on.add("fail [/x]")
+    try:
+        ended = ran(*settings)
+    finally:
+        fails_on.clear()
+    assert "[bold]a|b<i>" in ended.out
+    table = (ended.folder / "table.md").read_text()
+    assert "a\\|b\\<i\\>" in table
+    assert len(set(columns(table))) == 1
+
+
+def test_a_cost_table_names_what_was_paid_and_what_was_cached() -> None:
+    part = {"calls": 2, "prompt_tokens": 1200, "completion_tokens": 30, "usd": 0.5,
+            "seconds": 1.0, "retries": 1}  # fmt: skip
+    step = {"paid": part, "cached": part, "truncated": 3}
+    (row,) = cost_table([run(cost={"steps": {"generate.0 x": step}, "mixed": False})]).rows
+    assert row[:2] == ("VanillaRAG", "generate.0 x")
+    assert "1,200 + 30" in row
+    assert "0.5000" in row

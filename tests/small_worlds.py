@@ -1,0 +1,190 @@
+"""Small worlds for contract tests: a graph, its chunks, indices and models, and values to read.
+
+A new resource or slot is added here once, and every operator that needs it is tested with it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Card, Dataset, Document
+from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.models.bm25 import Bm25
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.models.fan_out import FanOut, Request
+from graphrag_bench.models.llm import Completion
+from graphrag_bench.models.nlp import Relation, Sentence
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.knowledge_graph import fact_graph
+from graphrag_bench.progress import Progress
+from graphrag_bench.values import (
+    Answer,
+    Context,
+    Keywords,
+    Mentions,
+    NodeScores,
+    Piece,
+    Query,
+    Question,
+    Ranked,
+    RelationshipScores,
+)
+
+
+class Capitals:
+    """A tagger without weights: capitalised words are entities, joined by what stands between."""
+
+    identity = "capitals"
+
+    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+        for text in texts:
+            yield [self._sentence(part.strip()) for part in text.split(".") if part.strip()]
+
+    def _sentence(self, text: str) -> Sentence:
+        names = self.entities(text)
+        relations = [
+            Relation(head, text.split(head, 1)[1].split(tail)[0].strip() or "and", tail)
+            for head, tail in zip(names, names[1:], strict=False)
+        ]
+        return Sentence(text, tuple((name, "PERSON") for name in names), (), tuple(relations))
+
+    def entities(self, text: str) -> list[str]:
+        return re.findall(r"[A-Z]\w*(?: [A-Z]\w*)*", text)
+
+
+class Obliging(FanOut):
+    """A model that gives the smallest reply its schema allows, and counts its calls."""
+
+    identity = "obliging"
+
+    def __init__(self) -> None:
+        self.n_calls = 0
+
+    def call(self, request: Request) -> Completion:
+        self.n_calls += 1
+        reply = smallest(request.schema, request.schema) if request.schema else "Ada Marsh"
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        return Completion(text, 10, 5, model="obliging")
+
+
+class Babbling(Obliging):
+    """A model whose replies can never be read."""
+
+    def call(self, request: Request) -> Completion:
+        self.n_calls += 1
+        return Completion("Well, {[ it depends", 10, 5, model="babbling")
+
+
+def dataset(*rows: tuple[str, str, str]) -> Dataset:
+    """A data set of (id, title, text) documents and no questions."""
+    card = Card(name="tiny", title="", task="", license="", citation="", reader="jsonl")
+    return Dataset("tiny", tuple(Document(*row) for row in rows), (), {}, card)
+
+
+def smallest(schema: Any, root: Any) -> Any:
+    """A value that fits a JSON schema; lists hold as few items as they may, but one at least."""
+    if "$ref" in schema:
+        return smallest(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return smallest(schema["anyOf"][0], root)
+    if schema.get("type") == "object":
+        return {name: smallest(inner, root) for name, inner in schema["properties"].items()}
+    if schema.get("type") == "array":
+        return [smallest(schema["items"], root)] * max(schema.get("minItems", 1), 1)
+    return {"string": "Ada Marsh", "integer": 1, "number": 0.5, "boolean": True}[schema["type"]]
+
+
+@dataclass(frozen=True)
+class World:
+    """Facts by chunk, and whatever operators may need made of them."""
+
+    name: str
+    facts: tuple[tuple[tuple[str, str, str], ...], ...]
+    loners: tuple[str, ...] = ()
+
+    @cached_property
+    def resources(self) -> dict[str, Any]:
+        texts = [" ".join(f"{' '.join(fact)}." for fact in chunk) for chunk in self.facts]
+        texts = [text or "Nothing happens here." for text in texts]
+        entities = (self.loners, *((),) * (len(self.facts) - 1))
+        rows = [
+            ChunkExtraction(names, tuple(Triple(*fact) for fact in chunk))
+            for names, chunk in zip(entities, self.facts, strict=True)
+        ]
+        extraction = Extraction(tuple(rows), {})
+        graph = fact_graph(extraction, len(rows))
+        embedder = Hashing()
+        model = Obliging()
+
+        def index(column: Sequence[str]) -> VectorIndex:
+            return VectorIndex(embedder.encode(list(column), kind="passage"))
+
+        names = [graph.names[row] for row in range(graph.n_nodes)]
+        return {
+            "chunk_table": ChunkTable.of([(f"d{i}", f"Title {i}", t) for i, t in enumerate(texts)]),
+            "extraction": extraction,
+            "graph": graph,
+            "embedder": embedder,
+            "chunk_index": index(texts),
+            "name_index": index(names),
+            "node_index": index(names),
+            "relationship_index": index(list(graph.relations)),
+            "bm25": Bm25.of(texts),
+            "nlp": Capitals(),
+            "llm": model,
+            "llm_build": model,
+            "progress": Progress(quiet=True),
+        }
+
+    def values(self, amount: str) -> dict[str, Any]:
+        """A value for every slot: `several` items, `one`, or `none`."""
+        graph = self.resources["graph"]
+        k = {"several": 4, "one": 1, "none": 0}[amount]
+        names = tuple(graph.names[row] for row in range(min(k, graph.n_nodes)))
+        mass = np.arange(1.0, graph.n_nodes + 1)
+        ends = mass[graph.source] + mass[graph.target]
+        pieces = tuple(Piece("chunk", f"d{row}", "A text.", 1.0, 3) for row in range(k))
+        return {
+            "question": Question("q", "What did Ada Marsh found on Mount Tarn?"),
+            "nodes": ranked(graph.n_nodes, k),
+            "relationships": ranked(graph.n_relationships, k),
+            "chunks": ranked(graph.n_chunks, k),
+            "node_scores": NodeScores(mass / mass.sum()),
+            "relationship_scores": RelationshipScores(ends / mass.sum()),
+            "mentions": Mentions(names),
+            "query": Query(names),
+            "keywords": Keywords(names[:2], names[2:]),
+            "context": Context(pieces),
+            "answer": Answer("Ada Marsh"),
+        }
+
+
+def ranked(n_rows: int, k: int) -> Ranked[Any]:
+    """Up to `k` rows of a table, every second one first, with falling scores."""
+    rows = [*range(0, n_rows, 2), *range(1, n_rows, 2)][:k]
+    return Ranked(np.array(rows, np.int64), np.linspace(1.0, 0.2, len(rows)))
+
+
+WORLDS = (
+    World(
+        "two parts and a node by itself",
+        facts=(
+            (("Ada Marsh", "founded", "Norvik"), ("Norvik", "stands on", "Mount Tarn")),
+            (("Ada Marsh", "named", "Norvik"), ("Otto Brandt", "taught", "Mira Holt")),
+            (("Otto Brandt", "taught", "Mira Holt"),),
+        ),
+        loners=("Velia",),
+    ),
+    World("one node", facts=((),), loners=("Ada Marsh",)),
+    World("one relationship", facts=((("Ada Marsh", "founded", "Norvik"),),)),
+)

@@ -1,0 +1,207 @@
+"""The Python interface gives what the command line gives, and can be looked at and changed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from toy_runs import READER, TAGGER, TOY, asked, fails_on, metrics, ran, refused
+
+import graphrag_bench as gb
+from graphrag_bench.api import Pipeline
+from graphrag_bench.errors import UserError
+
+WEIGHTLESS = {"embedder": "hashing", "llm": READER, "nlp": TAGGER}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def hipporag(**settings: object) -> Pipeline:
+    return gb.pipeline("hipporag", **WEIGHTLESS, **settings)
+
+
+def operators(pipeline: Pipeline) -> list[str]:
+    return [step.get("op", "switch") for step in pipeline.steps]
+
+
+def test_a_data_set_is_read_and_checked() -> None:
+    data = gb.dataset("toy")
+    assert (len(data.documents), len(data.questions)) == (8, 6)
+    with pytest.raises(UserError, match="toy"):
+        gb.dataset("tyo")
+
+
+def test_a_pipeline_shows_its_steps() -> None:
+    pipeline = gb.pipeline("vanilla", top_k=2, n_retrieved=7)
+    assert operators(pipeline) == ["chunk.vdb", "answer.direct"]
+    assert pipeline.steps[0]["top_k"] == 7
+    assert pipeline.steps[-1]["top_k"] == 2
+    assert repr(pipeline).startswith("vanilla\n0 retrieve: ")
+    assert [step["op"] for step in pipeline.steps[:1]] == ["chunk.vdb"]
+
+
+def test_a_parameter_reaches_the_steps_that_read_it() -> None:
+    switch = hipporag(damping=0.3).steps[1]
+    assert switch["cases"]["otherwise"][1] == {"op": "node.ppr", "damping": 0.3}
+
+
+def test_steps_are_replaced_inserted_and_deleted() -> None:
+    pipeline = gb.pipeline("vanilla")
+    pipeline.steps[0] = {"op": "chunk.bm25", "top_k": 3}
+    assert operators(pipeline) == ["chunk.bm25", "answer.direct"]
+    pipeline.steps.insert(0, {"op": "question.entities.nlp"}, stage="convert")
+    assert operators(pipeline) == ["question.entities.nlp", "chunk.bm25", "answer.direct"]
+    assert pipeline.method["convert"] == [{"op": "question.entities.nlp"}]
+    del pipeline.steps[0]
+    pipeline.steps.append({"op": "answer.direct"})
+    assert operators(pipeline) == ["chunk.bm25", "answer.direct", "answer.direct"]
+    assert len(pipeline.method["generate"]) == 2
+    pipeline.steps.insert(1, {"op": "chunk.vdb"})
+    assert operators(pipeline)[:2] == ["chunk.bm25", "chunk.vdb"]
+    with pytest.raises(IndexError):
+        pipeline.steps[9]
+
+
+def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
+    pipeline = gb.pipeline("vanilla", **WEIGHTLESS)
+    del pipeline.steps[0]
+    with pytest.raises(UserError, match="reads 'chunks', which no earlier step writes"):
+        pipeline.run("toy")
+    assert not list(home.iterdir())
+
+
+def test_changing_a_pipeline_leaves_others_and_the_file_alone() -> None:
+    one, two = gb.pipeline("vanilla"), gb.pipeline("vanilla")
+    one.steps[0]["top_k"] = 1
+    renamed = two.renamed("mine")
+    renamed.steps[0]["top_k"] = 2
+    assert two.steps[0]["top_k"] == gb.pipeline("vanilla").steps[0]["top_k"] == 10
+
+
+@pytest.mark.parametrize("name", ["dampnig", "embeder", "topk"])
+def test_an_unknown_setting_names_the_nearest(name: str) -> None:
+    nearest = {"dampnig": "damping", "embeder": "embedder", "topk": "top_k"}[name]
+    with pytest.raises(UserError, match=nearest):
+        gb.pipeline("hipporag", **{name: 1})
+    with pytest.raises(UserError, match="limit"):
+        hipporag().run("toy", limti=2)
+
+
+def test_ask_gives_answer_context_and_trace(home: Path) -> None:
+    answered = hipporag().ask("Who founded the Norvik Observatory?", "toy")
+    assert answered.answer == "Ada Marsh"
+    assert len(answered.context.pieces) == 4
+    assert answered.context.pieces[0].id == "norvik"
+    assert [step.operator for step in answered.trace][:3] == [
+        "question.entities.nlp",
+        "node.link",
+        "node.ppr",
+    ]
+    assert answered.trace[0].wrote["mentions"].names == ("norvik observatory",)
+    assert "norvik" in answered.report()
+    assert not (home / "runs").exists()
+
+
+def test_ask_raises_what_a_step_failed_of() -> None:
+    fails_on.add("Norvik")
+    try:
+        with pytest.raises(UserError, match=r"generate\.0 answer\.direct.*told to fail"):
+            hipporag().ask("Who founded the Norvik Observatory?", "toy")
+    finally:
+        fails_on.clear()
+
+
+def test_a_run_has_the_folder_key_and_figures_of_the_command_line(home: Path) -> None:
+    settings = ["method=hipporag", "method.damping=0.3", "limit=2", "frame=off"]
+    shell = ran(*TOY, *settings, "paths.home=shell")
+    python = hipporag(damping=0.3).run("toy", limit=2, frame="off")
+    assert python.folder.resolve() == home / "runs" / "toy" / "hipporag" / shell.folder.name
+    assert python.key == shell.folder.name
+    assert python.metrics["metrics"] == metrics(shell.folder)["metrics"]
+    assert python.metrics["n"] == 2
+    for name in ("records.jsonl", "config.yaml"):
+        assert (python.folder / name).read_bytes() == (shell.folder / name).read_bytes()
+
+
+def test_a_run_goes_on_from_one_of_the_command_line() -> None:
+    folder = ran(*TOY, "method=vanilla", "limit=2", "frame=off", "cache.mode=off").folder
+    asked.clear()
+    run = gb.pipeline("vanilla", **WEIGHTLESS).run("toy", limit=3, cache={"mode": "off"})
+    assert run.folder.resolve() == folder
+    assert len(asked) == 1
+
+
+def test_a_run_prints_its_table(capsys: pytest.CaptureFixture[str]) -> None:
+    one = gb.pipeline("vanilla", **WEIGHTLESS).run("toy", answer="off")
+    two = gb.pipeline("bm25", **WEIGHTLESS).run("toy", answer="off")
+    one.show(two)
+    out = capsys.readouterr().out
+    assert "VanillaRAG" in out
+    assert "BM25" in out
+
+
+def test_a_data_set_of_your_own_runs_by_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "books"
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text('{"id": "a", "text": "Anna met Bert."}\n')
+    (folder / "questions.jsonl").write_text('{"id": "q", "text": "Who met Bert?"}\n')
+    run = gb.pipeline("bm25", **WEIGHTLESS).run(gb.dataset("jsonl", folder))
+    assert run.metrics["dataset"] == "jsonl-books"
+    assert run.metrics["answered"] == 1
+
+
+def test_a_method_of_your_own_is_a_mapping() -> None:
+    method = {
+        "name": "mine",
+        "k": 3,
+        "retrieve": [{"op": "chunk.bm25", "top_k": "${method.k}"}],
+        "generate": [
+            {
+                "op": "answer.direct",
+                "use": ["chunks"],
+                "prompt": "methods:vanilla/prompts/answer.j2",
+            }
+        ],
+    }
+    pipeline = gb.pipeline(method, **WEIGHTLESS, k=2)
+    assert pipeline.steps[0]["top_k"] == 2
+    assert pipeline.run("toy", limit=1).folder.parent.name == "mine"
+    with pytest.raises(UserError, match="nearest|Nearest"):
+        gb.pipeline(method, top_k=2)
+
+
+def test_runs_is_a_data_frame_with_a_row_for_each_question() -> None:
+    gb.pipeline("vanilla", **WEIGHTLESS).run("toy")
+    run = gb.pipeline("bm25", **WEIGHTLESS).run("toy", limit=2, answer="off")
+    frame = gb.runs()
+    assert len(frame) == 8
+    assert sorted(set(frame["method"])) == ["bm25", "vanilla"]
+    assert list(frame[frame["key"] == run.key]["status"]) == ["retrieved", "retrieved"]
+    scored = frame[frame["method"] == "vanilla"].set_index("question")
+    assert scored.loc["q1", "accuracy"] == 1.0
+    assert scored.loc["q2", "accuracy"] == 0.0
+    assert scored["evidence_recall@2"].notna().sum() == 5
+    assert scored.loc["q1", "answer"] == "Ada Marsh"
+    assert len(gb.runs("nowhere")) == 0
+
+
+def test_a_question_of_your_own_has_no_scope() -> None:
+    with pytest.raises(UserError, match=r"graph\.scope=all"):
+        hipporag(graph={"scope": "per_scope"}).ask("Who?", "toy")
+    message = refused(*TOY, "method=vanilla", "graph.scope=per_scope", "Who?", name="ask")
+    assert "graph.scope=all" in message
+
+
+def test_the_interface_keeps_its_names_whatever_else_is_imported() -> None:
+    import_module("graphrag_bench.pipeline.run")
+    import_module("graphrag_bench.runs.folder")
+    assert callable(gb.pipeline)
+    assert callable(gb.runs)
+    assert {"dataset", "pipeline", "runs"} <= set(dir(gb))
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        gb.nothing_like_it  # noqa: B018

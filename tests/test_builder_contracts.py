@@ -1,0 +1,187 @@
+"""What every registered offline builder keeps to: the same input, the same bytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_worlds import Babbling, Capitals, Obliging, dataset
+
+from graphrag_bench.contract import REQUIRED, Builder, builders
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.offline.plan import Planned, plan
+from graphrag_bench.offline.store import RECIPE, Store
+from graphrag_bench.progress import Progress
+
+OFFLINE = Path(__file__).resolve().parent.parent / "graphrag_bench" / "offline"
+for module in sorted(path.stem for path in OFFLINE.glob("*.py")):
+    import_module(f"graphrag_bench.offline.{module}")
+
+BUILDERS = [one for one in builders.all() if one.origin.startswith("graphrag_bench.")]
+CORPUS = dataset(
+    ("ada", "Ada Marsh", "Ada Marsh founded Norvik. Norvik stands on Mount Tarn."),
+    ("otto", "Otto Brandt", "Otto Brandt taught Mira Holt. Mira Holt met Ada Marsh."),
+    ("again", "Otto Brandt", "Otto Brandt taught Mira Holt. Mira Holt met Ada Marsh."),
+    ("naive", "", "Nothing is said of anybody here."),
+)
+USUAL = {
+    "chunk_table": "presplit",
+    "extraction": "nlp",
+    "graph": "kg_synonymy",
+    "node_index": "name",
+}
+"""What a builder is built from, where there are several variants of that."""
+
+each_builder = pytest.mark.parametrize("builder", BUILDERS, ids=lambda builder: builder.name)
+
+
+def given(home: Path) -> dict[str, Any]:
+    """What is not built: the corpus, an OpenIE file of it, and models without weights."""
+    docs = [
+        {
+            "passage": document.passage,
+            "extracted_entities": Capitals().entities(document.text),
+            "extracted_triples": [["Ada Marsh", "founded", "Norvik"], ["odd", "one"]],
+        }
+        for document in CORPUS.documents
+    ]
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "openie.json").write_text(json.dumps({"docs": docs}), encoding="utf-8")
+    model = Obliging()
+    return {
+        "corpus": CORPUS,
+        "openie": home / "openie.json",
+        "embedder": Hashing(32),
+        "nlp": Capitals(),
+        "llm": model,
+        "llm_build": model,
+    }
+
+
+def planned(builder: Builder) -> list[Planned]:
+    """The plan of an artifact and of all it is built from."""
+    names = ("corpus", "openie", "embedder", "nlp", "llm", "llm_build")
+    identities = {name: lambda name=name: name for name in names}
+    return plan({builder.resource}, {**USUAL, builder.resource: builder.variant}, identities)
+
+
+def built(builder: Builder, home: Path) -> tuple[Any, Path]:
+    """The artifact, and the folder it stands in."""
+    store = Store(home / "artifacts", Progress(quiet=True))
+    plans = planned(builder)
+    resource = builder.resource
+    made = store.resources(plans, {resource}, given(home))[resource]
+    (own,) = (one for one in plans if one.resource == resource)
+    return made, store.folder(own)
+
+
+def content(folder: Path) -> Mapping[str, str]:
+    """A digest of every file below a folder, times left aside."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): digest(timeless(path)) for path in files}
+
+
+def timeless(path: Path) -> str:
+    """What a file says, without the seconds that anything took."""
+    if path.name == RECIPE or path.suffix == ".jsonl":
+        rows = [json.loads(line) for line in whole_objects(path)]
+        return str([{k: v for k, v in row.items() if k not in TIMES} for row in rows])
+    return path.read_bytes().hex()
+
+
+TIMES = {"seconds", "began", "ended", "at", "time"}
+
+
+def whole_objects(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8")
+    return [text] if path.name == RECIPE else text.splitlines()
+
+
+@each_builder
+def test_the_docstring_says_what_comes_out(builder):
+    first = (builder.function.__doc__ or "").strip().partition("\n")[0]
+    assert first.endswith((".", ":"))
+    assert first.split()[0] not in {"Build", "Create", "Make", "Compute", "Return", "Extract"}
+
+
+@each_builder
+def test_every_setting_has_a_default(builder):
+    assert all(setting.default is not REQUIRED for setting in builder.settings.values())
+
+
+@each_builder
+def test_built_twice_it_is_the_same_bytes(builder, tmp_path):
+    first, second = (built(builder, tmp_path / name)[1] for name in ("first", "second"))
+    assert content(first) == content(second)
+
+
+@each_builder
+def test_loaded_and_saved_again_it_is_the_same_bytes(builder, tmp_path):
+    made, folder = built(builder, tmp_path)
+    if json.loads((folder / RECIPE).read_text()).get("same_as"):
+        return
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    builder.produces.load(folder).save(copy)
+    saved = content(copy)
+    assert saved
+    assert saved.items() <= content(folder).items()
+    assert type(made) is builder.produces
+
+
+@each_builder
+def test_a_graph_has_what_its_builder_says_it_provides(builder, tmp_path):
+    if builder.produces is Graph:
+        assert builder.provides <= built(builder, tmp_path)[0].attributes
+    else:
+        assert not builder.provides
+
+
+@pytest.mark.parametrize("model", [Obliging, Babbling])
+@pytest.mark.parametrize(
+    "builder", [one for one in BUILDERS if one.calls], ids=lambda one: one.name
+)
+def test_a_chunk_costs_the_calls_that_were_announced_and_one_more_for_each_unreadable_reply(
+    builder, model, tmp_path
+):
+    counting = model()
+    resources = given(tmp_path) | {"llm": counting, "llm_build": counting}
+    resources["chunk_table"] = table = ChunkTable.of(
+        [(document.id, document.title, document.text) for document in CORPUS.documents]
+    )
+    resources["progress"] = Progress(quiet=True)
+    defaults = {name: setting.default for name, setting in builder.settings.items()}
+    try:
+        builder.function(**{need: resources[need] for need in builder.needs}, **defaults)
+    except UserError:
+        assert model is Babbling
+    most = builder.calls * len(table) * (1 if model is Obliging else 2)
+    assert 0 < counting.n_calls <= most
+
+
+def digest_of_all(home: str) -> str:
+    """A digest of every artifact."""
+    return digest([content(built(one, Path(home) / one.name)[1]) for one in BUILDERS])
+
+
+def test_no_artifact_depends_on_the_order_of_sets(tmp_path):
+    """Python's own hashes differ from process to process; bytes must not."""
+    here = Path(__file__).resolve().parent
+    command = "import sys, test_builder_contracts as t; print(t.digest_of_all(sys.argv[1]))"
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", command, str(tmp_path / seed)],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": f"{here}:{here.parent}", "PATH": ""},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert done.stdout.strip() == digest_of_all(str(tmp_path / "here"))

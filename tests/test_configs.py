@@ -1,0 +1,102 @@
+"""Every configuration file loads, composes in both ways to the same run, and can be planned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from toy_runs import TOY, command
+
+from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.data.dataset import card_names
+from graphrag_bench.experiment.backends import make
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.groups import GROUPS, compose, load, names
+from graphrag_bench.locations import project_folder
+
+CONFIGS = project_folder("configs")
+FILES = sorted(path.relative_to(CONFIGS).as_posix() for path in CONFIGS.rglob("*.yaml"))
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_is_a_mapping_and_begins_with_what_it_is(name: str) -> None:
+    text = (CONFIGS / name).read_text(encoding="utf-8")
+    assert isinstance(yaml.safe_load(text), dict)
+    assert text.startswith("# ")
+
+
+def test_every_folder_of_configs_is_a_group_that_can_be_chosen() -> None:
+    assert {path.name for path in CONFIGS.iterdir() if path.is_dir()} == set(GROUPS) - {"llm_build"}
+
+
+def test_no_folder_of_configs_or_datasets_is_a_package() -> None:
+    for folder in (CONFIGS, project_folder("datasets")):
+        assert not list(folder.rglob("__init__.py"))
+
+
+def test_every_card_has_a_configuration_and_every_configuration_a_card() -> None:
+    assert names("dataset") == card_names()
+    for name in names("dataset"):
+        assert load("dataset", name)["name"] == name
+
+
+@pytest.mark.parametrize("name", names("method"))
+def test_every_method_is_named_after_its_file_and_planned_on_toy(name: str) -> None:
+    assert load("method", name)["name"] == name
+    planned = command("plan", *TOY, f"method={name}")
+    assert planned.code == 0, planned.err
+    assert f"method {name} on toy" in planned.out
+    assert "generate.0" in planned.out
+
+
+@pytest.mark.parametrize("name", names("method"))
+def test_hydra_and_python_compose_every_method_to_the_same_run(name: str) -> None:
+    by_hydra = composed(prepared(["dataset=toy", "embedder=hashing", f"method={name}"]))
+    by_python = compose({"dataset": "toy", "embedder": "hashing", "method": name}, {})
+    assert by_hydra == by_python
+    keys = [
+        Experiment.prepare({**values, "llm": load("llm", "scripted")}).key
+        for values in (by_hydra, by_python)
+    ]
+    assert keys[0] == keys[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "choices", "rest"),
+    [
+        (["chunking=token", "chunking.size=9"], {"chunking": "token"}, {"chunking": {"size": 9}}),
+        (["llm_build=scripted"], {"llm_build": "scripted"}, {}),
+        (["seed=3", "graph.scope=per_scope"], {}, {"seed": 3, "graph": {"scope": "per_scope"}}),
+        (["build.extraction=nlp"], {}, {"build": {"extraction": "nlp"}}),
+        (["method.damping=0.3"], {"method": {**load("method", "hipporag"), "damping": 0.3}}, {}),
+    ],
+)
+def test_hydra_and_python_compose_settings_to_the_same_dict(
+    settings: list[str], choices: dict[str, object], rest: dict[str, object]
+) -> None:
+    assert composed(prepared(settings)) == compose(choices, rest)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("group", ["llm", "embedder"])
+def test_every_model_is_made_from_its_file_without_loading_anything(group: str) -> None:
+    for name in names(group):
+        if name != "replay":  # its file of replies is the user's own
+            assert make(group, load(group, name)) is not None
+
+
+def test_every_chunking_names_a_builder() -> None:
+    for name in names("chunking"):
+        planned = command("plan", *TOY, "method=vanilla", f"chunking={name}")
+        variant = "presplit" if name == "auto" else name
+        assert f"chunk_table.{variant}" in planned.out, planned.err
+
+
+@pytest.mark.parametrize("name", names("experiment"))
+def test_every_experiment_composes_and_can_be_planned(name: str) -> None:
+    assert command("plan", "-m", f"experiment={name}", *TOY).code == 0

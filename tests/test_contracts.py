@@ -1,0 +1,284 @@
+"""What every registered operator and builder keeps to, whoever wrote it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import numpy as np
+import pytest
+from small_worlds import WORLDS, Babbling, Obliging, World
+
+from graphrag_bench.contract import REQUIRED, Operator, operators
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.runs.record import summary
+from graphrag_bench.values import (
+    DECIMALS,
+    Context,
+    Keywords,
+    Mentions,
+    NodeScores,
+    Query,
+    Ranked,
+    RelationshipScores,
+)
+
+for package in ("operators", "methods"):
+    import_module(package)
+
+OPERATORS = [op for op in operators.all() if op.origin.startswith(("operators.", "methods."))]
+SOMETHING_FROM_NOTHING = {"node.ppr": "without seeds the walk starts at every node alike"}
+"""Operators whose empty input has a meaning of its own."""
+
+PROMPTS = [Prompt("methods:vanilla/prompts/answer.j2")]
+"""For prompt settings without a default: the first whose variables the operator supplies."""
+
+LIST_SLOTS = {"nodes", "relationships", "chunks", "mentions", "query", "keywords"}
+IMPERATIVE = {
+    "Add", "Aggregate", "Answer", "Build", "Compute", "Create", "Find", "Get", "Give", "Link",
+    "Make", "Rank", "Retrieve", "Return", "Run", "Score", "Select", "Take", "Write",
+}  # fmt: skip
+COUNTED = Ranked | Mentions | Query | Keywords
+VECTORS = NodeScores | RelationshipScores
+
+READERS_OF_LISTS = [op for op in OPERATORS if any(read.slot in LIST_SLOTS for read in op.reads)]
+each_operator = pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
+each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to call an operator: some settings, with or without its optional reads."""
+
+    settings: Mapping[str, Any]
+    optional: bool
+
+
+def ways(op: Operator) -> Iterator[Way]:
+    """The defaults with and without optional reads, then every other choice of a setting."""
+    defaults = {name: default_of(op, name) for name in op.settings}
+    yield Way(defaults, optional=False)
+    yield Way(defaults, optional=True)
+    for name, setting in op.settings.items():
+        for choice in choices(setting.annotation):
+            yield Way({**defaults, name: choice}, optional=True)
+
+
+def default_of(op: Operator, name: str) -> Any:
+    setting = op.settings[name]
+    if setting.default is not REQUIRED:
+        return setting.default
+    assert setting.annotation is Prompt, f"{op.name}: tell the contract test a value for '{name}'"
+    return next(prompt for prompt in PROMPTS if prompt.variables <= op.supplies)
+
+
+def choices(annotation: Any) -> tuple[Any, ...]:
+    if get_origin(annotation) is Annotated:
+        return choices(get_args(annotation)[0])
+    if annotation is bool:
+        return (True, False)
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
+
+
+def call(op: Operator, world: World, values: Mapping[str, Any], way: Way) -> dict[str, Any]:
+    """What an operator writes, by slot."""
+    return by_slot(op, op.function(*reads(op, values, way), **needs(op, world), **way.settings))
+
+
+def reads(op: Operator, values: Mapping[str, Any], way: Way) -> list[Any]:
+    return [values[r.slot] if way.optional or not r.optional else None for r in op.reads]
+
+
+def needs(op: Operator, world: World) -> dict[str, Any]:
+    return {name: world.resources[name] for name in op.needs}
+
+
+def by_slot(op: Operator, result: Any) -> dict[str, Any]:
+    values = result if isinstance(result, tuple) else (result,)
+    return dict(zip(op.returns, values, strict=True))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON, every number rounded as rankings are."""
+    if isinstance(value, VECTORS):
+        return value.values.round(DECIMALS).tolist()
+    return summary(value)
+
+
+def plainly(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {slot: plain(value) for slot, value in found.items()}
+
+
+# ---- what it says
+
+
+@each_operator
+def test_the_docstring_says_what_comes_out_and_names_its_source(op):
+    first, _, rest = (op.function.__doc__ or "").strip().partition("\n")
+    assert first.endswith("."), "the first line is one sentence"
+    assert first.split()[0] not in IMPERATIVE, "it says what comes out, not what is done"
+    assert "Source:" in rest
+
+
+@each_operator
+def test_only_an_operator_with_a_model_costs_calls(op):
+    has_model = bool({"llm", "llm_build", "llm_judge"} & set(op.needs))
+    assert has_model == (op.bound({name: default_of(op, name) for name in op.settings}) > 0)
+
+
+@each_operator
+def test_a_prompt_that_comes_with_it_asks_only_for_what_it_is_given(op):
+    for name in op.settings:
+        default = default_of(op, name)
+        if isinstance(default, Prompt):
+            assert default.variables <= op.supplies
+
+
+# ---- what it gives
+
+
+@each_world
+@each_operator
+def test_a_ranking_is_sorted_finite_short_and_of_rows_that_exist(op, world):
+    graph = world.resources["graph"]
+    n_rows = {
+        "nodes": graph.n_nodes,
+        "relationships": graph.n_relationships,
+        "chunks": graph.n_chunks,
+    }
+    for way in ways(op):
+        for amount in ("several", "one", "none"):
+            for slot, found in call(op, world, world.values(amount), way).items():
+                if isinstance(found, Ranked):
+                    assert np.isfinite(found.scores).all()
+                    assert ((found.ids >= 0) & (found.ids < n_rows[slot])).all()
+                    assert len(found) <= way.settings.get("top_k", len(found))
+                    assert op.unordered or is_sorted(found)
+                elif isinstance(found, VECTORS):
+                    assert np.isfinite(found.values).all()
+
+
+def is_sorted(found: Ranked[Any]) -> bool:
+    keys = list(zip(-found.scores.round(DECIMALS), found.ids, strict=True))
+    return keys == sorted(set(keys))
+
+
+@each_world
+@pytest.mark.parametrize("op", READERS_OF_LISTS, ids=lambda op: op.name)
+def test_nothing_in_gives_nothing_out(op, world):
+    found = call(op, world, world.values("none"), Way(next(ways(op)).settings, optional=True))
+    sizes = [
+        len(value.pieces) if isinstance(value, Context) else len(value)
+        for value in found.values()
+        if isinstance(value, COUNTED | Context)
+    ]
+    assert sizes
+    assert any(sizes) == (op.name in SOMETHING_FROM_NOTHING)
+
+
+@each_world
+@each_operator
+def test_the_same_input_gives_the_same_output(op, world):
+    for way in ways(op):
+        first, second = (call(op, world, world.values("several"), way) for _ in range(2))
+        assert plainly(first) == plainly(second)
+
+
+@each_world
+@each_operator
+def test_the_order_of_what_goes_in_does_not_change_a_ranking(op, world):
+    if op.unordered:
+        return
+    values = world.values("several")
+    turned = {slot: reverse(value) for slot, value in values.items()}
+    for way in ways(op):
+        first, second = (call(op, world, given, way) for given in (values, turned))
+        for slot, found in first.items():
+            if isinstance(found, Ranked | VECTORS):
+                assert plain(found) == plain(second[slot])
+
+
+def reverse(value: Any) -> Any:
+    """The same items the other way round."""
+    if isinstance(value, Ranked):
+        return Ranked(value.ids[::-1], value.scores[::-1])
+    if isinstance(value, Mentions):
+        return Mentions(value.names[::-1])
+    if isinstance(value, Query):
+        return Query(value.texts[::-1])
+    if isinstance(value, Keywords):
+        return Keywords(value.low[::-1], value.high[::-1])
+    return value
+
+
+@each_world
+@each_operator
+def test_what_goes_in_is_left_as_it_was(op, world):
+    values = world.values("several")
+    graph = world.resources["graph"]
+    before = plainly(values), graph.weight.tolist(), graph.node_chunk.toarray().tolist()
+    for way in ways(op):
+        call(op, world, values, way)
+    assert before == (
+        plainly(values), graph.weight.tolist(), graph.node_chunk.toarray().tolist(),
+    )  # fmt: skip
+
+
+@each_world
+@pytest.mark.parametrize("op", [op for op in OPERATORS if op.twin], ids=lambda op: op.name)
+def test_a_batched_twin_gives_what_the_single_gives_for_each(op, world):
+    amounts = ("several", "none", "one", "several")
+    for way in ways(op):
+        block = [world.values(amount) for amount in amounts]
+        columns = [list(column) for column in zip(*(reads(op, v, way) for v in block), strict=True)]
+        together = op.twin(*columns, **needs(op, world), **way.settings)
+        for values, found in zip(block, together, strict=True):
+            assert plainly(by_slot(op, found)) == plainly(call(op, world, values, way))
+
+
+@pytest.mark.parametrize("model", [Obliging, Babbling])
+@pytest.mark.parametrize("op", [op for op in OPERATORS if op.calls], ids=lambda op: op.name)
+def test_a_question_costs_at_most_the_calls_that_were_announced(op, model):
+    for way in ways(op):
+        counting = model()
+        world = replace(WORLDS[0])
+        world.resources.update(dict.fromkeys(("llm", "llm_build"), counting))
+        try:
+            call(op, world, world.values("several"), way)
+        except UnreadableReply:
+            assert model is Babbling
+        assert 0 < counting.n_calls <= op.bound(way.settings)
+
+
+# ---- whatever the process
+
+
+def digest_of_all() -> str:
+    """A digest of what every operator gives in every world, every way."""
+    return digest(
+        [
+            plainly(call(op, world, world.values("several"), way))
+            for op in OPERATORS
+            for world in WORLDS
+            for way in ways(op)
+        ]
+    )
+
+
+def test_no_result_depends_on_the_order_of_sets():
+    """Python's own hashes differ from process to process; results must not."""
+    here = Path(__file__).resolve().parent
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", "import test_contracts as t; print(t.digest_of_all())"],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": f"{here}:{here.parent}", "PATH": ""},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert done.stdout.strip() == digest_of_all()

@@ -1,0 +1,42 @@
+"""Every method of the repository runs on the toy set, and says what it reproduces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, metrics, ran, records
+
+from graphrag_bench.experiment.groups import load, names
+from graphrag_bench.locations import checkout
+
+METHODS = names("method")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_method_answers_every_question_of_toy(name: str, tmp_path: Path) -> None:
+    ended = ran(*TOY, f"method={name}", "frame=off", f"paths.home={tmp_path}")
+    held = metrics(ended.folder)
+    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
+    assert all(row["answer"] for row in records(ended.folder))
+    title = load("method", name).get("title", name)
+    assert f"| {title} | 6 | 0 |" in (ended.folder / "table.md").read_text()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_method_has_a_page_of_its_own(name: str) -> None:
+    root = checkout()
+    assert root is not None
+    page = root / "methods" / name / "README.md"
+    assert page.is_file()
+    assert len(page.read_text(encoding="utf-8").split()) >= 20
+
+
+def test_the_conversion_by_language_model_finds_the_same_passages(tmp_path: Path) -> None:
+    settings = [*TOY, "method=hipporag", "answer=off", f"paths.home={tmp_path}"]
+    by_tagger = ran(*settings)
+    by_model = ran(*settings, "method.conversion=llm")
+    assert by_model.folder != by_tagger.folder
+    assert [row["documents"] for row in records(by_model.folder)] == [
+        row["documents"] for row in records(by_tagger.folder)
+    ]

@@ -1,0 +1,118 @@
+"""A notebook defines an operator, edits it, and compares it with vanilla."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from graphrag_bench.contract import operators
+from graphrag_bench.registry import ContractError
+
+SETUP = """
+import numpy as np
+from pydantic import PositiveInt
+import graphrag_bench as gb
+from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.values import Chunk, Question, Ranked
+
+llm = {"_target_": "graphrag_bench.models.scripted.Scripted", "replies": {"Question": "Ada Marsh"}}
+settings = {"embedder": "hashing", "llm": llm}
+toy = gb.dataset("toy")
+"""
+OPERATOR = '''
+@operator("chunk.by_length")
+def by_length(
+    question: Question, *, chunk_table: ChunkTable, top_k: PositiveInt = 4
+) -> Ranked[Chunk]:
+    """The longest chunks first."""
+    lengths = np.array([len(text) for text in chunk_table.texts], float)
+    return Ranked[Chunk].top(lengths, top_k)
+'''
+RUN = """
+mine = gb.pipeline("vanilla", **settings).renamed("by_length")
+mine.steps[0] = {"op": "chunk.by_length", "top_k": 3}
+run = mine.run(toy, answer="off")
+row = gb.runs().set_index(["key", "question"]).loc[(run.key, "q1")]
+print(run.key, row["evidence_recall@5"])
+"""
+CLASH = """
+try:
+    operator("chunk.vdb")(by_length)
+except TypeError as error:
+    print(error)
+"""
+COMPARED = """
+vanilla = gb.pipeline("vanilla", **settings).run(toy)
+mine.run(toy).show(vanilla)
+"""
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What the cells of one executed notebook have printed."""
+    shortest = OPERATOR.replace("lengths, top_k", "-lengths, top_k")
+    commented = shortest.replace("    lengths =", "    # characters\n    lengths =")
+    cells = [SETUP, OPERATOR, RUN, shortest, RUN, commented, RUN, CLASH, COMPARED]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    folder = tmp_path_factory.mktemp("notebook")
+    with pytest.MonkeyPatch.context() as patch:
+        root = str(Path(__file__).parents[1])
+        patch.setenv("PYTHONPATH", os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]))
+        client = NotebookClient(
+            notebook,
+            timeout=120,
+            kernel_name="python3",
+            resources={"metadata": {"path": str(folder)}},
+        )
+        client.execute()
+    return ["".join(map(_text, cell.outputs)) for cell in notebook.cells]
+
+
+def _text(output: nbformat.NotebookNode) -> str:
+    """What an output says: printed text, or the text of what was displayed."""
+    if output.output_type == "stream":
+        return str(output.text) if output.name == "stdout" else ""
+    return str(output.data["text/plain"])
+
+
+def test_a_cell_that_runs_again_with_an_edit_takes_the_earlier_ones_place(
+    printed: list[str],
+) -> None:
+    """The passage of q1 is among the three longest of eight, and not among the shortest."""
+    (first, longest), (second, shortest) = printed[2].split(), printed[4].split()
+    assert first != second
+    assert (longest, shortest) == ("1.0", "0.0")
+
+
+def test_an_edited_comment_makes_no_other_run(printed: list[str]) -> None:
+    assert printed[6] == printed[4]
+
+
+def test_a_name_that_a_module_holds_is_refused_in_a_notebook(printed: list[str]) -> None:
+    assert "'chunk.vdb' is already registered by operators.chunk:vdb" in printed[7]
+
+
+def test_the_new_operator_stands_beside_vanilla_in_a_table(printed: list[str]) -> None:
+    table = printed[8]
+    assert "by_length" in table
+    assert "VanillaRAG" in table
+    assert "evidence@5" in table
+
+
+def test_two_modules_cannot_hold_one_name() -> None:
+    import operators as built_in
+
+    def vdb() -> None: ...
+
+    assert built_in.chunk.vdb is operators.get("chunk.vdb").function
+    vdb.__module__ = "laboratory"
+    item = operators.get("chunk.vdb")
+    other = replace(item, function=vdb)
+    with pytest.raises(ContractError, match=r"operators\.chunk:vdb.*laboratory"):
+        operators.add(other)

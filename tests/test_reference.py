@@ -1,0 +1,239 @@
+"""Algorithms with a reference, tested against it: our own expectations share our own mistakes."""
+
+import math
+import re
+import string
+from collections import Counter
+
+import igraph
+import networkx
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_bench.evaluation.answers import exact_match, f1, normalise_answer
+from graphrag_bench.evaluation.statistics import RESAMPLES, mean_with_interval
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.pagerank import personalised_pagerank
+from graphrag_bench.models.bm25 import Bm25
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import DECIMALS
+
+SEEDS = range(8)
+
+
+def random_graph(seed: int, n_nodes: int, n_rows: int, *, whole: bool = False) -> Graph:
+    """Weighted, with parallel rows, and isolated nodes unless it is to be `whole`; no loops."""
+    rng = np.random.default_rng(seed)
+    source, target = rng.integers(0, n_nodes, (2, n_rows))
+    kept = source != target
+    source, target = source[kept], target[kept]
+    if whole:  # a ring through all nodes
+        ring = np.arange(n_nodes)
+        source = np.concatenate([source, ring])
+        target = np.concatenate([target, np.roll(ring, 1)])
+    weight = rng.uniform(0.1, 3.0, len(source))
+    return Graph.from_arrays(source, target, weight=weight, n_nodes=n_nodes)
+
+
+def random_reset(seed: int, n_nodes: int) -> np.ndarray:
+    """A few seeds with weights."""
+    rng = np.random.default_rng(seed + 1000)
+    reset = np.zeros(n_nodes)
+    reset[rng.choice(n_nodes, 3, replace=False)] = rng.uniform(0.1, 1.0, 3)
+    return reset
+
+
+# ---- personalised PageRank
+
+
+@pytest.mark.parametrize("damping", [0.1, 0.5, 0.85])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pagerank_agrees_with_igraph(seed, damping):
+    graph = random_graph(seed, 40, 90, whole=True)
+    reset = random_reset(seed, 40)
+    theirs = graph.igraph.personalized_pagerank(
+        reset=reset.tolist(), damping=damping, weights="weight", implementation="prpack"
+    )
+    ours = personalised_pagerank(graph.transition, reset, damping)
+    np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+@pytest.mark.parametrize("damping", [0.1, 0.5, 0.85])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pagerank_agrees_with_networkx_isolated_nodes_included(seed, damping):
+    """NetworkX sends the mass of isolated nodes where it is told to; ours goes to the reset."""
+    graph = random_graph(seed, 40, 30)
+    reset = random_reset(seed, 40)
+    assert (graph.adjacency.sum(axis=1) == 0).any()
+    start = dict(enumerate(reset))
+    theirs = networkx.pagerank(
+        graph.networkx, damping, personalization=start, dangling=start, tol=1e-12, max_iter=1000
+    )
+    ours = personalised_pagerank(graph.transition, reset, damping)
+    np.testing.assert_allclose(ours, [theirs[node] for node in range(40)], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pagerank_solves_its_equation(seed):
+    graph, damping = random_graph(seed, 30, 25), 0.5
+    restart = random_reset(seed, 30)
+    restart /= restart.sum()
+    dense = graph.adjacency.toarray()
+    strength = dense.sum(axis=1)
+    walk = np.divide(
+        dense, strength[:, None], where=strength[:, None] > 0, out=np.zeros_like(dense)
+    )
+    lost = np.outer(restart, strength == 0)
+    exact = np.linalg.solve(np.eye(30) - damping * (walk.T + lost), (1 - damping) * restart)
+    ours = personalised_pagerank(graph.transition, restart, damping)
+    np.testing.assert_allclose(ours, exact, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pagerank_of_many_resets_is_bit_for_bit_that_of_each_alone(seed):
+    graph = random_graph(seed, 300, 700)
+    resets = np.stack([random_reset(seed + row, 300) for row in range(5)], axis=1)
+    together = personalised_pagerank(graph.transition, resets, 0.85)
+    for column in range(5):
+        alone = personalised_pagerank(graph.transition, resets[:, column], 0.85)
+        assert np.array_equal(together[:, column], alone)
+
+
+def test_the_views_of_the_graph_are_the_same_graph():
+    graph = random_graph(3, 20, 40)
+    ours = graph.adjacency.toarray()
+    theirs = np.array(graph.igraph.get_adjacency(igraph.GET_ADJACENCY_BOTH).data, float)
+    assert np.array_equal(ours > 0, theirs > 0)
+    np.testing.assert_allclose(ours, networkx.to_numpy_array(graph.networkx, range(20)))
+
+
+# ---- vector search
+
+
+def slow_search(vectors: np.ndarray, query: np.ndarray, k: int) -> list[int]:
+    scores = np.round((vectors @ query).astype(np.float64), DECIMALS)
+    return sorted(range(len(vectors)), key=lambda row: (-scores[row], row))[:k]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_vector_search_agrees_with_a_sort_of_all_products(seed):
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((500, 32)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    index = VectorIndex(vectors)
+    queries = vectors[rng.integers(0, 500, 5)]
+    for query, found in zip(queries, index.search(queries, 10), strict=True):
+        assert found.ids.tolist() == slow_search(vectors, query, 10)
+        np.testing.assert_allclose(found.scores, (vectors @ query)[found.ids], atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [1, 4, 40, 100, 1000])
+def test_equal_vectors_are_found_in_the_order_of_their_rows(k):
+    rng = np.random.default_rng(0)
+    few = rng.standard_normal((3, 8)).astype(np.float32)
+    few /= np.linalg.norm(few, axis=1, keepdims=True)
+    vectors = few[rng.integers(0, 3, 200)]  # three vectors, each some 67 times
+    (found,) = VectorIndex(vectors).search(few[:1], k)
+    assert found.ids.tolist() == slow_search(vectors, few[0], k)
+
+
+# ---- answers, against the SQuAD evaluation script (Rajpurkar et al. 2016), written anew
+
+
+def squad_normalise(text: str) -> str:
+    text = "".join(char for char in text.lower() if char not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
+
+
+def squad_f1(answer: str, gold: str) -> float:
+    given, wanted = squad_normalise(answer).split(), squad_normalise(gold).split()
+    shared = sum((Counter(given) & Counter(wanted)).values())
+    if shared == 0:
+        return 0.0
+    precision, recall = shared / len(given), shared / len(wanted)
+    return 2 * precision * recall / (precision + recall)
+
+
+words = st.sampled_from(
+    [
+        "the",
+        "a",
+        "an",
+        "Ada",
+        "ada",
+        "Marsh",
+        "marsh,",
+        "1901",
+        "in",
+        "of",
+        "Mount-Tarn",
+        "U.S.",
+        "The",
+    ]
+)
+texts = st.lists(words, max_size=6).map(" ".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts, st.lists(texts, min_size=1, max_size=3))
+def test_answers_are_scored_as_by_squad(answer, golds):
+    assert normalise_answer(answer) == squad_normalise(answer)
+    best = max(squad_f1(answer, gold) for gold in golds)
+    assert f1(answer, golds) == pytest.approx(best)
+    same = any(squad_normalise(answer) == squad_normalise(gold) for gold in golds)
+    assert exact_match(answer, golds) == float(same)
+
+
+# ---- intervals
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_interval_is_scipys_percentile_bootstrap(seed):
+    sample = np.random.default_rng(seed).binomial(1, 0.3, 60).astype(float)
+    theirs = scipy.stats.bootstrap(
+        (sample,), np.mean, n_resamples=RESAMPLES, method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval  # fmt: skip
+    ours = mean_with_interval(sample.tolist())
+    assert (ours.low, ours.high) == (round(theirs.low, 6), round(theirs.high, 6))
+
+
+def test_the_interval_of_many_values_is_the_normal_one():
+    sample = np.random.default_rng(0).uniform(0, 1, 2000)
+    half = 1.96 * sample.std() / math.sqrt(len(sample))
+    ours = mean_with_interval(sample.tolist())
+    assert ours.mean == pytest.approx(sample.mean(), abs=1e-6)
+    assert ours.low == pytest.approx(sample.mean() - half, abs=half / 8)
+    assert ours.high == pytest.approx(sample.mean() + half, abs=half / 8)
+
+
+# ---- BM25, against the formula of Robertson & Zaragoza 2009 with Lucene's idf
+
+
+def textbook_bm25(documents: list[list[str]], query: list[str], k1: float, b: float) -> np.ndarray:
+    """Sum over the query's words of idf * tf / (tf + k1 (1 - b + b length / mean length))."""
+    n, mean_length = len(documents), sum(map(len, documents)) / len(documents)
+    scores = np.zeros(n)
+    for word in query:
+        n_with = sum(word in document for document in documents)
+        idf = math.log(1 + (n - n_with + 0.5) / (n_with + 0.5))
+        for row, document in enumerate(documents):
+            frequency = document.count(word)
+            saturation = k1 * (1 - b + b * len(document) / mean_length)
+            scores[row] += idf * frequency / (frequency + saturation)
+    return scores
+
+
+@pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4), (1.2, 0.0)])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bm25_agrees_with_the_textbook(seed, k1, b):
+    rng = np.random.default_rng(seed)
+    vocabulary = ["river", "lens", "comet", "harbour", "mountain", "medal", "salmon"]
+    documents = [list(rng.choice(vocabulary, rng.integers(1, 12))) for _ in range(20)]
+    query = list(rng.choice([*vocabulary, "unheard"], 4))
+    index = Bm25.of([" ".join(document) for document in documents], k1, b)
+    expected = textbook_bm25(documents, query, k1, b)
+    np.testing.assert_allclose(index.scores(" ".join(query)), expected, atol=1e-5)

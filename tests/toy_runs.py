@@ -1,0 +1,162 @@
+"""The command on the toy set in the process, with a reader and a tagger that need no weights."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import graphrag_bench
+from graphrag_bench.cli.main import main
+from graphrag_bench.models.llm import CallFailed, Chat, RunStopped
+from graphrag_bench.models.nlp import Relation, Sentence
+from graphrag_bench.models.scripted import Scripted, last_user_message
+
+CAPITALS = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+QUESTION_WORDS = {"Question", "Who", "What", "How", "Into", "Did", "Which"}
+WEIGHTLESS = [
+    "embedder=hashing",
+    "llm=scripted",
+    "llm._target_=toy_runs.reader",
+    "nlp._target_=toy_runs.Capitals",
+]
+TOY = ["dataset=toy", *WEIGHTLESS]
+READER = {"_target_": "toy_runs.reader", "replies": {"capital of France": "Paris"}}
+TAGGER = {"_target_": "toy_runs.Capitals"}
+
+asked: list[str] = []
+"""Every prompt that reached the reader, in order."""
+fails_on: set[str] = set()
+"""The reader gives no reply to a prompt that holds one of these."""
+stops_on: set[str] = set()
+"""The reader stops the run at a prompt that holds one of these."""
+
+
+def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
+    """A model that answers every question with `Ada Marsh`, and lists names when asked for them."""
+    return Scripted(replies, ada_marsh)
+
+
+def ada_marsh(chat: Chat) -> str | CallFailed:
+    text = last_user_message(chat)
+    asked.append(text)
+    if any(words in text for words in stops_on):
+        raise RunStopped("the reader was told to stop")
+    if any(words in text for words in fails_on):
+        return CallFailed("refused", "the reader was told to fail")
+    if "named_entities" in chat[0].content:
+        return json.dumps({"named_entities": Capitals().entities(text)})
+    return "Ada Marsh"
+
+
+class Capitals:
+    """A tagger to whom a run of capitalised words is a name, and the words between a relation."""
+
+    identity = "capitals:1"
+
+    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+        for text in texts:
+            yield [_sentence(part) for part in re.split(r"(?<=\.) ", text)]
+
+    def entities(self, text: str) -> list[str]:
+        return [name for name in CAPITALS.findall(text) if name not in QUESTION_WORDS]
+
+
+def _sentence(text: str) -> Sentence:
+    found = list(CAPITALS.finditer(text))
+    relations = [
+        Relation(head.group(), text[head.end() : tail.start()].strip(), tail.group())
+        for head, tail in zip(found, found[1:], strict=False)
+    ]
+    names = tuple((match.group(), "PERSON") for match in found)
+    return Sentence(text, names, (), tuple(relations))
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Exit code, standard output and standard error of a command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def folders(self) -> list[Path]:
+        """The folders of the `run:` lines, in order."""
+        lines = self.out.splitlines()
+        return [Path(line.removeprefix("run: ")) for line in lines if line.startswith("run: ")]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the first `run:` line."""
+        return self.folders[0]
+
+
+def command(*arguments: str) -> Ended:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(list(arguments))
+    return Ended(code, out.getvalue(), err.getvalue())
+
+
+def shell(*arguments: str) -> Ended:
+    """The command in a process of its own, in the working folder; dear, a second each."""
+    root = str(Path(graphrag_bench.__file__).parents[1])
+    path = os.pathsep.join([root, str(Path(__file__).parent)])
+    done = subprocess.run(
+        [sys.executable, "-m", "graphrag_bench.cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def ran(*arguments: str) -> Ended:
+    """The command `run`, which must succeed."""
+    ended = command("run", *arguments)
+    assert ended.code == 0, ended.err
+    return ended
+
+
+def refused(*arguments: str, name: str = "run") -> str:
+    """The one message of a command that must be refused."""
+    ended = command(name, *arguments)
+    assert ended.code == 2, ended.out
+    said = [line for line in ended.err.splitlines() if line.startswith("graphrag-bench")]
+    assert len(said) == 1
+    assert "Traceback" not in ended.err
+    return ended.err[ended.err.index(said[0]) :]
+
+
+def records(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+
+
+def metrics(folder: Path) -> dict[str, object]:
+    return dict(json.loads((folder / "metrics.json").read_text()))
+
+
+def write_set(
+    folder: Path,
+    corpus: Sequence[Mapping[str, object]] | bytes,
+    questions: Sequence[Mapping[str, object]] | bytes,
+) -> Path:
+    """A folder with `corpus.jsonl` and `questions.jsonl` of these rows, or of these bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in (("corpus", corpus), ("questions", questions)):
+        lines = rows if isinstance(rows, bytes) else "".join(map(_line, rows)).encode()
+        (folder / f"{name}.jsonl").write_bytes(lines)
+    return folder
+
+
+def _line(row: Mapping[str, object]) -> str:
+    return json.dumps(row) + "\n"
