@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError, nearest, unknown
@@ -63,8 +64,16 @@ def prepared(arguments: Sequence[str]) -> list[str]:
                 raise UserError(f"There is no setting '{name}'. Nearest: {', '.join(close)}.")
             if name == "method.name":
                 raise UserError("method.name is the name of the method's file: method=NAME.")
-            overrides.append(f"++{name}={value}")
+            overrides.append(f"++{name}={_at_home(value)}")
     return overrides
+
+
+def _at_home(value: str) -> str:
+    """A path that begins with `~`, which shells leave alone behind a `=`, as Hydra reads paths."""
+    if not value.startswith("~/"):
+        return value
+    path = str(Path(value).expanduser()).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{path}"'
 
 
 def is_setting(argument: str) -> bool:

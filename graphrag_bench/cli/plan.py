@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from graphrag_bench.cli.overrides import composed, help_text, prepared
-from graphrag_bench.cli.sweep import cells
+from graphrag_bench.cli.sweep import cell_of, cells
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 
@@ -22,8 +22,8 @@ def main(arguments: Sequence[str]) -> int:
     seen = set()
     for values in all_cells:
         experiment = Experiment.prepare(values, swept=multirun)
-        if experiment.folder.path not in seen:
-            seen.add(experiment.folder.path)
+        if cell_of(experiment) not in seen:
+            seen.add(cell_of(experiment))
             sys.stdout.write(describe(experiment) + "\n\n")
     if multirun:
         same = len(all_cells) - len(seen)

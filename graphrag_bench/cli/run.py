@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from graphrag_bench.cli.overrides import composed, help_text, prepared
-from graphrag_bench.cli.sweep import cells, launch
+from graphrag_bench.cli.sweep import Cell, cell_of, cells, launch
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import RunResult, execute, framed
 from graphrag_bench.experiment.experiment import Experiment
@@ -26,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     flags = [word for word in rest if word.startswith("-")]
     if flags:
         raise UserError(f"There is no option '{flags[0]}'; there are -m and --help.")
-    results: dict[Path, RunResult] = {}
+    results: dict[Cell, RunResult] = {}
     if multirun:
         overrides = prepared(rest)
         checked = [Experiment.prepare(cell, swept=True) for cell in cells(overrides)]
@@ -41,19 +40,19 @@ def main(arguments: Sequence[str]) -> int:
     if costs.rows:
         show(costs)
     text = markdown(run_table(metrics))
-    for result in results.values():
-        write_whole(result.folder.path / "table.md", text)
-        print(f"run: {result.folder.path.resolve()}")  # noqa: T201 - read by scripts
+    for folder in dict.fromkeys(result.folder.path for result in results.values()):
+        write_whole(folder / "table.md", text)
+        print(f"run: {folder.resolve()}")  # noqa: T201 - read by scripts
     return 0
 
 
 def run_one(
-    values: Mapping[str, Any], results: dict[Path, RunResult], *, swept: bool = False
+    values: Mapping[str, Any], results: dict[Cell, RunResult], *, swept: bool = False
 ) -> None:
-    """Run one experiment and what frames it, each folder once."""
+    """Run one experiment and what frames it, each once."""
     for one in _with_frames(Experiment.prepare(values, swept=swept)):
-        if one.folder.path not in results:
-            results[one.folder.path] = execute(one)
+        if cell_of(one) not in results:
+            results[cell_of(one)] = execute(one)
 
 
 def _with_frames(experiment: Experiment) -> list[Experiment]:
@@ -61,9 +60,9 @@ def _with_frames(experiment: Experiment) -> list[Experiment]:
     return [experiment, *frames]
 
 
-def _gather(checked: Sequence[Experiment], results: dict[Path, RunResult]) -> None:
+def _gather(checked: Sequence[Experiment], results: dict[Cell, RunResult]) -> None:
     """Add what a launcher has run in other processes."""
     for experiment in checked:
         for one in _with_frames(experiment):
-            if one.folder.path not in results and (metrics := one.folder.metrics()):
-                results[one.folder.path] = RunResult(one.folder, metrics)
+            if cell_of(one) not in results and (metrics := one.folder.metrics()):
+                results[cell_of(one)] = RunResult(one.folder, metrics)

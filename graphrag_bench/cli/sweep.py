@@ -9,9 +9,20 @@ from typing import Any
 
 from graphrag_bench.cli.overrides import composed, refusal
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import load, names, resolve
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.locations import project_folder
+
+
+Cell = tuple[Path, str]
+"""A run folder, and how much of the run was asked for and how it is scored."""
+
+
+def cell_of(experiment: Experiment) -> Cell:
+    """What a cell of a sweep comes to; equal cells are worked on once."""
+    extent = experiment.settings.model_dump_json(include={"limit", "answer", "evaluation"})
+    return experiment.folder.path, extent
 
 
 def cells(overrides: Sequence[str]) -> list[dict[str, Any]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.pipeline.build import STAGES, Pipeline, build, refuse
+from graphrag_bench.prompts import Prompt
 
 RESERVED = frozenset({"name", "title", "role", "build", "given", "prompts", *STAGES})
 ROLES = ("floor", "ceiling")
@@ -40,16 +42,23 @@ class Method:
 def read_method(config: Mapping[str, Any]) -> Method:
     """The method of a resolved config; problems of its steps are kept for one common report.
 
-    Raises UserError when `name` is missing or `given` names nothing.
+    Raises UserError when `name` is missing, when `given`, `role` or `prompts` name nothing, and
+    when no file of the folder `prompts` is a prompt of the method.
     """
     if not isinstance(config.get("name"), str):
         raise UserError("A method needs a 'name'.")
+    for key, kind in (("given", str), ("role", str), ("prompts", str), ("build", Mapping)):
+        if config.get(key) is not None and not isinstance(config[key], kind):
+            expected = "a text" if kind is str else "a mapping"
+            raise UserError(f"method.{key}={config[key]!r}: {expected} was expected.")
     given = config.get("given")
     if given is not None and given not in GIVEN:
         raise UserError(f"method.given: no '{given}'; there is {', '.join(GIVEN)}.")
     if config.get("role", "floor") not in ROLES:
         raise UserError(f"method.role: no '{config['role']}'; there are {', '.join(ROLES)}.")
     pipeline, problems = build(config, config.get("prompts"))
+    if config.get("prompts") is not None:
+        _check_prompts(Path(config["prompts"]), pipeline)
     parameters = {key: value for key, value in config.items() if key not in RESERVED}
     choices = config.get("build") or {}
     return Method(
@@ -62,6 +71,19 @@ def read_method(config: Mapping[str, Any]) -> Method:
         pipeline,
         tuple(problems),
     )
+
+
+def _check_prompts(folder: Path, pipeline: Pipeline) -> None:
+    """Refuse a folder of one's own prompts that takes the place of none."""
+    if not folder.is_dir():
+        raise UserError(f"method.prompts: there is no folder '{folder}'.")
+    steps = [operator for step in pipeline.steps() for operator in step.operators()]
+    values = [value for step in steps for value in step.settings.values()]
+    names = {Path(value.name).name for value in values if isinstance(value, Prompt)}
+    if not any((folder / name).is_file() for name in names):
+        there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
+        asked = ", ".join(sorted(names)) or "no prompts"
+        raise UserError(f"method.prompts: '{folder}' holds {there}; the method asks for {asked}.")
 
 
 def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:

@@ -73,7 +73,9 @@ class BudgetSettings(_Settings):
     """Where a run stops before it costs more; it can be resumed with a larger budget."""
 
     tokens: PositiveInt | None = Field(None, description="prompt and completion tokens together")
-    usd: float | None = Field(None, description="US dollars, at the model's configured prices")
+    usd: float | None = Field(
+        None, gt=0, description="US dollars, at the model's configured prices"
+    )
 
 
 class FailureSettings(_Settings):

@@ -24,13 +24,14 @@ from graphrag_bench.columns import (
 )
 from graphrag_bench.values import FloatArray, IntArray
 
-_TEXT_COLUMNS = ("names", "types", "descriptions", "relations", "facts")
+_TEXT_COLUMNS = ("names", "types", "descriptions", "relations", "facts", "keywords")
 ATTRIBUTES = {
     "names": "node.name",
     "types": "node.type",
     "descriptions": "node.description",
     "relations": "relationship.name",
     "facts": "relationship.description",
+    "keywords": "relationship.keywords",
 }
 """The attribute (Zhou et al. 2025, Table 2) that each text column stands for."""
 
@@ -56,7 +57,8 @@ class Graph:
 
     `names` (n_nodes,) holds normalised names, unique; `types` and `descriptions` are None where
     the graph type has none. `source`, `target` int64, `weight` float64 and `synonym` bool are
-    (n_relationships,); `relations` names each row and `facts` describes it. `node_chunk` and
+    (n_relationships,); `relations` names each row, `facts` describes it, `keywords` holds its
+    themes. `node_chunk` and
     `relationship_chunk` are bool CSR with one column for each chunk.
     """
 
@@ -71,6 +73,7 @@ class Graph:
     types: Texts | None = None
     descriptions: Texts | None = None
     facts: Texts | None = None
+    keywords: Texts | None = None
 
     @classmethod
     def from_arrays(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
 
 
@@ -20,11 +21,13 @@ class Bm25:
 
     @classmethod
     def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> Bm25:
-        """The index of these texts."""
+        """The index of these texts; raises UserError when they hold no word but stop words."""
         import bm25s
 
         retriever = bm25s.BM25(method="lucene", k1=k1, b=b)
         tokens = bm25s.tokenize(list(texts), stopwords="en", show_progress=False)
+        if not any(len(words) for words in tokens.ids):
+            raise UserError("BM25: the chunks hold no word to search by, stop words aside.")
         retriever.index(tokens, show_progress=False)
         return cls(retriever)
 

@@ -76,6 +76,16 @@ class Endpoint:
         """The server's answer to `/embeddings`, key hidden."""
         return self._post("/embeddings", body)
 
+    def listed(self) -> dict[str, int | None]:
+        """The models that the server lists, and the window of each in tokens where it tells.
+
+        Raises what a try raises: Rejected, Again, RunStopped.
+        """
+        answer = self._parsed(self._sent(lambda: self._client.get("/models", cast_to=str)))
+        rows = answer.get("data")
+        named = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+        return {str(row.get("id")): _window(row) for row in named}
+
     def run(self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]) -> Reached[T]:
         """What `send` returns, under the limits of the server and with patience for its faults."""
         return self.attempts.run(send, n_tokens, used)
@@ -85,7 +95,12 @@ class Endpoint:
         return of_status(rejected.answer, self.server)
 
     def _post(self, path: str, body: Body) -> Body:
-        """One try. Raises Rejected on an HTTP status, Again on a fault of the connection.
+        return self._parsed(self._sent(lambda: self._client.post(path, cast_to=str, body=body)))
+
+    def _sent(self, send: Callable[[], object]) -> str:
+        """The answer of one try, key hidden.
+
+        Raises Rejected on an HTTP status, Again on a fault of the connection.
 
         The client's typed methods rebuild body and answer field by field, a quarter of the time of
         a call; the answer is checked here in any case, so it is asked for as text. Errors are
@@ -96,7 +111,7 @@ class Endpoint:
 
         fault: Exception
         try:
-            text = str(self._client.post(path, cast_to=str, body=body))
+            return self.key.hide(str(send()))
         except openai.APIStatusError as error:
             said = self.key.hide(error.response.text)
             fault = Rejected(Answer(error.status_code, said, dict(error.response.headers)))
@@ -105,8 +120,6 @@ class Endpoint:
             kind = type(cause).__name__ if cause else type(error).__name__
             message = self.key.hide(str(cause or error))
             fault = of_connection(kind, message, self.server)
-        else:
-            return self._parsed(self.key.hide(text))
         raise fault
 
     def _unescaped(self, parsed: dict[str, Any]) -> dict[str, Any]:
@@ -132,6 +145,17 @@ class Endpoint:
         if parsed.get("error"):
             raise Rejected(Answer(_code(parsed["error"]), text, {}))
         return parsed
+
+
+def _window(row: Mapping[str, Any]) -> int | None:
+    """The window that a listed model states, under one of the names in use."""
+    meta = row.get("meta")
+    places = [row, meta] if isinstance(meta, Mapping) else [row]
+    for place in places:
+        for name in ("max_model_len", "context_length", "context_window", "n_ctx"):
+            if isinstance(place.get(name), int):
+                return int(place[name])
+    return None
 
 
 def _code(error: object) -> int:

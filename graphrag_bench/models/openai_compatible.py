@@ -69,6 +69,11 @@ class OpenAICompatible(FanOut):
         )
 
     @property
+    def endpoint(self) -> Endpoint:
+        """The server that is asked."""
+        return self._endpoint
+
+    @property
     def identity(self) -> str:
         """The model's name and a fingerprint of the decoding settings."""
         return self._identity

@@ -77,6 +77,11 @@ class OpenAIEmbedder:
         self._writing = threading.Lock()
 
     @property
+    def endpoint(self) -> Endpoint:
+        """The server that is asked."""
+        return self._endpoint
+
+    @property
     def identity(self) -> str:
         """Model, dimension, normalisation and prefixes; no address, no key."""
         prefixes = ",".join(self.prefixes.values())

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _PLACES = {"floor": 0, "": 1, "ceiling": 2}
-_MODELS = ("llm", "llm_build", "embedder", "extraction")
+_BESIDE = ("llm", "llm_build", "embedder", "extraction", "limit", "answer")
 Run = Mapping[str, Any]
 
 
@@ -48,7 +48,7 @@ def _told_apart(runs: Sequence[Run]) -> list[str]:
 
 
 def _settings(run: Run) -> dict[str, Any]:
-    return {**run["settings"], **{name: run[name] for name in _MODELS}}
+    return {**run["settings"], **{name: run[name] for name in _BESIDE}}
 
 
 def _weight(name: str) -> tuple[bool, str]:

@@ -104,7 +104,9 @@ def summary(value: Any) -> Any:
 
 
 def timing_rows(finished: Finished) -> Iterator[Row]:
-    """One row for each step with its seconds."""
+    """One row for each step with its seconds, those of all its rounds and items together."""
+    seconds: dict[str, float] = {}
     for step in finished.trace:
-        seconds = round(step.seconds, 6)
-        yield {"question": finished.question.id, "step": step.step, "seconds": seconds}
+        seconds[step.step] = seconds.get(step.step, 0.0) + step.seconds
+    for name, total in seconds.items():
+        yield {"question": finished.question.id, "step": name, "seconds": round(total, 6)}

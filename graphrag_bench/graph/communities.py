@@ -1,0 +1,82 @@
+"""Communities of a graph, level 0 the coarsest, and the reports that describe them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.columns import Texts, load_array, load_sparse, save_array, save_sparse
+from graphrag_bench.values import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Communities:
+    """Rows 0..n-1, coarse levels first; ids are unique across levels.
+
+    `level` and `parent` are int64 (n,), the parent -1 at level 0. `nodes` is a bool CSR (n,
+    n_nodes), `chunks` a bool CSR (n, n_chunks): the union of the chunks of its nodes.
+    """
+
+    level: IntArray
+    parent: IntArray
+    nodes: Any
+    chunks: Any
+
+    def __len__(self) -> int:
+        """The number of communities."""
+        return len(self.level)
+
+    @property
+    def occurrence(self) -> FloatArray:
+        """The number of chunks of each, divided by the largest, float64 (n,) in 0..1."""
+        counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()
+        return counts / max(counts.max(initial=0.0), 1.0)
+
+    def save(self, folder: Path) -> None:
+        """Write the communities into a folder."""
+        save_array(folder, "level", self.level)
+        save_array(folder, "parent", self.parent)
+        save_sparse(folder, "nodes", self.nodes)
+        save_sparse(folder, "chunks", self.chunks)
+
+    @classmethod
+    def load(cls, folder: Path) -> Communities:
+        """The communities that `save` wrote, by memory map."""
+        return cls(
+            load_array(folder, "level"),
+            load_array(folder, "parent"),
+            load_sparse(folder, "nodes"),
+            load_sparse(folder, "chunks"),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """One report for each community row: title, text, and the rating of its impact, 0..10.
+
+    A community without a report has an empty text; `ratings` is float64 (n,).
+    """
+
+    titles: Texts
+    texts: Texts
+    ratings: FloatArray
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.texts)
+
+    def save(self, folder: Path) -> None:
+        """Write the reports into a folder."""
+        self.titles.save(folder, "titles")
+        self.texts.save(folder, "texts")
+        save_array(folder, "ratings", self.ratings)
+
+    @classmethod
+    def load(cls, folder: Path) -> Reports:
+        """The reports that `save` wrote, by memory map."""
+        return cls(
+            Texts.load(folder, "titles"), Texts.load(folder, "texts"), load_array(folder, "ratings")
+        )

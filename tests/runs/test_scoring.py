@@ -1,0 +1,144 @@
+"""Stored rows and gold to metrics, by hand."""
+
+import pytest
+
+from graphrag_bench.data.dataset import Gold
+from graphrag_bench.runs.scoring import question_scores, score
+
+GOLD = {
+    "two": Gold(answers=("Ada Marsh", "Marsh"), evidence=("a", "b")),
+    "one": Gold(answers=("Norvik",), evidence=("c",)),
+    "abstract": Gold(),
+}
+
+
+def row(question: str, status: str = "answered", **more) -> dict:
+    counts = {"calls": 1, "prompt_tokens": 100, "completion_tokens": 10, "steps": {}}
+    return {"question": question, "status": status, **counts, **more}
+
+
+def failed(question: str, message: str = "unlucky") -> dict:
+    error = {"step": "retrieve.0 node.ppr", "kind": "ZeroDivisionError", "message": message}
+    return row(question, "failed", error=error)
+
+
+def means(*rows: dict, **settings) -> dict[str, float]:
+    metrics = score(rows, GOLD, [], **settings)["metrics"]
+    return {name: metric["mean"] for name, metric in metrics.items()}
+
+
+# ---- one question
+
+
+def test_evidence_is_scored_at_every_cut():
+    found = question_scores(row("two", documents=["x", "a", "y", "b"]), GOLD["two"], cuts=(2, 4))
+    assert found == {
+        "evidence_recall@2": 0.5,
+        "all_evidence@2": 0.0,
+        "evidence_recall@4": 1.0,
+        "all_evidence@4": 1.0,
+    }
+
+
+def test_an_answer_is_scored_against_the_nearest_alias():
+    found = question_scores(row("two", answer="It was the Marsh."), GOLD["two"])
+    assert found["accuracy"] == 1.0
+    assert found["recall"] == 1.0
+    assert found["exact_match"] == 0.0
+    assert found["f1"] == pytest.approx(0.5)  # it, was, marsh against marsh
+
+
+def test_the_way_of_containment_is_chosen():
+    gold = Gold(answers=("no",))
+    known = row("q", answer="I know")
+    assert question_scores(known, gold)["accuracy"] == 1.0
+    assert question_scores(known, gold, containment="token_boundary")["accuracy"] == 0.0
+
+
+def test_what_cannot_be_scored_is_left_out():
+    assert question_scores(row("abstract", answer="Rivers.", documents=["a"]), GOLD["abstract"]) == {}
+    assert set(question_scores(row("one", "retrieved", documents=["c"]), GOLD["one"], (2,))) == {
+        "evidence_recall@2",
+        "all_evidence@2",
+    }
+
+
+# ---- a run
+
+
+def test_means_are_over_the_questions_that_have_the_metric():
+    rows = (
+        row("two", answer="Ada Marsh", documents=["a", "x"]),
+        row("one", "retrieved", documents=["c", "x"]),
+        row("abstract", answer="Rivers."),
+    )
+    found = score(rows, GOLD, [], cuts=(2,))
+    assert (found["n"], found["failed"], found["answered"]) == (3, 0, 2)
+    assert found["metrics"]["evidence_recall@2"]["mean"] == 0.75
+    assert found["metrics"]["evidence_recall@2"]["n"] == 2
+    assert found["metrics"]["exact_match"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
+
+
+def test_failed_questions_are_counted_and_not_averaged():
+    found = score([row("one", answer="Norvik"), failed("two")], GOLD, [])
+    assert (found["n"], found["failed"]) == (2, 1)
+    assert found["metrics"]["accuracy"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
+
+
+def test_an_interval_encloses_its_mean():
+    gold = {f"q{i}": Gold(answers=("yes",)) for i in range(20)}
+    rows = [row(name, answer="yes" if i % 4 else "no") for i, name in enumerate(gold)]
+    metric = score(rows, gold, [])["metrics"]["accuracy"]
+    assert metric["mean"] == 0.75
+    assert 0.5 < metric["low"] < 0.75 < metric["high"] < 1.0
+
+
+def test_no_rows_give_no_metrics():
+    found = score([], GOLD, [])
+    assert (found["n"], found["metrics"]) == (0, {})
+    assert found["usage"]["seconds_per_question"] == 0.0
+
+
+def test_errors_are_counted_the_most_frequent_first():
+    rows = [failed("one", "rare"), failed("two", "often\nand a second line"), failed("three", "often")]
+    assert score(rows, GOLD, [])["errors"] == [
+        "2 x retrieve.0 node.ppr: often",
+        "1 x retrieve.0 node.ppr: rare",
+    ]
+
+
+def test_shares_of_calls_that_went_wrong_are_given_by_step():
+    rows = [
+        row("one", steps={"convert.0": {"calls": 3, "unreadable": 2, "fallbacks": 1}}),
+        row("two", steps={"convert.0": {"calls": 1}, "generate.0": {"calls": 1}}),
+    ]
+    rates = score(rows, GOLD, [])["rates"]
+    assert rates["convert.0"] == {
+        "calls": 4,
+        "failed": 0.0,
+        "truncated": 0.0,
+        "unreadable": 0.5,
+        "corrected": 0.0,
+        "fallbacks": 0.25,
+    }
+    assert rates["generate.0"]["calls"] == 1
+
+
+def test_usage_sums_calls_and_tokens():
+    pieces = [{"kind": "chunk", "id": "a", "score": 1.0, "tokens": 30}] * 2
+    rows = [row("one", context={"pieces": pieces}), row("two", "retrieved")]
+    usage = score(rows, GOLD, [])["usage"]
+    assert (usage["calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (2, 200, 20)
+    assert usage["context_tokens_per_question"] == 60.0
+    assert usage["tokens_per_question"] == 110.0
+
+
+def test_a_question_takes_the_seconds_of_its_last_try():
+    timing = [
+        {"question": "one", "step": "retrieve.0", "seconds": 9.0},
+        {"question": "one", "step": "retrieve.0", "seconds": 1.0},
+        {"question": "one", "step": "generate.0", "seconds": 2.0},
+        {"question": "not asked for", "step": "retrieve.0", "seconds": 5.0},
+    ]
+    rows = [row("one", answer="x"), row("two", answer="x")]
+    assert score(rows, GOLD, timing)["usage"]["seconds_per_question"] == 1.5

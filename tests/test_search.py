@@ -1,0 +1,165 @@
+"""What search rests on: embedders, vectors in committed blocks, and indices on disk."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models import embedder as embedders
+from graphrag_bench.models.bm25 import Bm25
+from graphrag_bench.models.embedder import Hashing, encode_in_blocks
+from graphrag_bench.models.sentence_embedder import SentenceEmbedder
+from graphrag_bench.models.vector_index import VectorIndex
+
+# ---- the hashing embedder
+
+
+def test_vectors_are_unit_rows_in_the_order_of_the_texts():
+    vectors = Hashing(64).encode(["ada", "norvik", "ada"], kind="passage")
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+    assert np.array_equal(vectors[0], vectors[2])
+
+
+def test_texts_with_words_in_common_are_nearer():
+    one, near, far = Hashing().encode(["mount tarn", "tarn", "otto brandt"], kind="passage")
+    assert one @ near > 0.5 > one @ far
+
+
+def test_a_text_without_letters_is_a_vector_too():
+    (vector,) = Hashing(8).encode(["..."], kind="question")
+    assert vector.tolist() == [1, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_no_texts_are_no_rows():
+    assert Hashing(8).encode([], kind="passage").shape == (0, 8)
+
+
+# ---- committed blocks
+
+
+class Counting(Hashing):
+    """Keeps what it was asked for; raises at the text `stop`."""
+
+    def __init__(self) -> None:
+        super().__init__(8)
+        self.asked: list[list[str]] = []
+
+    def encode(self, texts, *, kind):
+        assert kind == "passage"
+        self.asked.append(list(texts))
+        if "stop" in texts:
+            raise KeyboardInterrupt
+        return super().encode(texts, kind=kind)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Blocks of two texts."""
+    monkeypatch.setattr(embedders, "BLOCK", 2)
+
+
+def test_equal_texts_are_embedded_once_and_come_back_in_order(tmp_path):
+    counting = Counting()
+    texts = ["ccc", "a", "bb", "a"]
+    vectors = encode_in_blocks(texts, counting, tmp_path)
+    assert counting.asked == [["a", "bb"], ["ccc"]]
+    assert np.array_equal(vectors, Hashing(8).encode(texts, kind="passage"))
+
+
+def test_blocks_are_a_function_of_the_texts_alone(tmp_path):
+    """Not of their order, so that a vector is the same bits in every run."""
+    orders = (["a", "bb", "ccc"], ["ccc", "bb", "a", "a"])
+    asked = []
+    for number, texts in enumerate(orders):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        counting = Counting()
+        encode_in_blocks(texts, counting, folder)
+        asked.append(counting.asked)
+    assert asked[0] == asked[1]
+
+
+def test_a_block_that_is_done_is_not_done_again(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        encode_in_blocks(["a", "b", "c", "stop"], Counting(), tmp_path)
+    again = Counting()
+    with pytest.raises(KeyboardInterrupt):
+        encode_in_blocks(["a", "b", "c", "stop"], again, tmp_path)
+    assert again.asked == [["c", "stop"]]
+
+
+def test_progress_is_told_of_every_text(tmp_path):
+    told: list[int] = []
+    encode_in_blocks(["a", "b", "c", "a"], Hashing(8), tmp_path, told.append)
+    assert told == [2, 1]
+
+
+def test_no_texts_are_an_empty_index(tmp_path):
+    assert encode_in_blocks([], Hashing(8), tmp_path).shape == (0, 8)
+
+
+# ---- indices
+
+
+def test_a_vector_index_comes_back_from_disk(tmp_path):
+    index = VectorIndex(Hashing(8).encode(["ada", "norvik"], kind="passage"))
+    index.save(tmp_path)
+    loaded = VectorIndex.load(tmp_path)
+    assert isinstance(loaded.vectors, np.memmap)
+    query = Hashing(8).encode(["norvik"], kind="question")
+    assert loaded.search(query, 2)[0].ids.tolist() == [1, 0]
+    np.testing.assert_allclose(loaded.scores(query[0]), index.vectors @ query[0])
+
+
+def test_an_empty_index_finds_nothing():
+    index = VectorIndex(np.zeros((0, 8), np.float32))
+    assert [len(found) for found in index.search(np.ones((2, 8), np.float32), 3)] == [0, 0]
+    assert index.search(np.zeros((0, 8), np.float32), 3) == []
+
+
+def test_a_bm25_index_comes_back_from_disk(tmp_path):
+    index = Bm25.of(["red dog", "blue cat"])
+    index.save(tmp_path)
+    for query in ("dog", "cat and dog", "elephant"):
+        np.testing.assert_array_equal(Bm25.load(tmp_path).scores(query), index.scores(query))
+
+
+def test_texts_without_a_word_to_search_by_are_refused():
+    with pytest.raises(UserError, match="no word to search by"):
+        Bm25.of(["the", "of and"])
+
+
+# ---- the packaged embedder
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return SentenceEmbedder()
+
+
+@pytest.mark.real
+def test_the_packaged_embedder_gives_unit_rows_that_mean_something(minilm):
+    vectors = minilm.encode(["a mountain", "a hill", "a telephone"], kind="passage")
+    assert vectors.shape == (3, minilm.dimension) == (3, 384)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
+
+
+@pytest.mark.real
+def test_the_vector_of_a_question_does_not_depend_on_the_others(minilm):
+    asked = ["Who founded Norvik?", "Where does the river rise, and who has seen its source?"]
+    together = minilm.encode(asked, kind="question")
+    alone = [minilm.encode([text], kind="question")[0] for text in asked]
+    assert np.array_equal(together, alone)
+    assert minilm.encode([], kind="question").shape == (0, 384)
+
+
+@pytest.mark.real
+def test_the_identity_of_the_embedder_names_version_and_prefixes(minilm):
+    assert minilm.identity == "sentence-transformers:all-MiniLM-L6-v2@0.1.0:unit:prefixes=,"
+    assert SentenceEmbedder(question_prefix="query: ").identity.endswith("prefixes=query: ,")
+
+
+def test_an_embedder_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(UserError, match="could not be loaded"):
+        SentenceEmbedder(str(tmp_path / "no such model")).encode(["a"], kind="passage")
