@@ -1,4 +1,4 @@
-"""A signature is a contract: what it says, what breaks it, and the registry that holds it."""
+"""A signature is a contract: what it says, what breaks it, and which settings it takes."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -34,12 +34,6 @@ def empty_registries(monkeypatch):
 
 def registered(name: str) -> Operator:
     return contract.operators.get(name)
-
-
-def from_module(function, module: str):
-    """The same function, as if another module had defined it."""
-    function.__module__ = module
-    return function
 
 
 # ---- what a signature says
@@ -238,65 +232,6 @@ def test_a_builder_returns_something_that_can_be_loaded_again():
 
     with pytest.raises(ContractError, match="a type with save and load"):
         artifact("index")(gives_a_path)
-
-
-# ---- the registry
-
-
-def echo(question: Question) -> Query:
-    raise NotImplementedError
-
-
-def test_a_name_that_another_module_holds_is_refused_and_says_who_holds_it():
-    operator("question.echo")(from_module(lambda_like(), "first"))
-    with pytest.raises(ContractError, match="already registered by first:.*second:.* must choose"):
-        operator("question.echo")(from_module(lambda_like(), "second"))
-
-
-def lambda_like():
-    def ask(question: Question) -> Query:
-        raise NotImplementedError
-
-    return ask
-
-
-def test_the_same_module_may_define_a_name_again():
-    operator("question.echo")(from_module(lambda_like(), "notebook"))
-    newer = from_module(lambda_like(), "notebook")
-    operator("question.echo")(newer)
-    assert registered("question.echo").function is newer
-
-
-def test_an_unknown_name_is_answered_with_the_nearest_ones():
-    operator("question.echo")(echo)
-    with pytest.raises(
-        UserError, match="No operator 'question.ecko'. Did you mean 'question.echo'"
-    ):
-        registered("question.ecko")
-
-
-def test_an_unknown_name_that_resembles_none_is_answered_with_all():
-    operator("question.echo")(echo)
-    with pytest.raises(UserError, match="There are: question.echo."):
-        registered("zzz")
-
-
-def test_nothing_is_added_after_start_up():
-    contract.operators.freeze()
-    with pytest.raises(ContractError, match="comes after start-up"):
-        operator("question.echo")(echo)
-
-
-def test_a_notebook_may_add_at_any_time():
-    contract.operators.freeze()
-    operator("question.echo")(from_module(lambda_like(), "__main__"))
-    assert contract.operators.names() == ["question.echo"]
-
-
-def test_names_are_sorted():
-    operator("question.z")(echo)
-    operator("question.a")(echo)
-    assert contract.operators.names() == ["question.a", "question.z"]
 
 
 # ---- settings

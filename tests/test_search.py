@@ -160,6 +160,7 @@ def test_the_identity_of_the_embedder_names_version_and_prefixes(minilm):
     assert SentenceEmbedder(question_prefix="query: ").identity.endswith("prefixes=query: ,")
 
 
+@pytest.mark.real
 def test_an_embedder_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(UserError, match="could not be loaded"):
         SentenceEmbedder(str(tmp_path / "no such model")).encode(["a"], kind="passage")

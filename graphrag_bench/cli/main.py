@@ -15,6 +15,8 @@ COMMANDS = {
     "plan": "print what a run would build, read, write and call; touches no model",
     "ask": "answer one question of your own",
     "list": "list methods, data sets, models, embedders and operators",
+    "doctor": "check address, key, model, JSON replies, window and embedding before a run",
+    "cache": "count, export and import the replies that were paid for",
 }
 _OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _USAGE = """usage: graphrag-bench COMMAND [ARGUMENTS]

@@ -14,7 +14,6 @@ from graphrag_bench.experiment.groups import load, names, resolve
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.locations import project_folder
 
-
 Cell = tuple[Path, str]
 """A run folder, and how much of the run was asked for and how it is scored."""
 

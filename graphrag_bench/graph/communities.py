@@ -33,7 +33,7 @@ class Communities:
     def occurrence(self) -> FloatArray:
         """The number of chunks of each, divided by the largest, float64 (n,) in 0..1."""
         counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()
-        return counts / max(counts.max(initial=0.0), 1.0)
+        return np.asarray(counts / max(counts.max(initial=0.0), 1.0), np.float64)
 
     def save(self, folder: Path) -> None:
         """Write the communities into a folder."""

@@ -58,8 +58,7 @@ class Graph:
     `names` (n_nodes,) holds normalised names, unique; `types` and `descriptions` are None where
     the graph type has none. `source`, `target` int64, `weight` float64 and `synonym` bool are
     (n_relationships,); `relations` names each row, `facts` describes it, `keywords` holds its
-    themes. `node_chunk` and
-    `relationship_chunk` are bool CSR with one column for each chunk.
+    themes. `node_chunk` and `relationship_chunk` are bool CSR with one column for each chunk.
     """
 
     names: Texts

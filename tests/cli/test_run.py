@@ -186,6 +186,33 @@ def test_a_build_setting_may_be_swept_past_methods_that_do_not_build_it() -> Non
     assert "build.extraction" in refused(*VANILLA, "build.extraction=nlp")
 
 
+def test_a_sweep_over_how_much_is_done_has_a_row_for_each_and_one_folder() -> None:
+    ended = ran("-m", *VANILLA, "limit=2,4")
+    assert len(ended.folders) == 1
+    table = (ended.folder / "table.md").read_text()
+    assert "| VanillaRAG limit=2 | 2 |" in table
+    assert "| VanillaRAG limit=4 | 4 |" in table
+    assert len(records(ended.folder)) == 4
+
+
+def test_prompts_of_your_own_take_the_place_of_those_of_the_same_name(home: Path) -> None:
+    plain = ran(*VANILLA, "limit=1").folder
+    (home / "mine").mkdir()
+    assert "no folder" in refused(*VANILLA, "method.prompts=elsewhere")
+    assert "answer.j2" in refused(*VANILLA, "method.prompts=mine")
+    (home / "mine" / "answer.j2").write_text("My prompt. {{ question }}")
+    asked.clear()
+    assert ran(*VANILLA, "limit=1", "method.prompts=mine").folder != plain
+    assert asked[0].startswith("My prompt. Into which sea")
+
+
+def test_a_path_may_begin_with_the_home_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home / "me"))
+    assert ran(*VANILLA, "limit=1", "paths.home=~/work (1)").folder.is_relative_to(
+        home / "me" / "work (1)"
+    )
+
+
 def test_a_sweep_takes_launchers_and_sweepers_of_hydra() -> None:
     hydra = ["hydra/launcher=basic", "hydra/sweeper=basic", "hydra.sweep.dir=elsewhere"]
     ended = ran("-m", *hydra, *VANILLA, "limit=1", "method.top_k=1,2")

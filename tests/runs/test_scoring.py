@@ -56,7 +56,9 @@ def test_the_way_of_containment_is_chosen():
 
 
 def test_what_cannot_be_scored_is_left_out():
-    assert question_scores(row("abstract", answer="Rivers.", documents=["a"]), GOLD["abstract"]) == {}
+    assert (
+        question_scores(row("abstract", answer="Rivers.", documents=["a"]), GOLD["abstract"]) == {}
+    )
     assert set(question_scores(row("one", "retrieved", documents=["c"]), GOLD["one"], (2,))) == {
         "evidence_recall@2",
         "all_evidence@2",
@@ -100,7 +102,11 @@ def test_no_rows_give_no_metrics():
 
 
 def test_errors_are_counted_the_most_frequent_first():
-    rows = [failed("one", "rare"), failed("two", "often\nand a second line"), failed("three", "often")]
+    rows = [
+        failed("one", "rare"),
+        failed("two", "often\nand a second line"),
+        failed("three", "often"),
+    ]
     assert score(rows, GOLD, [])["errors"] == [
         "2 x retrieve.0 node.ppr: often",
         "1 x retrieve.0 node.ppr: rare",
