@@ -162,10 +162,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Context:
-    """What went into the prompt, in order, and the (kind, id) of what the budget cut off."""
+    """What went into the prompt, in order, and the (kind, id) of what the budget cut off.
+
+    `share` is the part of the budget, in 0..1, that the blocks so far were allotted.
+    """
 
     pieces: tuple[Piece, ...]
     cut: tuple[tuple[str, str], ...] = ()
+    share: float = 0.0
 
     @property
     def n_tokens(self) -> int:

@@ -1,5 +1,5 @@
-"""The methods' own steps: question conversion and answer generation, and their prompts."""
+"""The methods' own steps: question conversion, contexts, answers, and their prompts."""
 
-from methods import conversion, generation
+from methods import context, conversion, generation, map_reduce
 
-__all__ = ["conversion", "generation"]
+__all__ = ["context", "conversion", "generation", "map_reduce"]

@@ -13,9 +13,10 @@ from graphrag_bench.models.nlp import Nlp
 from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, normalise_name
-from graphrag_bench.values import Mentions, Question, unique
+from graphrag_bench.values import Keywords, Mentions, Query, Question, unique
 
 ENTITY_PROMPT = Prompt("methods:hipporag/prompts/question_entities.j2")
+KEYWORD_PROMPT = Prompt("methods:lightrag/prompts/keywords.j2")
 
 
 class NamedEntities(BaseModel):
@@ -66,3 +67,65 @@ def entities_llm(
 def _mentions(names: list[str]) -> Mentions:
     normal = [normalise_name(name) for name in names]
     return Mentions(unique([name for name in normal if name]))
+
+
+class KeywordReply(BaseModel):
+    """What the keyword prompt returns."""
+
+    high_level_keywords: list[str]
+    low_level_keywords: list[str]
+
+
+@operator(
+    "question.keywords.llm", calls=2, supplies={"question"}, tokens=_tokens,
+    unordered="the order of the reply",
+)  # fmt: skip
+def keywords_llm(
+    question: Question,
+    *,
+    llm: LLM,
+    prompt: Prompt = KEYWORD_PROMPT,
+    max_tokens: PositiveInt = 160,
+) -> Keywords:
+    """The high-level and low-level keywords of the question by the model, each once, in order.
+
+    Raises UnreadableReply when two replies in turn are no such JSON.
+    Source: LightRAG (Guo et al. 2024), section 3.2; Zhou et al. 2025, section 6.
+    """
+    chat = prompt.render({"question": question.text})
+    found = ask(llm, chat, KeywordReply, max_tokens=max_tokens, purpose="keywords")
+    return Keywords(_words(found.low_level_keywords), _words(found.high_level_keywords))
+
+
+@operator("question.keywords.nlp", unordered="the order in the question")
+def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
+    """Named entities as low-level keywords, other noun phrases as high-level ones, by spaCy.
+
+    Source: LightRAG (Guo et al. 2024), section 3.2, with a tagger in the model's place.
+    """
+    (sentences,) = nlp.sentences([question.text])
+    named = [name for sentence in sentences for name, _ in sentence.entities]
+    phrases = [phrase for sentence in sentences for phrase in sentence.phrases]
+    return Keywords(_words(named), _words(phrases))
+
+
+@operator("query.low")
+def query_low(question: Question, keywords: Keywords) -> Query:
+    """The low-level keywords joined by a comma; the question itself when there is none.
+
+    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: ours).
+    """
+    return Query((", ".join(keywords.low) or question.text,))
+
+
+@operator("query.high")
+def query_high(question: Question, keywords: Keywords) -> Query:
+    """The high-level keywords joined by a comma; the question itself when there is none.
+
+    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: ours).
+    """
+    return Query((", ".join(keywords.high) or question.text,))
+
+
+def _words(words: list[str]) -> tuple[str, ...]:
+    return unique([word.strip() for word in words if word.strip()])

@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
+from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Card, Dataset, Document
+from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.fan_out import FanOut, Request
@@ -37,6 +44,7 @@ from graphrag_bench.values import (
     Ranked,
     RelationshipScores,
 )
+from methods.map_reduce import Points
 
 
 class Capitals:
@@ -122,7 +130,8 @@ class World:
             for names, chunk in zip(entities, self.facts, strict=True)
         ]
         extraction = Extraction(tuple(rows), {})
-        graph = fact_graph(extraction, len(rows))
+        graph = described(fact_graph(extraction, len(rows)))
+        communities, reports = communities_of(graph)
         embedder = Hashing()
         model = Obliging()
 
@@ -140,6 +149,9 @@ class World:
             "node_index": index(names),
             "relationship_index": index(list(graph.relations)),
             "bm25": Bm25.of(texts),
+            "communities": communities,
+            "reports": reports,
+            "community_index": index(list(reports.texts)),
             "nlp": Capitals(),
             "llm": model,
             "llm_build": model,
@@ -159,6 +171,7 @@ class World:
             "nodes": ranked(graph.n_nodes, k),
             "relationships": ranked(graph.n_relationships, k),
             "chunks": ranked(graph.n_chunks, k),
+            "communities": ranked(len(self.resources["communities"]), k),
             "node_scores": NodeScores(mass / mass.sum()),
             "relationship_scores": RelationshipScores(ends / mass.sum()),
             "mentions": Mentions(names),
@@ -166,13 +179,56 @@ class World:
             "keywords": Keywords(names[:2], names[2:]),
             "context": Context(pieces),
             "answer": Answer("Ada Marsh"),
+            "points": Points(("Ada Marsh founded it.", "It stands.")[:k], (80, 5)[:k]),
         }
+
+
+def described(graph: Graph) -> Graph:
+    """The graph with every attribute that a graph may have."""
+    names = list(graph.names)
+    relations = list(graph.relations)
+    return replace(
+        graph,
+        types=Texts.of(["person"] * len(names)),
+        descriptions=Texts.of([f"{name} is known." for name in names]),
+        facts=Texts.of([f"They {relation}." for relation in relations]),
+        keywords=Texts.of(relations),
+    )
+
+
+def communities_of(graph: Graph) -> tuple[Communities, Reports]:
+    """All nodes at level 0; below it one half of them, with a report, and the other, without."""
+    half = (graph.n_nodes + 1) // 2
+    halves = [range(graph.n_nodes), range(half), range(half, graph.n_nodes)]
+    members = [list(part) for part in halves if part]
+    nodes = np.array([np.isin(np.arange(graph.n_nodes), part) for part in members])
+    level = np.array([0, 1, 1][: len(members)])
+    communities = Communities(
+        level, level - 1, csr_matrix(nodes), csr_matrix(nodes) @ graph.node_chunk
+    )
+    texts = ["# All\n\nAll of them.", "# Some\n\nSome of them.", ""][: len(members)]
+    titles = Texts.of([f"Cluster {row}" for row in range(len(members))])
+    return communities, Reports(titles, Texts.of(texts), np.array([3.0, 9.0, 0.0])[: len(members)])
 
 
 def ranked(n_rows: int, k: int) -> Ranked[Any]:
     """Up to `k` rows of a table, every second one first, with falling scores."""
     rows = [*range(0, n_rows, 2), *range(1, n_rows, 2)][:k]
     return Ranked(np.array(rows, np.int64), np.linspace(1.0, 0.2, len(rows)))
+
+
+def said_by_a_process(statement: str, hash_seed: int, *arguments: str) -> str:
+    """What a fresh interpreter with that hash seed prints; its sets have an order of their own."""
+    here = Path(__file__).resolve().parent
+    done = subprocess.run(
+        [sys.executable, "-c", statement, *arguments],
+        env={"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": f"{here}:{here.parent}", "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.returncode, done.stderr
+    return done.stdout.strip()
 
 
 WORLDS = (

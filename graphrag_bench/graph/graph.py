@@ -145,6 +145,11 @@ class Graph:
         )
 
     @cached_property
+    def degree(self) -> IntArray:
+        """The number of other nodes each node is joined to, int64 (n_nodes,)."""
+        return np.asarray(np.diff(self.adjacency.indptr), np.int64)
+
+    @cached_property
     def adjacency(self) -> Any:
         """Summed pair weights as a symmetric float64 CSR (n_nodes, n_nodes), no self-loops."""
         from scipy.sparse import csr_matrix

@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.pipeline.control import Branch, Each, Keep, Repeat, Steps, Switch
-from graphrag_bench.pipeline.merge import Rule
+from graphrag_bench.pipeline.control import Branch, Each, Repeat, Switch
+from graphrag_bench.pipeline.merge import Keep, Rule
 from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Step
+from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 from graphrag_bench.prompts import Prompt
 
 STAGES = ("convert", "retrieve", "generate")

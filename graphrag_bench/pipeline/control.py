@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from graphrag_bench.pipeline.attempt import Failure
-from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Rule, merge, split
+from graphrag_bench.pipeline.joining import combined, described, inside, join, new_unread
+from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Keep, Rule, split
 from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Step, World, run_steps
+from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Steps, World, run_steps
 from graphrag_bench.values import RetrievalState
-
-Steps = tuple[Step, ...]
-Keep = Literal["last", "union", "max"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Branch:
         for outcome in outcomes:
             if isinstance(outcome, Failure):
                 return outcome
-        return state.write(_combined(state, outcomes, self.merge))
+        return state.write(combined(state, outcomes, self.merge))
 
     def check(self, scope: Scope) -> None:
         """Every arm from the same start; slots that two arms write must be mergeable."""
@@ -45,16 +43,16 @@ class Branch:
             for step in steps:
                 step.check(arm)
             arms.append(arm)
-        wrote = [_new_unread(scope, arm) for arm in arms]
+        wrote = [new_unread(scope, arm) for arm in arms]
         for slot in sorted(set().union(*wrote)):
             if sum(slot in slots for slots in wrote) > 1 and slot not in MERGEABLE:
                 scope.problem(f"{self.label}: several arms write '{slot}', which cannot be merged.")
-        _join(scope, arms)
+        join(scope, arms)
         scope.written = set().union(*(arm.written for arm in arms))
 
     def describe(self) -> dict[str, Any]:
         """The arms and the merge rule."""
-        return {"branch": _described(self.arms), "merge": self.merge}
+        return {"branch": described(self.arms), "merge": self.merge}
 
     def operators(self) -> list[OperatorStep]:
         """The operator steps of all arms."""
@@ -98,8 +96,8 @@ class Switch:
         return name if name in self.cases else "otherwise"
 
     def check(self, scope: Scope) -> None:
-        """Reads the slot; what every arm writes counts as written."""
-        scope.read(self.label, self.slot)
+        """Looks at the slot; what every arm writes counts as written."""
+        scope.look(self.label, self.slot)
         arms = []
         for steps in self.cases.values():
             arm = scope.copy()
@@ -108,12 +106,12 @@ class Switch:
             arms.append(arm)
         total = "otherwise" in self.cases or {"empty", "some"} <= set(self.cases)
         ways = arms if total else [*arms, scope.copy()]
-        _join(scope, arms)
+        join(scope, arms)
         scope.written = set.intersection(*(arm.written for arm in ways))
 
     def describe(self) -> dict[str, Any]:
         """The slot and the arms."""
-        return {"switch": self.slot, "cases": _described(self.cases)}
+        return {"switch": self.slot, "cases": described(self.cases)}
 
     def operators(self) -> list[OperatorStep]:
         """The operator steps of all arms."""
@@ -164,9 +162,9 @@ class Repeat:
     ) -> Outcome:
         if isinstance(outcome, Failure) or self.keep == "last" or len(rounds) < 2:
             return outcome
-        combined = _combined(start, list(rounds), self.keep)
-        last = {slot: outcome.get(slot) for slot in combined if slot not in MERGEABLE}
-        return outcome.write({**combined, **last})
+        slots = combined(start, list(rounds), self.keep)
+        last = {slot: outcome.get(slot) for slot in slots if slot not in MERGEABLE}
+        return outcome.write({**slots, **last})
 
     def check(self, scope: Scope) -> None:
         """The inner steps once; `until` must be written by them, if only sometimes."""
@@ -176,8 +174,8 @@ class Repeat:
         if self.until in written:
             scope.unread.pop(self.until, None)
         elif self.until:
-            scope.read(self.label, self.until)
-        scope.unread = {s: w for s, w in scope.unread.items() if not _inside(w, self.steps)}
+            scope.look(self.label, self.until)
+        scope.unread = {s: w for s, w in scope.unread.items() if not inside(w, self.steps)}
 
     def describe(self) -> dict[str, Any]:
         """Times, stopping slot, keeping rule and steps."""
@@ -230,7 +228,7 @@ class Each:
             if isinstance(result, Failure):
                 return result
             untouched = untouched and result.get(self.slot) is item
-        new = _combined(state, results, self.merge)
+        new = combined(state, results, self.merge)
         if untouched:
             new.pop(self.slot, None)
         return state.write(new)
@@ -244,10 +242,10 @@ class Each:
         inner = scope.copy()
         for step in self.steps:
             step.check(inner)
-        for slot in sorted(_new_unread(scope, inner)):
+        for slot in sorted(new_unread(scope, inner)):
             if slot not in MERGEABLE:
                 scope.problem(f"{self.label}: '{slot}' of several items cannot be merged.")
-        _join(scope, [inner])
+        join(scope, [inner])
         scope.written = inner.written
 
     def describe(self) -> dict[str, Any]:
@@ -262,39 +260,3 @@ class Each:
     def bound(self) -> int:
         """Calls for `at_most` items."""
         return self.at_most * sum(step.bound() for step in self.steps)
-
-
-def _combined(
-    start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
-) -> dict[str, Any]:
-    """The slots that any outcome wrote since `start`; those of several outcomes are merged."""
-    values: dict[str, list[Any]] = {}
-    for outcome in outcomes:
-        assert isinstance(outcome, RetrievalState)
-        for slot in outcome:
-            if outcome.get(slot) is not start.get(slot):
-                values.setdefault(slot, []).append(outcome.get(slot))
-    return {
-        slot: merge(held, rule) if slot in MERGEABLE else held[-1]  # type: ignore[arg-type]
-        for slot, held in values.items()
-    }
-
-
-def _described(arms: Mapping[str, Steps]) -> dict[str, Any]:
-    return {name: [step.describe() for step in steps] for name, steps in arms.items()}
-
-
-def _new_unread(scope: Scope, arm: Scope) -> set[str]:
-    """The slots an arm wrote and did not read itself."""
-    return {slot for slot, writer in arm.unread.items() if scope.unread.get(slot) != writer}
-
-
-def _join(scope: Scope, arms: Sequence[Scope]) -> None:
-    """Slots unread before and read in any arm are read; what arms leave unread is unread."""
-    before = {s: w for s, w in scope.unread.items() if all(a.unread.get(s) == w for a in arms)}
-    after = {s: w for arm in arms for s, w in arm.unread.items() if scope.unread.get(s) != w}
-    scope.unread = {**before, **after}
-
-
-def _inside(writer: str, steps: Steps) -> bool:
-    return any(writer == op.label for step in steps for op in step.operators())

@@ -19,6 +19,7 @@ from graphrag_bench.values import (
 )
 
 Rule = Literal["interleave", "reciprocal_rank_fusion", "sum_of_normalised", "union", "max"]
+Keep = Literal["last", "union", "max"]
 MERGEABLE = {
     "nodes", "relationships", "chunks", "communities",
     "node_scores", "relationship_scores", "mentions", "query", "keywords",

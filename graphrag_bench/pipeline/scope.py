@@ -12,6 +12,8 @@ from graphrag_bench.contract import operators
 class Scope:
     """Slots written so far (`unread` maps those nobody has read to their writer), and needs.
 
+    `maybe` holds the slots that a step may have written; only a combinator may look at those.
+
     `resources` holds what a method can be given; `attributes` what its graph has, or None when
     that is not known before it is built. Copies for the arms of a combinator share `problems`.
     """
@@ -19,13 +21,19 @@ class Scope:
     resources: frozenset[str] | None = None
     attributes: frozenset[str] | None = None
     written: set[str] = field(default_factory=lambda: {"question"})
+    maybe: set[str] = field(default_factory=set)
     unread: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def copy(self) -> Scope:
         """A scope that goes its own way but reports to the same list."""
         return Scope(
-            self.resources, self.attributes, set(self.written), dict(self.unread), self.problems
+            self.resources,
+            self.attributes,
+            set(self.written),
+            set(self.maybe),
+            dict(self.unread),
+            self.problems,
         )
 
     def problem(self, text: str) -> None:
@@ -43,6 +51,13 @@ class Scope:
                 f"operators that do: {', '.join(writers) or 'none'}."
             )
             self.written.add(slot)
+
+    def look(self, label: str, slot: str) -> None:
+        """A combinator looks whether a slot holds anything; one that may be written will do."""
+        if slot in self.maybe:
+            self.unread.pop(slot, None)
+        else:
+            self.read(label, slot)
 
     def need(self, label: str, resource: str) -> None:
         """A step needs a resource, which something must build or give."""
@@ -69,3 +84,4 @@ class Scope:
                 )
             self.unread[slot] = label
         self.written.update(always)
+        self.maybe.update(sometimes)

@@ -118,6 +118,9 @@ class Step(Protocol):
         ...
 
 
+Steps = tuple[Step, ...]
+
+
 @dataclass(frozen=True)
 class OperatorStep:
     """An operator with validated settings; `use` names the optional reads it is given."""

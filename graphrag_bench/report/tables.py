@@ -14,12 +14,16 @@ _ANSWERS = ("accuracy", "f1", "exact_match")
 
 @dataclass(frozen=True)
 class Table:
-    """A caption, column heads, rows of texts, and notes under the table."""
+    """A caption, column heads, rows of cells, and notes under the table.
+
+    `texts` are the heads of columns set flush left; the others hold numbers.
+    """
 
     caption: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
+    texts: tuple[str, ...] = ("method",)
 
 
 def run_table(runs: Sequence[Mapping[str, Any]], *, seconds: bool = False) -> Table:
@@ -185,7 +189,7 @@ def show(table: Table) -> None:
         console = Console(width=180)
     drawn = RichTable(title=Text(_plain(table.caption)), title_justify="left")
     for head in table.heads:
-        drawn.add_column(Text(_plain(head)), justify="left" if head == "method" else "right")
+        drawn.add_column(Text(_plain(head)), justify="left" if head in table.texts else "right")
     for row in table.rows:
         drawn.add_row(*[Text(_plain(cell)) for cell in row])
     console.print(drawn)

@@ -1,0 +1,112 @@
+"""`graphrag-bench cache`: the replies that were paid for, counted, shared and taken over."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.models.cache_sharing import (
+    CacheStats,
+    cache_stats,
+    export_replies,
+    import_replies,
+)
+from graphrag_bench.models.reply_store import VERDICTS
+from graphrag_bench.report.tables import Table, show
+
+_HELP = """usage: graphrag-bench cache stats|export|import [FILE] [--path STORE | --home HOME]
+                            [--identity MODEL]
+
+Every reply of a language model is kept the moment it arrives, in HOME/cache/replies.sqlite, and
+is not paid for again. With the replies of a paper in a file, everybody can repeat its tables.
+
+  stats            what the store holds: replies, tokens and price by model
+  export FILE      write the replies to FILE (JSON lines; compressed when it ends in .gz)
+  import FILE      put the replies of FILE into the store; readable ones that are there stay
+
+  --home HOME      the folder that holds runs/ and cache/ (paths.home of a run); default: .
+  --path STORE     the store itself (cache.path of a run), or for `stats` an exported file
+  --identity MODEL only the replies of this model, as `stats` names it (export)
+
+examples
+  graphrag-bench cache stats
+  graphrag-bench cache export replies.jsonl.gz
+  graphrag-bench run llm=replay llm.path=replies.jsonl.gz ...    the same run, and no model at all
+  graphrag-bench cache import replies.jsonl.gz                   a run asks only for what is missing
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors end like any other mistake of the user."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError."""
+        raise UserError(f"{message}. See graphrag-bench cache --help.")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table of `stats`, or how many replies were written."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(_HELP)
+        return 0
+    asked = _parser().parse_args(arguments)
+    store = Path(asked.path) if asked.path else Path(asked.home) / "cache" / "replies.sqlite"
+    if asked.action == "stats":
+        if asked.file:
+            raise UserError(f"stats takes no FILE; --path {asked.file} counts another store.")
+        show(_table(store, cache_stats(store)))
+        return 0
+    if not asked.file:
+        raise UserError(f"{asked.action} needs a FILE: graphrag-bench cache {asked.action} FILE.")
+    file = Path(asked.file)
+    if file.resolve() == store.resolve():
+        raise UserError(f"'{file}' is the store itself; name another file.")
+    if asked.action == "export":
+        print(_exported(store, file, asked.identity))  # noqa: T201 - read by scripts
+    else:
+        print(f"{import_replies(file, store)} rows from {file} to {store}")  # noqa: T201
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="graphrag-bench cache", add_help=False, allow_abbrev=False)
+    parser.add_argument("action", choices=("stats", "export", "import"))
+    parser.add_argument("file", nargs="?")
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--home", default=".")
+    place.add_argument("--path")
+    parser.add_argument("--identity")
+    return parser
+
+
+def _exported(store: Path, file: Path, identity: str | None) -> str:
+    if not file.parent.is_dir():
+        raise UserError(f"There is no folder '{file.parent}' to write to.")
+    if file.is_dir():
+        raise UserError(f"'{file}' is a folder; name a file in it, e.g. {file}/replies.jsonl.gz.")
+    n_written = export_replies(store, file, identity)
+    if identity is not None and not n_written:
+        file.unlink()
+        raise unknown("model", identity, [stats.identity for stats in cache_stats(store)])
+    return f"{n_written} rows from {store} to {file}"
+
+
+def _table(store: Path, held: Sequence[CacheStats]) -> Table:
+    heads = ("model", "replies", *VERDICTS, "cut", "prompt tokens", "completion tokens", "USD")
+    rows = []
+    for stats in held:
+        counts = dict(stats.verdicts)
+        row = [stats.identity, f"{sum(counts.values()):,}"]
+        row += [f"{counts.get(verdict, 0):,}" for verdict in VERDICTS]
+        row += [f"{stats.truncated:,}", f"{stats.prompt_tokens:,}"]
+        row += [f"{stats.completion_tokens:,}", f"{stats.usd:.4f}"]
+        rows.append(tuple(row))
+    notes = (
+        "new: no reader has judged them yet; corrected: unreadable, but the second try was not; "
+        "unreadable and failed ones are asked for again; cut: reached max_tokens",
+    )
+    return Table(str(store), heads, tuple(rows), notes, texts=heads[:1])

@@ -1,0 +1,47 @@
+"""`graphrag-bench doctor`: the models of a run, looked at before it costs anything."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.experiment.doctor import examine
+from graphrag_bench.experiment.groups import names
+from graphrag_bench.experiment.settings import check_settings
+from graphrag_bench.report.tables import Table, show
+
+_HELP = """usage: graphrag-bench doctor [llm=NAME] [embedder=NAME] [SETTING=VALUE ...]
+
+Looks at the models that a run with the same settings would use, with a few small real calls:
+address, key, model name, JSON replies, context window, speed; one embedding, its dimension and
+length. Prints a table of `pass`, or what to mend. Writes nothing; a key is never printed.
+
+  llm=         {llm}
+  llm_build=   the same, where another model builds
+  embedder=    {embedder}
+
+examples
+  graphrag-bench doctor                            the packaged models of this machine
+  graphrag-bench doctor llm=openai_compatible      needs OPENAI_API_KEY
+  graphrag-bench doctor llm=openai_compatible llm.model=qwen3:8b \\
+      llm.base_url=http://localhost:11434/v1 llm.api_key_env=null
+  graphrag-bench doctor llm=replay llm.path=replies.jsonl.gz embedder=hashing
+
+exit code: 0 when everything passes, 1 when something is to be mended, 2 for a wrong setting
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table; 0 when everything passes, 1 otherwise."""
+    if {"-h", "--help"} & set(arguments):
+        choices = {group: ", ".join(names(group)) for group in ("llm", "embedder")}
+        sys.stdout.write(_HELP.format(**choices))
+        return 0
+    checks = examine(check_settings(composed(prepared(arguments))))
+    rows = tuple((check.part, check.name, check.result, check.said) for check in checks)
+    n_bad = sum(check.result != "pass" for check in checks)
+    note = "everything passes" if not n_bad else f"{n_bad} of {len(checks)} checks do not pass"
+    heads = ("part", "check", "result", "found, or what to mend")
+    show(Table("models", heads, rows, (note,), texts=heads))
+    return 1 if n_bad else 0

@@ -1,0 +1,187 @@
+"""Contexts: ranked rows become texts, block after block, within one budget of tokens.
+
+Each block has a share of the budget; what a block leaves unused goes to the blocks after it. Rows
+are cut at their boundaries, lowest rank first, and what was cut is recorded.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graph.communities import Reports
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.text import count_tokens, fit
+from graphrag_bench.values import (
+    Chunk,
+    Community,
+    Context,
+    Node,
+    Piece,
+    Ranked,
+    Relationship,
+)
+
+Form = Literal["text", "table"]
+Share = Annotated[float, Field(gt=0, le=1)]
+Row = tuple[str, str, float]
+"""Id, text and score of one row before it is counted."""
+
+HEADS = {
+    "community": "id,content",
+    "node": "id,entity,type,description,rank",
+    "relationship": "id,source,target,description,keywords,weight,rank",
+    "chunk": "id,content",
+}
+"""The header line of each kind of table."""
+
+
+@operator("context.chunks")
+def chunks_context(
+    chunks: Ranked[Chunk],
+    context: Context | None = None,
+    *,
+    chunk_table: ChunkTable,
+    top_k: PositiveInt = 4,
+    budget: PositiveInt = 2000,
+    share: Share = 1.0,
+    form: Form = "text",
+) -> Context:
+    """The context with the first `top_k` chunks added, best first, as texts or as CSV rows.
+
+    Ids are document ids. Source: Zhou et al. 2025, section 6.2; budget shares of their released
+    code (0.33 for chunks beside other blocks).
+    """
+    rows = []
+    for position, (row, score) in enumerate(zip(*_head(chunks, top_k), strict=True)):
+        text = chunk_table.passage(row)
+        shown = text if form == "text" else _csv(position, text)
+        rows.append((chunk_table.documents_of(row)[0], shown, score))
+    return _added(context, "chunk", rows, budget, share)
+
+
+@operator("context.nodes")
+def nodes_context(
+    nodes: Ranked[Node],
+    context: Context | None = None,
+    *,
+    graph: Graph,
+    top_k: PositiveInt = 40,
+    budget: PositiveInt = 2000,
+    share: Share = 1.0,
+    form: Form = "table",
+) -> Context:
+    """The context with nodes added: name, type, description and degree, or the description alone.
+
+    Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search.
+    """
+    degree = graph.degree
+    rows = []
+    for position, (row, score) in enumerate(zip(*_head(nodes, top_k), strict=True)):
+        name = graph.names[row]
+        described = graph.descriptions[row] if graph.descriptions else ""
+        kind = graph.types[row] if graph.types else ""
+        shown = described or name
+        if form == "table":
+            shown = _csv(position, name, kind, described, int(degree[row]))
+        rows.append((name, shown, score))
+    return _added(context, "node", rows, budget, share)
+
+
+@operator("context.relationships")
+def relationships_context(
+    relationships: Ranked[Relationship],
+    context: Context | None = None,
+    *,
+    graph: Graph,
+    top_k: PositiveInt = 200,
+    budget: PositiveInt = 2000,
+    share: Share = 1.0,
+    form: Form = "table",
+) -> Context:
+    """The context with relationships added, as CSV rows or as "head, relation, tail" lines.
+
+    The rank of a row is the sum of the degrees of its ends.
+    Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG.
+    """
+    degree = graph.degree
+    rows = []
+    for position, (row, score) in enumerate(zip(*_head(relationships, top_k), strict=True)):
+        head, tail = int(graph.source[row]), int(graph.target[row])
+        said = graph.facts[row] if graph.facts else graph.relations[row]
+        if form == "table":
+            words = graph.keywords[row] if graph.keywords else ""
+            rank = int(degree[head] + degree[tail])
+            weight = float(graph.weight[row])
+            ends = graph.names[head], graph.names[tail]
+            shown = _csv(position, *ends, said, words, f"{weight:g}", rank)
+        else:
+            shown = f"{graph.names[head]}, {said}, {graph.names[tail]}"
+        rows.append((str(row), shown, score))
+    return _added(context, "relationship", rows, budget, share)
+
+
+@operator("context.communities")
+def communities_context(
+    communities: Ranked[Community],
+    context: Context | None = None,
+    *,
+    reports: Reports,
+    top_k: PositiveInt = 512,
+    budget: PositiveInt = 2000,
+    share: Share = 1.0,
+    form: Form = "table",
+) -> Context:
+    """The context with community reports added; communities without a report are passed over.
+
+    Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
+    """
+    rows = []
+    for position, (row, score) in enumerate(zip(*_head(communities, top_k), strict=True)):
+        if text := reports.texts[row]:
+            rows.append((str(row), text if form == "text" else _csv(position, text), score))
+    return _added(context, "community", rows, budget, share)
+
+
+def _head(ranked: Ranked[Any], top_k: int) -> tuple[list[int], list[float]]:
+    first = ranked.head(top_k)
+    return first.ids.tolist(), first.scores.tolist()
+
+
+def _csv(*cells: object) -> str:
+    """One row by RFC 4180, without the line end."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="").writerow(cells)
+    return written.getvalue()
+
+
+def _added(
+    context: Context | None, kind: str, rows: Sequence[Row], budget: int, share: float
+) -> Context:
+    """The context with a block: rows in order while they fit what the shares so far allow."""
+    held = context or Context(())
+    allotted = round(min(held.share + share, 1.0) * budget)
+    pieces = [Piece(kind, name, text, score, count_tokens(text)) for name, text, score in rows]
+    kept = fit([piece.n_tokens for piece in pieces], allotted - held.n_tokens)
+    cut = tuple((piece.kind, piece.id) for piece in pieces[kept:])
+    return Context((*held.pieces, *pieces[:kept]), (*held.cut, *cut), min(held.share + share, 1.0))
+
+
+def blocks(pieces: Iterable[Piece]) -> list[dict[str, object]]:
+    """Runs of pieces of one kind, for templates: `kind`, `head` (the table's header), `rows`."""
+    runs: list[dict[str, object]] = []
+    texts: list[str] = []
+    last = ""
+    for piece in pieces:
+        if piece.kind != last:
+            texts = []
+            runs.append({"kind": piece.kind, "head": HEADS.get(piece.kind, ""), "rows": texts})
+            last = piece.kind
+        texts.append(piece.text)
+    return runs

@@ -1,0 +1,151 @@
+"""Map-reduce generation: scored points from parts of the context, then one answer from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, PositiveInt, field_validator
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.models.llm import LLM, CallFailed, reply
+from graphrag_bench.models.structured import ask_all
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens, fit
+from graphrag_bench.values import Answer, Context, Piece, Question, value
+
+FAILURE = "Sorry, I'm not able to provide an answer to that question."
+MAP = Prompt("methods:msgraphrag/prompts/map.j2")
+REDUCE = Prompt("methods:msgraphrag/prompts/reduce.j2")
+_GROUPS_EXPECTED = 8
+
+
+class Point(BaseModel):
+    """One statement and how much it helps to answer, 0 to 100."""
+
+    description: str
+    score: int = 0
+
+    @field_validator("score", mode="before")
+    @classmethod
+    def _clamped(cls, given: object) -> int:
+        try:
+            return max(0, min(100, round(float(str(given)))))
+        except (ValueError, OverflowError):
+            return 0
+
+
+class MapReply(BaseModel):
+    """What the map prompt returns."""
+
+    points: list[Point]
+
+
+@value("points")
+@dataclass(frozen=True)
+class Points:
+    """Statements with scores 1..100, best first, ties in the order of the context."""
+
+    texts: tuple[str, ...]
+    scores: tuple[int, ...]
+
+    def __len__(self) -> int:
+        """The number of points."""
+        return len(self.texts)
+
+
+def _map_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    part = settings["group_tokens"] if settings["group"] == "packed" else sizes.chunk
+    prompt = count_tokens(settings["prompt"].text) + sizes.question + part
+    return prompt, settings["max_tokens"] / 2
+
+
+def _map_calls(settings: Mapping[str, Any]) -> int:
+    """Every group may need a corrective retry."""
+    return 2 * int(settings["max_groups"])
+
+
+@operator(
+    "points.map",
+    calls=_map_calls,
+    supplies={"question", "pieces"},
+    tokens=_map_tokens,
+)
+def map_points(
+    question: Question,
+    context: Context,
+    *,
+    llm: LLM,
+    prompt: Prompt = MAP,
+    group: Literal["packed", "single"] = "packed",
+    group_tokens: PositiveInt = 2500,
+    max_groups: PositiveInt = 64,
+    max_tokens: PositiveInt = 400,
+) -> Points:
+    """The points that the model finds in each group of the context's pieces, best first.
+
+    `packed` fills groups of at most `group_tokens` in context order (a longer piece is a group of
+    its own); `single` takes each piece alone. At most `max_groups` groups are read, from the
+    front. Points of score 0 are dropped; ties keep context order. A group whose reply cannot be
+    read gives none and is counted; raises the last failure when that happens to every group.
+    Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
+    """
+    groups = _groups(context.pieces, group_tokens if group == "packed" else 0)[:max_groups]
+    if not groups:
+        return Points((), ())
+    chats = [prompt.render({"question": question.text, "pieces": pieces}) for pieces in groups]
+    results = ask_all(llm, chats, MapReply, max_tokens=max_tokens, purpose="map points")
+    failures = [found for found in results if isinstance(found, UnreadableReply | CallFailed)]
+    if len(failures) == len(results):
+        raise failures[-1]
+    points = [p for found in results if isinstance(found, MapReply) for p in found.points]
+    kept = sorted((p for p in points if p.score > 0), key=lambda point: -point.score)
+    return Points(tuple(p.description for p in kept), tuple(p.score for p in kept))
+
+
+def _groups(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
+    """Pieces in order, packed up to `most` tokens; each alone when that is 0."""
+    groups: list[list[Piece]] = []
+    size = 0
+    for piece in pieces:
+        if groups and size + piece.n_tokens <= most:
+            groups[-1].append(piece)
+            size += piece.n_tokens
+        else:
+            groups.append([piece])
+            size = piece.n_tokens
+    return groups
+
+
+def _reduce_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    points = min(settings["budget"], _GROUPS_EXPECTED * 100)
+    prompt = count_tokens(settings["prompt"].text) + sizes.question + points
+    return prompt, settings["max_tokens"] / 2
+
+
+@operator("answer.reduce", calls=1, supplies={"question", "points"}, tokens=_reduce_tokens)
+def reduce(
+    question: Question,
+    points: Points,
+    *,
+    llm: LLM,
+    prompt: Prompt = REDUCE,
+    budget: PositiveInt = 2000,
+    max_tokens: PositiveInt = 256,
+) -> Answer:
+    """The model's answer from the points, best first, as many as fit the budget of tokens.
+
+    Without a point it is the failure sentence of the paper's code, and no call is made.
+    Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
+    """
+    if not len(points):
+        return Answer(FAILURE)
+    rows = [
+        {"analyst": number + 1, "score": score, "text": text}
+        for number, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))
+    ]
+    kept = max(1, fit([count_tokens(text) for text in points.texts], budget))
+    chat = prompt.render({"question": question.text, "points": rows[:kept]})
+    return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())
