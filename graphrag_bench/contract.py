@@ -61,7 +61,7 @@ class Setting:
 
         if self.annotation is Prompt:
             prompt = value if isinstance(value, Prompt) else Prompt(str(value))
-            assert prompt.text is not None  # reads the file, so that a wrong name is found here
+            assert prompt.variables is not None  # reads the file, so that its faults are found here
             return prompt
         if isinstance(value, list):
             value = tuple(value)

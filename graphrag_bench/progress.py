@@ -50,7 +50,7 @@ class Progress:
         from rich.progress import Progress as RichProgress
 
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),

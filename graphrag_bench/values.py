@@ -150,6 +150,31 @@ class Query:
 
 
 @dataclass(frozen=True)
+class Path:
+    """A walk: its nodes in walking order, and the relationship row of every hop between them."""
+
+    nodes: tuple[int, ...]
+    relationships: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Subgraph:
+    """Nodes and relationship rows, each once, and the paths they were found on.
+
+    `texts` holds triples that a model wrote in the place of rows, where no row says the same.
+    """
+
+    nodes: tuple[int, ...] = ()
+    relationships: tuple[int, ...] = ()
+    paths: tuple[Path, ...] = ()
+    texts: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """The number of nodes, relationships and texts together."""
+        return len(self.nodes) + len(self.relationships) + len(self.texts)
+
+
+@dataclass(frozen=True)
 class Piece:
     """One text of a context: `kind` of row, its `id` (a document id for chunks), score, tokens."""
 
@@ -195,6 +220,7 @@ _slots: dict[Any, str] = {
     Mentions: "mentions",
     Keywords: "keywords",
     Query: "query",
+    Subgraph: "subgraph",
     Context: "context",
     Answer: "answer",
 }

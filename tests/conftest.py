@@ -1,6 +1,11 @@
 """What tests of several folders share; its being here puts this folder on the import path."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+
 import pytest
+from fake_openai import FakeOpenAI, running
 
 from graphrag_bench.contract import builders, operators
 
@@ -11,3 +16,10 @@ def open_registries(monkeypatch):
     for registry in (operators, builders):
         monkeypatch.setattr(registry, "_items", dict(registry._items))
         monkeypatch.setattr(registry, "_frozen", False)
+
+
+@pytest.fixture(scope="session")
+def fake() -> Iterator[FakeOpenAI]:
+    """A server that speaks the OpenAI protocol, started with the first test that asks for it."""
+    with running() as server:
+        yield server

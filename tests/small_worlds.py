@@ -62,14 +62,17 @@ class Capitals:
             Relation(head, text.split(head, 1)[1].split(tail)[0].strip() or "and", tail)
             for head, tail in zip(names, names[1:], strict=False)
         ]
-        return Sentence(text, tuple((name, "PERSON") for name in names), (), tuple(relations))
+        people = tuple((name, "PERSON") for name in names)
+        words = tuple(word for word in text.split() if word.islower())
+        return Sentence(text, people, (), tuple(relations), lemmas=words)
 
     def entities(self, text: str) -> list[str]:
         return re.findall(r"[A-Z]\w*(?: [A-Z]\w*)*", text)
 
 
 class Obliging(FanOut):
-    """A model that gives the smallest reply its schema allows, and counts its calls."""
+    """A model that replies with the smallest object its schema allows, or else with the example
+    at the end of its instructions; it counts its calls."""
 
     identity = "obliging"
 
@@ -78,9 +81,16 @@ class Obliging(FanOut):
 
     def call(self, request: Request) -> Completion:
         self.n_calls += 1
-        reply = smallest(request.schema, request.schema) if request.schema else "Ada Marsh"
-        text = reply if isinstance(reply, str) else json.dumps(reply)
+        text = example(request.prompt[0].content)
+        if request.schema:
+            text = json.dumps(smallest(request.schema, request.schema))
         return Completion(text, 10, 5, model="obliging")
+
+
+def example(instructions: str) -> str:
+    """What follows the last line that begins with `Example`; a name where there is none."""
+    *_, last = re.split(r"(?m)^Example.*:$", instructions)
+    return "Ada Marsh" if last == instructions else last.strip()
 
 
 class Babbling(Obliging):

@@ -38,11 +38,12 @@ def test_a_data_set_is_read_and_checked() -> None:
 
 def test_a_pipeline_shows_its_steps() -> None:
     pipeline = gb.pipeline("vanilla", top_k=2, n_retrieved=7)
-    assert operators(pipeline) == ["chunk.vdb", "answer.direct"]
+    assert operators(pipeline)[0] == "chunk.vdb"
+    assert operators(pipeline)[-1] == "answer.direct"
     assert pipeline.steps[0]["top_k"] == 7
-    assert pipeline.steps[-1]["top_k"] == 2
-    assert repr(pipeline).startswith("vanilla\n0 retrieve: ")
     assert [step["op"] for step in pipeline.steps[:1]] == ["chunk.vdb"]
+    first, second = repr(pipeline).splitlines()[:2]
+    assert (first, second[:12]) == ("vanilla", "0 retrieve: ")
 
 
 def test_a_parameter_reaches_the_steps_that_read_it() -> None:
@@ -52,19 +53,21 @@ def test_a_parameter_reaches_the_steps_that_read_it() -> None:
 
 def test_steps_are_replaced_inserted_and_deleted() -> None:
     pipeline = gb.pipeline("vanilla")
+    rest = operators(pipeline)[1:]
     pipeline.steps[0] = {"op": "chunk.bm25", "top_k": 3}
-    assert operators(pipeline) == ["chunk.bm25", "answer.direct"]
+    assert operators(pipeline) == ["chunk.bm25", *rest]
     pipeline.steps.insert(0, {"op": "question.entities.nlp"}, stage="convert")
-    assert operators(pipeline) == ["question.entities.nlp", "chunk.bm25", "answer.direct"]
+    assert operators(pipeline) == ["question.entities.nlp", "chunk.bm25", *rest]
     assert pipeline.method["convert"] == [{"op": "question.entities.nlp"}]
     del pipeline.steps[0]
     pipeline.steps.append({"op": "answer.direct"})
-    assert operators(pipeline) == ["chunk.bm25", "answer.direct", "answer.direct"]
-    assert len(pipeline.method["generate"]) == 2
+    assert operators(pipeline) == ["chunk.bm25", *rest, "answer.direct"]
+    assert pipeline.method["generate"][-1] == {"op": "answer.direct"}
     pipeline.steps.insert(1, {"op": "chunk.vdb"})
     assert operators(pipeline)[:2] == ["chunk.bm25", "chunk.vdb"]
+    assert len(pipeline.method["retrieve"]) == 2
     with pytest.raises(IndexError):
-        pipeline.steps[9]
+        pipeline.steps[99]
 
 
 def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
@@ -110,7 +113,7 @@ def test_ask_gives_answer_context_and_trace(home: Path) -> None:
 def test_ask_raises_what_a_step_failed_of() -> None:
     fails_on.add("Norvik")
     try:
-        with pytest.raises(UserError, match=r"generate\.0 answer\.direct.*told to fail"):
+        with pytest.raises(UserError, match=r"generate\.\d answer\.direct.*told to fail"):
             hipporag().ask("Who founded the Norvik Observatory?", "toy")
     finally:
         fails_on.clear()
@@ -160,13 +163,7 @@ def test_a_method_of_your_own_is_a_mapping() -> None:
         "name": "mine",
         "k": 3,
         "retrieve": [{"op": "chunk.bm25", "top_k": "${method.k}"}],
-        "generate": [
-            {
-                "op": "answer.direct",
-                "use": ["chunks"],
-                "prompt": "methods:vanilla/prompts/answer.j2",
-            }
-        ],
+        "generate": gb.pipeline("vanilla").method["generate"],
     }
     pipeline = gb.pipeline(method, **WEIGHTLESS, k=2)
     assert pipeline.steps[0]["top_k"] == 2

@@ -98,6 +98,11 @@ class Ended:
         """The folder of the first `run:` line."""
         return self.folders[0]
 
+    @property
+    def methods(self) -> list[str]:
+        """The methods of the `run:` lines, in order."""
+        return [folder.parent.name for folder in self.folders]
+
 
 def command(*arguments: str) -> Ended:
     out, err = io.StringIO(), io.StringIO()

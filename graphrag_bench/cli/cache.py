@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.models.cache_sharing import (
+    VECTORS,
     CacheStats,
     cache_stats,
     export_replies,
@@ -21,8 +22,9 @@ from graphrag_bench.report.tables import Table, show
 _HELP = """usage: graphrag-bench cache stats|export|import [FILE] [--path STORE | --home HOME]
                             [--identity MODEL]
 
-Every reply of a language model is kept the moment it arrives, in HOME/cache/replies.sqlite, and
-is not paid for again. With the replies of a paper in a file, everybody can repeat its tables.
+Every reply of a language model (and every block of embeddings by API) is kept the moment it
+arrives, in HOME/cache/replies.sqlite, and is not paid for again. With the replies of a paper in a
+file, everybody can repeat its tables.
 
   stats            what the store holds: replies, tokens and price by model
   export FILE      write the replies to FILE (JSON lines; compressed when it ends in .gz)
@@ -96,17 +98,20 @@ def _exported(store: Path, file: Path, identity: str | None) -> str:
 
 
 def _table(store: Path, held: Sequence[CacheStats]) -> Table:
-    heads = ("model", "replies", *VERDICTS, "cut", "prompt tokens", "completion tokens", "USD")
+    numbers = (*VERDICTS, "cut", VECTORS, "prompt tokens", "completion tokens", "USD")
+    heads = ("model", "replies", *numbers)
     rows = []
     for stats in held:
         counts = dict(stats.verdicts)
+        n_vectors = counts.pop(VECTORS, 0)
         row = [stats.identity, f"{sum(counts.values()):,}"]
         row += [f"{counts.get(verdict, 0):,}" for verdict in VERDICTS]
-        row += [f"{stats.truncated:,}", f"{stats.prompt_tokens:,}"]
+        row += [f"{stats.truncated:,}", f"{n_vectors:,}", f"{stats.prompt_tokens:,}"]
         row += [f"{stats.completion_tokens:,}", f"{stats.usd:.4f}"]
         rows.append(tuple(row))
     notes = (
         "new: no reader has judged them yet; corrected: unreadable, but the second try was not; "
-        "unreadable and failed ones are asked for again; cut: reached max_tokens",
+        "unreadable and failed ones are asked for again; cut: reached max_tokens; vectors: blocks "
+        "of embeddings",
     )
     return Table(str(store), heads, tuple(rows), notes, texts=heads[:1])

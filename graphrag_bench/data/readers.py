@@ -182,8 +182,34 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
+class _UltraDomainDocument(Row):
+    context: str
+
+
+class _UltraDomainQuestion(Row):
+    question: str
+    answer: str = ""
+
+
+def ultradomain(corpus: Path, questions: Path) -> Rows:
+    """Rows of UltraDomain: `context` on each line of the corpus, and a list of questions.
+
+    Ids are row numbers; documents have no title, the questions are abstract, and an empty answer
+    is none.
+    """
+    rows = Rows()
+    for place, document in json_lines(corpus, _UltraDomainDocument):
+        rows.add_document(place, Document(str(len(rows.documents)), "", document.context))
+    for place, asked in json_list(questions, "question", _UltraDomainQuestion):
+        answers = (asked.answer,) if asked.answer.strip() else ()
+        question = Question(str(len(rows.questions)), asked.question)
+        rows.add_question(place, question, Gold(answers, type="abstract"))
+    return rows
+
+
 READERS: Mapping[str, Callable[[Path, Path], Rows]] = {
     "jsonl": jsonl,
     "musique": musique,
     "hotpotqa": hotpotqa,
+    "ultradomain": ultradomain,
 }

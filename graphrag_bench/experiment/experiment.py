@@ -15,6 +15,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.groups import load, names
+from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, imported_choices
 from graphrag_bench.experiment.method import Method, check_parameters, read_method
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.settings import RunSettings, check_settings
@@ -30,6 +31,17 @@ _BUILDERS = (
     "graphrag_bench.offline.llm_extraction",
     "graphrag_bench.offline.knowledge_graph",
     "graphrag_bench.offline.indices",
+    "graphrag_bench.offline.passage_graph",
+    "graphrag_bench.offline.tree",
+    "graphrag_bench.offline.communities",
+    "graphrag_bench.offline.reports",
+    "graphrag_bench.offline.llm_reports",
+    "graphrag_bench.offline.text_extraction",
+    "graphrag_bench.offline.text_llm_extraction",
+    "graphrag_bench.offline.text_graph",
+    "graphrag_bench.offline.importers.msgraphrag",
+    "graphrag_bench.offline.importers.graphml",
+    "graphrag_bench.offline.importers.triples",
 )
 
 
@@ -95,28 +107,26 @@ class Experiment:
         """The variant and settings of every resource that the method or the run chooses."""
         merged: dict[str, dict[str, Any]] = {}
         chunking = {"chunk_table": self.settings.chunking}
-        for source in ({"extraction": "auto"}, self.method.choices, chunking, self.settings.build):
+        imported = imported_choices(self.settings)
+        build = self.settings.build
+        for source in (DEFAULTS, self.method.choices, chunking, imported, build):
             for resource, choice in source.items():
                 new = _as_settings(resource, choice)
                 held = merged.setdefault(resource, {})
                 if "variant" in new and new["variant"] != held.get("variant"):
                     held.clear()
                 held.update(new)
-        if merged["chunk_table"].get("variant") == "auto":
-            merged["chunk_table"]["variant"] = self.dataset.card.chunking
-        if merged["extraction"].get("variant") == "auto":
-            presplit = merged["chunk_table"]["variant"] == "presplit"
-            file = self.dataset.openie is not None and presplit
-            merged["extraction"]["variant"] = "openie_file" if file else "nlp"
+        complete(merged, self.dataset)
         return dict(merged)
 
     def _check_choices(self, swept: bool) -> None:
         """Refuse a `build` entry for what nothing builds, or, unless swept, this run does not."""
         planned = {item.resource for item in self.plan}
         known = planned | ({builder.resource for builder in builders.all()} if swept else set())
+        replaced = REPLACED if self.settings.graph.import_from else frozenset()
         problems = []
         for resource in {**self.method.choices, **self.settings.build}:
-            if resource not in known:
+            if resource not in known | (replaced - set(self.settings.build)):
                 close = ", ".join(nearest(resource, planned) or sorted(planned))
                 problems.append(
                     f"build.{resource} is set, but this method builds no '{resource}'; "
@@ -192,8 +202,8 @@ class Experiment:
     @property
     def extraction(self) -> str:
         """How entities were read, as tables name it; empty when the method has no graph."""
-        found = [item for item in self.plan if item.resource == "extraction"]
-        return found[0].builder.variant if found else ""
+        made = [item for item in self.plan if item.resource in REPLACED or _is_imported(item)]
+        return made[0].builder.variant if made else ""
 
 
 def _as_settings(resource: str, choice: Any) -> dict[str, Any]:
@@ -203,6 +213,10 @@ def _as_settings(resource: str, choice: Any) -> dict[str, Any]:
     if not isinstance(choice, Mapping):
         raise UserError(f"build.{resource}={choice!r}: a variant's name or settings were expected.")
     return dict(choice)
+
+
+def _is_imported(item: Planned) -> bool:
+    return item.resource == "graph" and "import_from" in item.builder.needs
 
 
 def safe_name(name: str) -> str:

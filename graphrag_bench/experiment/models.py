@@ -24,15 +24,16 @@ from graphrag_bench.models.nlp import Nlp
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.reply_store import ReplyStore
+from graphrag_bench.offline.importers.paths import content_digest, file_of
 
 
 class Models(Mapping[str, Any]):
-    """What is given rather than built: corpus, OpenIE file, embedder, tagger, language models.
+    """What is given rather than built: corpus, files to import, embedder, tagger, language models.
 
     A mapping from resource name to object; objects are made at the first look-up.
     """
 
-    NAMES = ("corpus", "openie", "embedder", "nlp", "llm", "llm_build")
+    NAMES = ("corpus", "openie", "import_from", "embedder", "nlp", "llm", "llm_build")
 
     def __init__(self, settings: RunSettings, dataset: Dataset) -> None:
         """Nothing is made yet."""
@@ -151,6 +152,13 @@ class Models(Mapping[str, Any]):
             )
         return self.corpus.openie
 
+    @property
+    def import_from(self) -> Path:
+        """The file or folder of the graph to import; raises UserError when none is named."""
+        if self.settings.graph.import_from is None:
+            raise UserError("An imported graph needs its path: graph.import_from=PATH.")
+        return file_of(Path(self.settings.graph.import_from))
+
     def bare(self, group: str) -> Any:
         """The model of a group without cache and budget: for its prices and limits."""
         return self._bare(group, getattr(self.settings, group))
@@ -179,4 +187,6 @@ class Models(Mapping[str, Any]):
             return self.corpus.corpus_digest
         if name == "openie":
             return file_digest(self.openie)
+        if name == "import_from":
+            return content_digest(self.import_from)
         return str(self[name].identity)

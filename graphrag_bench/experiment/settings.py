@@ -38,6 +38,11 @@ class GraphSettings(_Settings):
     scope: Literal["all", "per_scope"] = Field(
         "all", description="one graph of everything, or one for each scope of the corpus"
     )
+    import_from: str | None = Field(
+        None, description="graph to import: GraphRAG folder, .graphml, triples as .jsonl or .csv"
+    )
+
+    _text = field_validator("import_from", mode="before")(_number_as_text)
 
 
 class PathSettings(_Settings):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_bench.columns import Texts, load_array, load_sparse, save_array, save_sparse
 from graphrag_bench.values import FloatArray, IntArray
@@ -57,26 +59,42 @@ class Communities:
 class Reports:
     """One report for each community row: title, text, and the rating of its impact, 0..10.
 
-    A community without a report has an empty text; `ratings` is float64 (n,).
+    A community without a report has an empty text; `ratings` is float64 (n,). `fallback`, bool
+    (n,), flags those whose reply could not be read and stands there as it came; None: there is no
+    such row.
     """
 
     titles: Texts
     texts: Texts
     ratings: FloatArray
+    fallback: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.texts)
+
+    @property
+    def statistics(self) -> Mapping[str, float]:
+        """How many communities there are, have no report, and have a reply as it came."""
+        n_fallback = 0 if self.fallback is None else int(np.count_nonzero(self.fallback))
+        n_empty = int(np.count_nonzero(np.diff(self.texts.offsets) == 0))
+        return {"communities": len(self), "without_report": n_empty, "unreadable": n_fallback}
 
     def save(self, folder: Path) -> None:
         """Write the reports into a folder."""
         self.titles.save(folder, "titles")
         self.texts.save(folder, "texts")
         save_array(folder, "ratings", self.ratings)
+        if self.fallback is not None:
+            save_array(folder, "fallback", self.fallback)
 
     @classmethod
     def load(cls, folder: Path) -> Reports:
         """The reports that `save` wrote, by memory map."""
+        flagged = (folder / "fallback.npy").is_file()
         return cls(
-            Texts.load(folder, "titles"), Texts.load(folder, "texts"), load_array(folder, "ratings")
+            Texts.load(folder, "titles"),
+            Texts.load(folder, "texts"),
+            load_array(folder, "ratings"),
+            load_array(folder, "fallback") if flagged else None,
         )

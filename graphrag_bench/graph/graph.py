@@ -22,6 +22,7 @@ from graphrag_bench.columns import (
     save_array,
     save_sparse,
 )
+from graphrag_bench.graph.mentions import NameTable
 from graphrag_bench.values import FloatArray, IntArray
 
 _TEXT_COLUMNS = ("names", "types", "descriptions", "relations", "facts", "keywords")
@@ -125,6 +126,11 @@ class Graph:
         """The attributes this graph has, e.g. `node.name`."""
         have = {name for column, name in ATTRIBUTES.items() if getattr(self, column) is not None}
         return frozenset(have | {"relationship.weight"})
+
+    @cached_property
+    def name_table(self) -> NameTable:
+        """The node names, ready to be found in texts."""
+        return NameTable.of(self.names)
 
     @cached_property
     def pairs(self) -> Pairs:

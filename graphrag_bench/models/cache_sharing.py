@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import os
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -17,6 +18,7 @@ from graphrag_bench.models.reply_store import VERDICTS, ReplyStore, StoredReply,
 
 FORMAT = "graphrag-bench replies"
 VERSION = 1
+VECTORS = "vectors"
 _SQLITE = b"SQLite format 3\x00"
 _KINDS: dict[str, type | tuple[type, ...]] = {"str": str, "int": int, "float": (int, float)}
 Row = StoredReply | StoredVectors
@@ -24,7 +26,10 @@ Row = StoredReply | StoredVectors
 
 @dataclass(frozen=True)
 class CacheStats:
-    """What a store holds for one model: replies by verdict, their tokens and their price."""
+    """What a store holds for one model: replies by verdict, their tokens and their price.
+
+    Blocks of vectors are counted as if `vectors` were a verdict.
+    """
 
     identity: str
     verdicts: tuple[tuple[str, int], ...]
@@ -38,13 +43,17 @@ def cache_stats(path: str | Path) -> list[CacheStats]:
     """One row for each model in the file, sorted by its identity."""
     verdicts: dict[str, Counter[str]] = {}
     totals: dict[str, list[float]] = {}
-    for row in replies_in(path):
-        verdicts.setdefault(row.identity, Counter())[row.verdict] += 1
+    for row in rows_in(path):
+        counted = verdicts.setdefault(row.identity, Counter())
         total = totals.setdefault(row.identity, [0, 0, 0, 0.0])
-        total[0] += row.finish == "length"
         total[1] += row.prompt_tokens
-        total[2] += row.completion_tokens
         total[3] += row.usd
+        if isinstance(row, StoredReply):
+            counted[row.verdict] += 1
+            total[0] += row.finish == "length"
+            total[2] += row.completion_tokens
+        else:
+            counted[VECTORS] += 1
     return [
         CacheStats(
             identity,
@@ -67,18 +76,26 @@ def export_replies(store: str | Path, file: str | Path, identity: str | None = N
     path = Path(file)
     part = path.with_name(path.name + ".part")
     n_written = 0
-    with _opened(part, "wt", zipped=path.suffix == ".gz") as out:
-        out.write(json.dumps({"format": FORMAT, "version": VERSION}) + "\n")
-        for row in rows_in(store):
-            if identity is None or row.identity == identity:
-                out.write(json.dumps(_written(row), ensure_ascii=False) + "\n")
-                n_written += 1
-    os.replace(part, path)
+    try:
+        with _opened(part, "wt", zipped=path.suffix == ".gz") as out:
+            out.write(json.dumps({"format": FORMAT, "version": VERSION}) + "\n")
+            for row in rows_in(store):
+                if identity is None or row.identity == identity:
+                    out.write(json.dumps(_written(row), ensure_ascii=False) + "\n")
+                    n_written += 1
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
     return n_written
 
 
 def import_replies(file: str | Path, store: str | Path) -> int:
-    """The number of rows put into `store`; what is there already, and was readable, stays."""
+    """The number of rows put into `store`; what is there already, and was readable, stays.
+
+    The file is read through before anything is stored, so that one that was cut leaves nothing.
+    """
+    for _ in rows_in(file):
+        pass
     target = ReplyStore(store)
     n_vectors = 0
 
@@ -119,18 +136,33 @@ def rows_in(path: str | Path) -> Iterator[Row]:
 
 
 def _exported(file: Path, *, zipped: bool) -> Iterator[Row]:
-    with _opened(file, "rt", zipped=zipped) as lines:
-        for number, text in enumerate(lines, 1):
-            try:
-                row = json.loads(text)
-            except ValueError:
-                raise UserError(f"{file}, line {number}: no JSON. Was the file cut?") from None
-            if number > 1:
-                yield _read(row, f"{file}, line {number}")
-            elif not isinstance(row, dict) or row.get("format") != FORMAT:
-                raise UserError(f"{file} holds no replies: its first line names another format.")
-            elif row.get("version") != VERSION:
-                raise UserError(f"{file} has version {row.get('version')}; known is {VERSION}.")
+    number = 0
+    for number, text in enumerate(_lines(file, zipped=zipped), 1):
+        try:
+            row = json.loads(text)
+        except ValueError:
+            raise UserError(f"{file}, line {number}: no JSON. Was the file cut?") from None
+        if number > 1:
+            yield _read(row, f"{file}, line {number}")
+        elif not isinstance(row, dict) or row.get("format") != FORMAT:
+            raise UserError(f"{file} holds no replies: its first line names another format.")
+        elif row.get("version") != VERSION:
+            raise UserError(f"{file} has version {row.get('version')}; known is {VERSION}.")
+    if number == 0:
+        raise UserError(f"{file} holds no replies: it is empty.")
+
+
+def _lines(file: Path, *, zipped: bool) -> Iterator[str]:
+    """The lines of a file that may be cut, or be something else."""
+    number = 0
+    try:
+        with _opened(file, "rt", zipped=zipped) as opened:
+            for line in opened:
+                number += 1
+                yield line
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        where = f"{file}, line {number + 1}"
+        raise UserError(f"{where}: cannot be read ({error}). Was the file cut?") from None
 
 
 def _opened(file: Path, mode: Literal["rt", "wt"], *, zipped: bool) -> IO[str]:

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import PositiveInt
 
 from graphrag_bench.columns import load_array, save_array
 from graphrag_bench.progress import Advance, no_advance
@@ -39,7 +40,7 @@ class Embedder(Protocol):
 class Hashing:
     """Deterministic vectors without weights: hashed words and letter trigrams. For tests."""
 
-    def __init__(self, dimension: int = 256) -> None:
+    def __init__(self, dimension: PositiveInt = 256) -> None:
         """Vectors of this length."""
         self.dimension = dimension
 

@@ -39,5 +39,5 @@ class FailureGate:
         raise RunStopped(
             f"Step {self.step}: {failures} of {calls} calls failed ({rate:.0%}, the limit is "
             f"{self.limit:.0%}). The last one: {sample[:300]!r}. Try a larger model, a larger "
-            "max_tokens, or raise the limit if you accept this."
+            "max_tokens, or raise failures.limit if you accept this."
         )

@@ -10,6 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pydantic import PositiveInt
+
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.models.fan_out import FanOut, Request
@@ -32,8 +34,8 @@ class Local(FanOut):
     def __init__(
         self,
         model_path: str | None = None,
-        context: int = 4096,
-        parallel: int = 1,
+        context: PositiveInt = 4096,
+        parallel: PositiveInt = 1,
         threads: int | None = None,
         *,
         decoding: Decoding | Mapping[str, Any] | None = None,

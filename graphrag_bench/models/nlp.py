@@ -31,7 +31,8 @@ class Sentence:
     """A sentence with its named entities, its other noun phrases and its relations.
 
     A relation whose subject is a personal pronoun has the pronoun as its head; `pronouns` names
-    those of this sentence.
+    those of this sentence. `lemmas` are the base forms of its nouns, verbs and adjectives outside
+    named entities, stop words left out, each once.
     """
 
     text: str
@@ -39,6 +40,7 @@ class Sentence:
     phrases: tuple[str, ...]
     relations: tuple[Relation, ...]
     pronouns: frozenset[str] = frozenset()
+    lemmas: tuple[str, ...] = ()
 
 
 class Nlp(Protocol):
@@ -118,7 +120,15 @@ def _sentence(span: Any) -> Sentence:
         tuple(dict.fromkeys(phrases)),
         tuple(dict.fromkeys(_relations(span, pronouns | spans))),
         frozenset(pronouns.values()),
+        tuple(dict.fromkeys(_lemmas(span, named))),
     )
+
+
+def _lemmas(span: Any, named: dict[int, Any]) -> Iterator[str]:
+    for token in span:
+        content = token.pos_ in ("NOUN", "VERB", "ADJ") and token.is_alpha and not token.is_stop
+        if content and token.i not in named:
+            yield token.lemma_.lower()
 
 
 def _without_determiner(chunk: Any) -> str:

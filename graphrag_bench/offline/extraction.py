@@ -19,7 +19,7 @@ from graphrag_bench.progress import Progress
 
 CO_OCCURS = "occurs with"
 TitleUse = Literal["off", "entity", "about"]
-_NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
+NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
 
 
 @artifact("extraction.openie_file")
@@ -131,9 +131,9 @@ def _chunk(
         if noun_phrases:
             entities += sentence.phrases
             kept |= set(sentence.phrases)
-        related = list(_facts(sentence, name if title == "about" else "", kept))
+        related = list(facts_of(sentence, name if title == "about" else "", kept))
         joined = {frozenset((fact.head, fact.tail)) for fact in related}
-        named = [entity for entity, label in sentence.entities if label not in _NUMERIC]
+        named = [entity for entity, label in sentence.entities if label not in NUMERIC]
         distinct = list(dict.fromkeys(named))
         pairs = list(combinations(distinct, 2)) if len(distinct) <= co_occurrence else []
         if title == "about" and name and co_occurrence:
@@ -147,7 +147,7 @@ def _co(pair: tuple[str, str]) -> tuple[str, str, str]:
     return pair[0], CO_OCCURS, pair[1]
 
 
-def _facts(sentence: Sentence, subject: str, kept: set[str]) -> Iterator[Triple]:
+def facts_of(sentence: Sentence, subject: str, kept: set[str]) -> Iterator[Triple]:
     """The relations between kept names; `subject` stands in for a personal pronoun."""
     for relation in sentence.relations:
         head, tail = (

@@ -1,4 +1,4 @@
-"""Search indices over nodes, relationships and chunks."""
+"""Search indices over nodes, relationships, communities and chunks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graph.communities import Reports
 from graphrag_bench.graph.extraction import Extraction
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Embedder, encode_in_blocks
+from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.knowledge_graph import node_rows
 from graphrag_bench.progress import Progress
@@ -36,13 +39,21 @@ def chunk_index(
     return index_texts(texts, embedder, scratch, progress, "embedding chunks")
 
 
-@artifact("name_index")
+@artifact("name_index.extraction")
 def name_index(
     *, extraction: Extraction, embedder: Embedder, scratch: Path, progress: Progress
 ) -> VectorIndex:
-    """One vector for each node name, in node order."""
+    """One vector for each node name of a knowledge graph, in node order."""
     names = list(node_rows(extraction))
     return index_texts(names, embedder, scratch, progress, "embedding node names")
+
+
+@artifact("name_index.graph")
+def graph_name_index(
+    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
+) -> VectorIndex:
+    """One vector for each node name, in node order, of a graph not made of an extraction."""
+    return index_texts(list(graph.names), embedder, scratch, progress, "embedding node names")
 
 
 @artifact("node_index.name")
@@ -54,19 +65,100 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
     return name_index
 
 
+@artifact("node_index.description")
+def description_index(
+    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
+) -> VectorIndex:
+    """One vector for each node: "name: description", the name alone where nothing describes it.
+
+    Source: Zhou et al. 2025, section 5 (they embed the description alone, their code name, type and
+    description); `node_index.text` is the reading of the paper.
+    """
+    texts = [
+        f"{name}: {described}" if described else name
+        for name, described in zip(graph.names, _descriptions(graph), strict=True)
+    ]
+    return index_texts(texts, embedder, scratch, progress, "embedding nodes")
+
+
+@artifact("node_index.text")
+def text_index(
+    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
+) -> VectorIndex:
+    """One vector for each node, of its description alone: trees and passage graphs.
+
+    A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
+    """
+    return index_texts(node_texts(graph), embedder, scratch, progress, "embedding nodes")
+
+
+def node_texts(graph: Graph) -> list[str]:
+    """The description of every node, its name where there is none."""
+    described = zip(graph.names, _descriptions(graph), strict=True)
+    return [description or name for name, description in described]
+
+
+def _descriptions(graph: Graph) -> list[str]:
+    return list(graph.descriptions) if graph.descriptions else [""] * graph.n_nodes
+
+
 @artifact("relationship_index")
 def relationship_index(
     *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
 ) -> VectorIndex:
-    """One vector for each relationship row: "head relation tail", single spaces.
+    """One vector for each relationship row: "source relation target description", single spaces.
 
-    Source: Zhou et al. 2025, section 5 (relation context with both entity names).
+    Keywords stand in for a relation that has no name; what is empty is left out. Source: Zhou et
+    al. 2025, section 5 (relation context with both entity names).
     """
-    texts = [
-        f"{graph.names[int(head)]} {relation} {graph.names[int(tail)]}"
-        for head, relation, tail in zip(graph.source, graph.relations, graph.target, strict=True)
-    ]
+    texts = relationship_texts(graph)
     return index_texts(texts, embedder, scratch, progress, "embedding relationships")
+
+
+def relationship_texts(graph: Graph) -> list[str]:
+    """What stands for each relationship row in its index."""
+    names = list(graph.names)
+    none = [""] * graph.n_relationships
+    columns = zip(
+        graph.source.tolist(),
+        graph.relations,
+        graph.keywords or none,
+        graph.target.tolist(),
+        graph.facts or none,
+        strict=True,
+    )
+    return [
+        " ".join(part for part in (names[head], relation or themes, names[tail], fact) if part)
+        for head, relation, themes, tail, fact in columns
+    ]
+
+
+@artifact("community_index")
+def community_index(
+    *, reports: Reports, embedder: Embedder, scratch: Path, progress: Progress
+) -> VectorIndex:
+    """One vector for each community, of its report; zeros for a community without one.
+
+    Zeros have cosine 0 to every query, so that an operator leaves such rows out.
+    Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).
+    """
+    texts = list(reports.texts)
+    told = [row for row, text in enumerate(texts) if text]
+    given = [texts[row] for row in told]
+    index = index_texts(given, embedder, scratch, progress, "embedding reports")
+    vectors = np.zeros((len(texts), embedder.dimension), np.float32)
+    vectors[told] = index.vectors
+    return VectorIndex(vectors)
+
+
+@artifact("tfidf")
+def tfidf(*, graph: Graph) -> Tfidf:
+    """A TF-IDF index of the nodes' descriptions, fitted once.
+
+    A node without a description stands by its name. Raises UserError when there is no word in
+    them. Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 5.
+    """
+    return Tfidf.of(node_texts(graph))
 
 
 @artifact("bm25")

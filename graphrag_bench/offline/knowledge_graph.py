@@ -92,7 +92,8 @@ def fact_graph(extraction: Extraction, n_chunks: int) -> Graph:
         raise UserError(
             "The graph has no entities. Likely causes: the model is too small to extract, its "
             "context window cuts the prompt, the texts are in another language than the model's, "
-            "or the OpenIE file is empty. build.extraction=nlp reads entities without a model."
+            "the OpenIE file is empty, or the texts name nothing. build.extraction=nlp reads "
+            "entities without a model; llm, nlp and openie_file are the ways there are."
         )
     facts: dict[tuple[str, ...], int] = {}
     weight: list[float] = []

@@ -170,7 +170,11 @@ class _Builder:
         keep = self._choice(item.get("keep", "last"), get_args(Keep), f"{path} keep")
         times = self._count(item["repeat"], f"{path} repeat")
         steps = self.steps(item.get("steps", ()), path)
-        return Repeat(times, steps, f"{path} repeat", item.get("until"), keep)
+        until = item.get("until")
+        if until is not None and not isinstance(until, str):
+            self.problems.append(f"{path} until: the name of a slot was expected, not {until!r}.")
+            until = None
+        return Repeat(times, steps, f"{path} repeat", until, keep)
 
     def _each(self, item: Mapping[str, Any], path: str) -> Step:
         rule = self._choice(item.get("merge", "interleave"), get_args(Rule), f"{path} merge")

@@ -19,7 +19,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.runs.record import Row
 
 METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
-_SECONDS_OF_A_LOOK = 2.0
+_SECONDS_OF_A_LOOK = 1.0
 
 
 @dataclass(frozen=True)

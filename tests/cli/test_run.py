@@ -11,7 +11,6 @@ from filelock import FileLock
 from toy_runs import (
     TOY,
     WEIGHTLESS,
-    Ended,
     asked,
     command,
     fails_on,
@@ -35,13 +34,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     fails_on.clear()
 
 
-def names_of(ended: Ended) -> list[str]:
-    return [folder.parent.name for folder in ended.folders]
-
-
 def test_a_run_prints_its_table_and_ends_with_its_folder(home: Path) -> None:
     ended = ran(*TOY, "method=vanilla")
-    assert names_of(ended) == ["vanilla", "zeroshot", "oracle"]
+    assert ended.methods == ["vanilla", "zeroshot", "oracle"]
     assert ended.folder.parent == home / "runs" / "toy" / "vanilla"
     assert ended.out.splitlines()[-1] == f"run: {ended.folders[-1]}"
     table = (ended.folder / "table.md").read_text()
@@ -105,7 +100,7 @@ def test_the_same_configuration_gives_the_same_bytes() -> None:
 def test_answer_off_pays_for_no_answer_and_scores_the_evidence() -> None:
     ended = ran(*TOY, "method=hipporag", "answer=off")
     assert asked == []
-    assert names_of(ended) == ["hipporag"]
+    assert ended.methods == ["hipporag"]
     held = metrics(ended.folder)
     assert held["answered"] == 0
     assert "accuracy" not in held["metrics"]  # type: ignore[operator]
@@ -138,7 +133,8 @@ def test_a_failing_question_is_a_row_that_the_next_run_tries_again() -> None:
     assert rows["q3"]["status"] == "failed"
     error = rows["q3"]["error"]
     assert isinstance(error, dict)
-    assert error["step"] == "generate.0 answer.direct"
+    assert error["step"].startswith("generate.")
+    assert error["step"].endswith(" answer.direct")
     assert error["message"] == "the reader was told to fail"
     held = metrics(ended.folder)
     assert (held["n"], held["failed"], held["answered"]) == (6, 1, 5)
@@ -163,38 +159,6 @@ def test_a_second_process_on_the_same_run_is_refused() -> None:
     assert folder.name in message
 
 
-def test_a_sweep_runs_every_cell_and_collapses_what_a_method_lacks() -> None:
-    ended = ran("-m", *TOY, "frame=off", "method=vanilla,bm25,hipporag", "method.damping=0.3,0.5")
-    assert names_of(ended) == ["vanilla", "bm25", "hipporag", "hipporag"]
-    table = (ended.folder / "table.md").read_text()
-    assert "| HippoRAG damping=0.3 |" in table
-    assert "| HippoRAG damping=0.5 |" in table
-    assert "| VanillaRAG |" in table
-
-
-def test_a_sweep_over_a_setting_of_the_run_shows_it_in_the_table() -> None:
-    ended = ran("-m", *VANILLA, "chunking=token", "chunking.size=12,18", "chunking.overlap=4")
-    assert len(set(ended.folders)) == 2
-    table = (ended.folder / "table.md").read_text()
-    assert "VanillaRAG chunking.size=12" in table
-    assert "VanillaRAG chunking.size=18" in table
-
-
-def test_a_build_setting_may_be_swept_past_methods_that_do_not_build_it() -> None:
-    sweep = ["-m", *TOY, "frame=off", "method=vanilla,hipporag", "answer=off"]
-    assert names_of(ran(*sweep, "build.extraction=nlp")) == ["vanilla", "hipporag"]
-    assert "build.extraction" in refused(*VANILLA, "build.extraction=nlp")
-
-
-def test_a_sweep_over_how_much_is_done_has_a_row_for_each_and_one_folder() -> None:
-    ended = ran("-m", *VANILLA, "limit=2,4")
-    assert len(ended.folders) == 1
-    table = (ended.folder / "table.md").read_text()
-    assert "| VanillaRAG limit=2 | 2 |" in table
-    assert "| VanillaRAG limit=4 | 4 |" in table
-    assert len(records(ended.folder)) == 4
-
-
 def test_prompts_of_your_own_take_the_place_of_those_of_the_same_name(home: Path) -> None:
     plain = ran(*VANILLA, "limit=1").folder
     (home / "mine").mkdir()
@@ -211,25 +175,6 @@ def test_a_path_may_begin_with_the_home_folder(home: Path, monkeypatch: pytest.M
     assert ran(*VANILLA, "limit=1", "paths.home=~/work (1)").folder.is_relative_to(
         home / "me" / "work (1)"
     )
-
-
-def test_a_sweep_takes_launchers_and_sweepers_of_hydra() -> None:
-    hydra = ["hydra/launcher=basic", "hydra/sweeper=basic", "hydra.sweep.dir=elsewhere"]
-    ended = ran("-m", *hydra, *VANILLA, "limit=1", "method.top_k=1,2")
-    assert len(set(ended.folders)) == 2
-
-
-def test_glob_takes_every_method() -> None:
-    ended = ran("-m", *TOY, "method=glob(*)", "limit=1")
-    assert {"bm25", "hipporag", "oracle", "vanilla", "zeroshot"} <= set(names_of(ended))
-    assert len(ended.folders) == len(set(ended.folders))
-
-
-def test_a_home_with_signs_of_a_sweep_in_its_name_works(home: Path) -> None:
-    folder = home / "a, b (c)"
-    folder.mkdir()
-    ended = ran("-m", *VANILLA, "limit=1", "method.top_k=1,2", f'paths.home="{folder}"')
-    assert all(folder in path.parents for path in ended.folders)
 
 
 def test_the_plan_names_artifacts_steps_questions_and_calls_and_writes_nothing(home: Path) -> None:
@@ -251,15 +196,11 @@ def test_the_plan_names_artifacts_steps_questions_and_calls_and_writes_nothing(h
     assert ended.folder.name in after
 
 
-def test_the_plan_of_a_sweep_counts_different_runs() -> None:
-    planned = command("plan", "-m", *TOY, "method=vanilla,hipporag", "method.damping=0.3,0.5")
-    assert planned.out.splitlines()[-1] == "cells: 4, different runs: 3, same: 1"
-
-
 def test_list_names_choices_and_operators_with_what_they_read_and_write() -> None:
     listed = command("list")
     assert listed.code == 0
-    assert "method: bm25, hipporag, oracle, vanilla, zeroshot" in listed.out
+    (methods,) = [line for line in listed.out.splitlines() if line.startswith("method: ")]
+    assert {"bm25", "hipporag", "vanilla"} <= set(methods.removeprefix("method: ").split(", "))
     assert "node.ppr" in listed.out
     assert "nodes -> nodes, node_scores" in listed.out
     assert "extraction.openie_file" in listed.out

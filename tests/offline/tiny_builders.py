@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from graphrag_bench.contract import artifact, builders
-from graphrag_bench.offline.plan import plan
+from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
 
@@ -99,6 +101,29 @@ def register() -> None:
         artifact(function.__name__)(function)
 
 
+def forget() -> None:
+    """Forget what was built and loaded so far."""
+    built.clear()
+    loaded.clear()
+
+
+def planned(
+    *wanted: str, choices: Mapping[str, Any] | None = None, source: str = "1 2 3", **more: str
+) -> dict[str, Planned]:
+    """The plan, by resource; `source` is the identity of what the numbers are made from."""
+    identities = {
+        name: (lambda text=text: text) for name, text in {"source": source, **more}.items()
+    }
+    made = plan(wanted, {"doubled": "twice", **(choices or {})}, identities)
+    return {one.resource: one for one in made}
+
+
+def resources(store: Store, *wanted: str, source: list[int], **choices: Any) -> dict[str, Numbers]:
+    """What was wanted, built from these numbers or loaded."""
+    plans = planned(*wanted, choices=choices, source=str(source))
+    return store.resources(list(plans.values()), set(wanted), {"source": source})
+
+
 if __name__ == "__main__":  # one of two processes that want the same artifact
     root, log = map(Path, sys.argv[1:])
     register()
@@ -106,4 +131,4 @@ if __name__ == "__main__":  # one of two processes that want the same artifact
     made = Store(root, Progress(quiet=True)).resources(
         plan({"slow"}, {}, {"log": lambda: "log"}), {"slow"}, {"log": log}
     )
-    print(made["slow"].values)
+    sys.stdout.write(f"{made['slow'].values}\n")

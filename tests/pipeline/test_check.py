@@ -77,6 +77,14 @@ def test_a_prompt_file_that_is_not_there_is_a_problem():
     )
 
 
+def test_a_template_that_cannot_be_read_is_a_problem_among_others(tmp_path):
+    (tmp_path / "answer.j2").write_text("{% for piece in pieces %}")
+    say = {"op": "tiny.say", "prompt": VANILLA}
+    _, found = build({"generate": [say, {"op": "tiny.sigh"}]}, str(tmp_path))
+    assert found[0].startswith(f"generate.0 tiny.say: Prompt '{VANILLA}', line 1: ")
+    assert found[1].startswith("generate.1: No operator 'tiny.sigh'.")
+
+
 # ---- slots
 
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny_operators
-from running import CHUNKS, START, nodes, outcomes
+from tiny_runs import CHUNKS, START, nodes, outcomes
 
-from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.values import Mentions, RetrievalState
 
 # ---- branch

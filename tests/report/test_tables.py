@@ -21,7 +21,8 @@ def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
     """What `metrics.json` holds of a run of four questions."""
     held = {
         "title": title, "role": "", "dataset": "toy", "key": "0123456789ab", "limit": None,
-        "answer": "on", "n": 4, "selected": 4, "failed": 0, "answered": 4, "errors": [], "rates": {},
+        "answer": "on", "n": 4, "selected": 4, "failed": 0, "answered": 4, "errors": [],
+        "rates": {},
         "metrics": {"evidence_recall@2": MEAN, "accuracy": MEAN, "f1": MEAN, "exact_match": MEAN},
         "usage": {"tokens_per_question": 10.0, "seconds_per_question": 0.1},
         "cost": {"steps": {}, "mixed": False}, "estimate": {}, "settings": {}, "llm": "model",

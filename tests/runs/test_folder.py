@@ -191,9 +191,9 @@ def test_a_whole_run_takes_in_the_shards(folder):
 
 
 def test_a_run_is_held_by_one_process(folder):
-    with folder.alone(), pytest.raises(UserError, match="Another process is at work on this run"):
-        with RunFolder(folder.path).alone():
-            pass
+    refused = pytest.raises(UserError, match="Another process is at work on this run")
+    with folder.alone(), refused, RunFolder(folder.path).alone():
+        pass
     with folder.alone():
         pass
 

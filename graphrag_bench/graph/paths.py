@@ -1,0 +1,109 @@
+"""Shortest paths between chosen nodes, joined into walks, and the triples along them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.values import IntArray, Path, unique
+
+
+def khop_paths(graph: Graph, nodes: Iterable[int], khop: int) -> list[Path]:
+    """Walks that join nodes within `khop` hops of each other, in the order of their starts.
+
+    The first node left starts a walk: it goes to the nearest other node left, on from there, and
+    ends when none is within `khop` hops; nodes on the way are no longer left. Hops are unweighted;
+    of equally near nodes the lower id is taken, of equally short ways the one through lower ids.
+    A hop is the first row of its pair. Walks that lie within another are dropped, and a node that
+    reaches none gives no walk. Time is O(n_nodes_given * (n_nodes + n_relationships)) at most.
+    Source: Zhou et al. 2025, section 6.1, "KhopPath"; DALK (Li et al. 2024), section 3.2.
+    """
+    left = dict.fromkeys(nodes)
+    walks = []
+    while left:
+        walk = [next(iter(left))]
+        del left[walk[0]]
+        while left and (way := _nearest(graph, walk[-1], left, khop)):
+            walk += way
+            for node in way:
+                left.pop(node, None)
+        if len(walk) > 1:
+            walks.append(tuple(walk))
+    kept = [walk for walk in unique(walks) if not any(_within(walk, other) for other in walks)]
+    return [Path(walk, _rows(graph, walk)) for walk in kept]
+
+
+def _nearest(graph: Graph, start: int, left: Iterable[int], khop: int) -> list[int]:
+    """The nodes after `start` on the shortest way to the nearest node left; [] when too far."""
+    wanted = np.zeros(graph.n_nodes, bool)
+    wanted[np.fromiter(left, np.int64)] = True
+    parent: IntArray = np.full(graph.n_nodes, -1)
+    parent[start] = start
+    frontier: IntArray = np.array([start])
+    for _ in range(khop):
+        frontier = _spread(graph, frontier, parent)
+        if not len(frontier):
+            break
+        reached = frontier[wanted[frontier]]
+        if len(reached):
+            return _way_back(parent, int(reached[0]), start)
+    return []
+
+
+def _spread(graph: Graph, frontier: IntArray, parent: IntArray) -> IntArray:
+    """The unseen neighbours of a sorted frontier, sorted; notes their lowest parent."""
+    starts = graph.adjacency.indptr[frontier].astype(np.int64)
+    counts = graph.adjacency.indptr[frontier + 1].astype(np.int64) - starts
+    offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    neighbours = graph.adjacency.indices[np.repeat(starts, counts) + offsets].astype(np.int64)
+    parents = np.repeat(frontier, counts)
+    unseen = parent[neighbours] < 0
+    found, first = np.unique(neighbours[unseen], return_index=True)
+    parent[found] = parents[unseen][first]
+    return found
+
+
+def _way_back(parent: IntArray, end: int, start: int) -> list[int]:
+    way = []
+    while end != start:
+        way.append(end)
+        end = int(parent[end])
+    return way[::-1]
+
+
+def _within(walk: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether a shorter walk is a piece of the other, both read forwards."""
+    n_nodes = len(walk)
+    starts = range(len(other) - n_nodes + 1) if n_nodes < len(other) else ()
+    return any(tuple(other[at : at + n_nodes]) == tuple(walk) for at in starts)
+
+
+def _rows(graph: Graph, walk: Sequence[int]) -> tuple[int, ...]:
+    return tuple(first_rows(graph, walk[:-1], walk[1:]).tolist())
+
+
+def first_rows(graph: Graph, ends: ArrayLike, others: ArrayLike) -> IntArray:
+    """The first relationship row of each pair of nodes, int64 (n,), -1 where none joins them."""
+    here, there = np.asarray(ends, np.int64), np.asarray(others, np.int64)
+    wide = max(graph.n_nodes, 1)
+    codes = graph.pairs.source * wide + graph.pairs.target
+    wanted = np.minimum(here, there) * wide + np.maximum(here, there)
+    if not len(codes):
+        return np.full(len(wanted), -1)
+    at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+    return np.where(codes[at] == wanted, graph.pairs.first[at], -1)
+
+
+def triple(graph: Graph, row: int) -> tuple[str, str, str]:
+    """Source, what joins them, and target of a row, in the direction that is stored.
+
+    What joins them is the relation's name, else its keywords, else its description.
+    """
+    said = graph.relations[row]
+    for column in (graph.keywords, graph.facts):
+        said = said or (column[row] if column else "")
+    ends = int(graph.source[row]), int(graph.target[row])
+    return graph.names[ends[0]], said or "related to", graph.names[ends[1]]

@@ -1,0 +1,152 @@
+"""Graphs as files for other tools: GraphML, and the parquet tables of Microsoft GraphRAG."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline.importers.graphml import SEPARATOR
+from graphrag_bench.offline.importers.parquet import arrow
+from graphrag_bench.offline.importers.sources import chunk_id
+from graphrag_bench.text import count_tokens
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+
+
+def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
+    """Write the graph as one GraphML file that `graph.import_from` reads back over its corpus.
+
+    Nodes have name, type and description, edges relation, description, keywords and weight, as
+    far as the graph has them; `source_id` names chunks as LightRAG does. Characters that XML does
+    not allow are left out.
+    """
+    from xml.etree import ElementTree as Xml
+
+    chunks = _chunk_ids(chunk_table)
+    root = Xml.Element("graphml", xmlns=_NAMESPACE)
+    body = Xml.Element("graph", id="G", edgedefault="directed")
+    for row in range(graph.n_nodes):
+        _fill(Xml.SubElement(body, "node", id=f"n{row}"), "n", _node(graph, row, chunks))
+    for row, (source, target) in enumerate(zip(graph.source, graph.target, strict=True)):
+        ends = {"id": f"e{row}", "source": f"n{source}", "target": f"n{target}"}
+        _fill(Xml.SubElement(body, "edge", ends), "e", _edge(graph, row, chunks))
+    declared = {(one.tag, key.get("key", "")) for one in body for key in one}
+    for domain, key in sorted(declared):
+        name = key.partition("_")[2]
+        kind = "double" if name == "weight" else "string"
+        Xml.SubElement(root, "key", {"id": key, "for": domain, "attr.name": name,
+                                     "attr.type": kind})  # fmt: skip
+    root.append(body)
+    Xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def export_parquet(graph: Graph, chunk_table: ChunkTable, folder: Path) -> None:
+    """Write entities, relationships and text_units.parquet, named as Microsoft GraphRAG does.
+
+    `relation` and `keywords` are columns of their own; a relationship without a description is
+    described as "head relation tail". Raises UserError when pyarrow is not installed.
+    """
+    chunks = _chunk_ids(chunk_table)
+    degree = [0] * graph.n_nodes
+    for pair in zip(graph.pairs.source.tolist(), graph.pairs.target.tolist(), strict=True):
+        for end in pair:
+            degree[end] += 1
+    names = list(graph.names)
+    entities = [
+        {
+            "id": f"entity-{row}",
+            "human_readable_id": row,
+            "title": name,
+            "type": _cell(graph.types, row),
+            "description": _cell(graph.descriptions, row),
+            "text_unit_ids": _of(graph.node_chunk, row, chunks),
+            "frequency": len(_of(graph.node_chunk, row, chunks)),
+            "degree": degree[row],
+        }
+        for row, name in enumerate(names)
+    ]
+    relationships = [_relationship(graph, row, names, degree, chunks)
+                     for row in range(graph.n_relationships)]  # fmt: skip
+    units = [
+        {
+            "id": chunks[row],
+            "human_readable_id": row,
+            "text": chunk_table.texts[row],
+            "n_tokens": count_tokens(chunk_table.texts[row]),
+            "document_ids": chunk_table.documents_of(row),
+        }
+        for row in range(len(chunk_table))
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "entities.parquet", entities)
+    _write(folder / "relationships.parquet", relationships)
+    _write(folder / "text_units.parquet", units)
+
+
+def _relationship(
+    graph: Graph, row: int, names: Sequence[str], degree: Sequence[int], chunks: Sequence[str]
+) -> Mapping[str, Any]:
+    head, tail, relation = int(graph.source[row]), int(graph.target[row]), graph.relations[row]
+    plain = " ".join(part for part in (names[head], relation, names[tail]) if part)
+    return {
+        "id": f"relationship-{row}",
+        "human_readable_id": row,
+        "source": names[head],
+        "target": names[tail],
+        "relation": relation,
+        "description": _cell(graph.facts, row) or plain,
+        "keywords": _cell(graph.keywords, row),
+        "weight": float(graph.weight[row]),
+        "combined_degree": degree[head] + degree[tail],
+        "text_unit_ids": _of(graph.relationship_chunk, row, chunks),
+    }
+
+
+def _node(graph: Graph, row: int, chunks: Sequence[str]) -> dict[str, str]:
+    fields = {"name": graph.names[row]}
+    if graph.types is not None and graph.descriptions is not None:
+        fields |= {"type": graph.types[row], "description": graph.descriptions[row]}
+    return {**fields, "source_id": SEPARATOR.join(_of(graph.node_chunk, row, chunks))}
+
+
+def _edge(graph: Graph, row: int, chunks: Sequence[str]) -> dict[str, str]:
+    fields = {"relation": graph.relations[row], "weight": repr(float(graph.weight[row]))}
+    if graph.facts is not None:
+        fields["description"] = graph.facts[row]
+    if graph.keywords is not None:
+        fields["keywords"] = graph.keywords[row]
+    return {**fields, "source_id": SEPARATOR.join(_of(graph.relationship_chunk, row, chunks))}
+
+
+def _fill(element: Any, prefix: str, fields: Mapping[str, str]) -> None:
+    """Add the attributes that are not empty; `prefix` tells node keys from edge keys."""
+    from xml.etree.ElementTree import SubElement
+
+    for name, text in fields.items():
+        if text:
+            SubElement(element, "data", key=f"{prefix}_{name}").text = _NOT_XML.sub("", text)
+
+
+def _chunk_ids(chunk_table: ChunkTable) -> list[str]:
+    """LightRAG's id of every chunk: chunks of one text and two titles share theirs."""
+    return [chunk_id(text) for text in chunk_table.texts]
+
+
+def _of(matrix: Any, row: int, chunks: Sequence[str]) -> list[str]:
+    """The distinct ids of the chunks that a row is in."""
+    own = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+    return list(dict.fromkeys(chunks[int(chunk)] for chunk in own))
+
+
+def _cell(column: Any, row: int) -> str:
+    return column[row] if column is not None else ""
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    table = arrow("pyarrow").Table.from_pylist(list(rows))
+    arrow("pyarrow.parquet").write_table(table, path)

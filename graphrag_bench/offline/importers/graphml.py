@@ -1,0 +1,225 @@
+"""Graphs from GraphML: LightRAG's, our own export's, and anybody else's."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline.importers.rows import (
+    ChunksBy,
+    ImportedGraph,
+    ImportedNode,
+    ImportedRelationship,
+)
+from graphrag_bench.offline.importers.sources import chunks_by_digest, chunks_of_texts
+from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES, SYNONYM
+from graphrag_bench.offline.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
+from graphrag_bench.text import normalise_name
+
+SEPARATOR = "<SEP>"
+"""What LightRAG and nano-graphrag put between several texts in one field."""
+_CHUNK_FILE = "kv_store_text_chunks.json"
+_NAMES = ("name", "entity_id", "entity_name", "title", "label")
+_TYPES = ("type", "entity_type")
+_RELATIONS = ("relation", "name", "label", "type")
+
+
+@artifact("graph.graphml", provides=KG_ATTRIBUTES)
+def graphml(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto") -> Graph:
+    """The knowledge graph of a GraphML file: named nodes and named relationships.
+
+    A node's name is its attribute name, entity_id, entity_name, title or label, else its id; a
+    relationship's name is its attribute relation, name, label or type, else "related to"; its
+    weight is `weight`, else 1; one named "synonym of" is a synonymy edge. `source_id` names chunks
+    as LightRAG does: by the ids of kv_store_text_chunks.json beside the file, or by the md5 of
+    their texts, with <SEP> between.
+    Raises UserError for a file that cannot be read.
+    """
+    imported = _imported(import_from, chunk_table, unnamed="related to")
+    made = imported.graph(chunk_table, chunks_by, named=True, described=False)
+    return replace(made, synonym=np.array([name == SYNONYM for name in made.relations], bool))
+
+
+@artifact("graph.graphml_tkg", provides=TKG_ATTRIBUTES)
+def graphml_tkg(
+    *, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto"
+) -> Graph:
+    """The textual knowledge graph of a GraphML file whose nodes have descriptions.
+
+    As `graph.graphml`, with `type` or `entity_type` and `description` of nodes, and
+    `description` of relationships, which are merged by their unordered ends.
+    """
+    return _imported(import_from, chunk_table).graph(chunk_table, chunks_by)
+
+
+@artifact("graph.graphml_rkg", provides=RKG_ATTRIBUTES)
+def graphml_rkg(
+    *, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto"
+) -> Graph:
+    """The rich knowledge graph of a GraphML file, as LightRAG writes it.
+
+    As `graph.graphml_tkg`, with `keywords` of relationships, split at commas.
+    """
+    return _imported(import_from, chunk_table).graph(chunk_table, chunks_by, keywords=True)
+
+
+def graphml_variant(path: Path) -> str:
+    """The builder that keeps all that a GraphML file declares: graphml, graphml_tkg or _rkg."""
+    keys = {(key.domain, key.name) for key in _read(path).keys.values()}
+    described = any((domain, "description") in keys for domain in ("node", "all"))
+    if described and any((domain, "keywords") in keys for domain in ("edge", "all")):
+        return "graphml_rkg"
+    return "graphml_tkg" if described else "graphml"
+
+
+@dataclass(frozen=True)
+class _Key:
+    """A declared attribute: what has it (node, edge, all) and its name."""
+
+    domain: str
+    name: str
+
+
+@dataclass(frozen=True)
+class _File:
+    keys: Mapping[str, _Key]
+    nodes: list[tuple[str, dict[str, str]]]
+    edges: list[tuple[str, str, dict[str, str]]]
+
+
+def _read(path: Path) -> _File:
+    """The keys, nodes and edges of a file with their attributes by name, in file order."""
+    from xml.etree import ElementTree
+
+    try:
+        root = ElementTree.parse(path).getroot()
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}.") from None
+    except ElementTree.ParseError as error:
+        raise UserError(f"{path}: not GraphML ({error}).") from None
+    if _tag(root) != "graphml":
+        raise UserError(f"{path}: not GraphML, its outermost element is '{_tag(root)}'.")
+    keys = {
+        one.get("id", ""): _Key(one.get("for", "all"), one.get("attr.name", one.get("id", "")))
+        for one in root
+        if _tag(one) == "key"
+    }
+    nodes, edges = [], []
+    for element in root.iter():
+        if _tag(element) == "node":
+            nodes.append((element.get("id", ""), _fields(element, keys)))
+        elif _tag(element) == "edge":
+            fields = _fields(element, keys)
+            edges.append((element.get("source", ""), element.get("target", ""), fields))
+    return _File(keys, nodes, edges)
+
+
+def _tag(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _fields(element: Any, keys: Mapping[str, _Key]) -> dict[str, str]:
+    """The attributes of a node or edge by name."""
+    return {
+        keys[one.get("key", "")].name: one.text or ""
+        for one in element
+        if _tag(one) == "data" and one.get("key", "") in keys
+    }
+
+
+def _imported(path: Path, chunk_table: ChunkTable, unnamed: str = "") -> ImportedGraph:
+    """What the file holds; `unnamed` is the name of relationships that have none."""
+    file = _read(path)
+    units = _units(path, chunk_table)
+    names = {node: _first(fields, _NAMES) or node for node, fields in file.nodes}
+    nodes = [
+        ImportedNode(
+            names[node],
+            _first(fields, _TYPES).lower(),
+            _text(fields.get("description", "")),
+            _chunks(fields, units),
+        )
+        for node, fields in file.nodes
+    ]
+    told = list(_relationships(path, file, names, units))
+    told = [row if row.relation else replace(row, relation=unnamed) for row in told]
+    return ImportedGraph(str(path), nodes, told)
+
+
+def _relationships(
+    path: Path,
+    file: _File,
+    names: Mapping[str, str],
+    units: Mapping[str, tuple[int, ...]],
+) -> Iterator[ImportedRelationship]:
+    for number, (source, target, fields) in enumerate(file.edges, 1):
+        for end in (source, target):
+            if end not in names:
+                raise UserError(f"{path}, edge {number}: there is no node '{end}'.")
+        keywords = fields.get("keywords", "").replace(SEPARATOR, ",").split(",")
+        yield ImportedRelationship(
+            names[source],
+            names[target],
+            normalise_name(_first(fields, _RELATIONS)),
+            _text(fields.get("description", "")),
+            tuple(dict.fromkeys(word.strip() for word in keywords if word.strip())),
+            _weight(fields.get("weight", ""), f"{path}, edge {number}"),
+            _chunks(fields, units),
+        )
+
+
+def _first(fields: Mapping[str, str], names: tuple[str, ...]) -> str:
+    return next((fields[name].strip() for name in names if fields.get(name, "").strip()), "")
+
+
+def _text(text: str) -> str:
+    """A description; LightRAG's separators become spaces."""
+    return " ".join(part.strip() for part in text.split(SEPARATOR) if part.strip())
+
+
+def _weight(text: str, place: str) -> float:
+    try:
+        weight = float(text) if text.strip() else 1.0
+    except ValueError:
+        weight = math.nan
+    if not (math.isfinite(weight) and weight >= 0):
+        raise UserError(f"{place}: weight is {text!r}; a number of at least 0 was expected.")
+    return weight
+
+
+def _chunks(
+    fields: Mapping[str, str], units: Mapping[str, tuple[int, ...]]
+) -> tuple[int, ...] | None:
+    """The rows of the chunks that `source_id` names; None where it is missing."""
+    named = [part.strip() for part in fields.get("source_id", "").split(SEPARATOR)]
+    found = dict.fromkeys(row for name in named for row in units.get(name, ()))
+    return tuple(found) if any(named) else None
+
+
+def _units(path: Path, chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
+    """Chunk rows by the ids that `source_id` may hold."""
+    beside = path.parent / _CHUNK_FILE
+    if not beside.is_file():
+        return chunks_by_digest(chunk_table)
+    try:
+        held = json.loads(beside.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{beside}: not JSON ({error}).") from None
+    if not isinstance(held, dict):
+        raise UserError(f"{beside}: an object from chunk id to chunk was expected.")
+    texts = {
+        str(name): str(chunk.get("content", ""))
+        for name, chunk in held.items()
+        if isinstance(chunk, dict)
+    }
+    return {**chunks_by_digest(chunk_table), **chunks_of_texts(texts, chunk_table)}

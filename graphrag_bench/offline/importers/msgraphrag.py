@@ -1,0 +1,224 @@
+"""The output of Microsoft GraphRAG as it is: text units, graph, communities and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.graph.communities import Communities, Reports
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline.importers.parquet import Row, list_of, read_parquet, text_of
+from graphrag_bench.offline.importers.rows import (
+    ChunksBy,
+    ImportedGraph,
+    ImportedNode,
+    ImportedRelationship,
+)
+from graphrag_bench.offline.importers.sources import chunks_of_texts, squash
+from graphrag_bench.offline.merging import incidence
+from graphrag_bench.offline.text_graph import TKG_ATTRIBUTES
+from graphrag_bench.text import normalise_name
+
+
+@artifact("chunk_table.msgraphrag")
+def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
+    """The text units of the folder as chunks, in their order.
+
+    A document of the folder is taken to be the document of the corpus with the same text (spaces
+    aside), or else the one whose id or title is its title: its chunks get that document's id.
+    What the corpus does not have keeps the folder's title as its id. Titles of chunks are empty,
+    as the text units were read without.
+    """
+    rows = read_parquet(import_from, "text_units", ("id", "text"))
+    names = _document_names(import_from, corpus)
+    table = [
+        (names.get(document, document), "", text_of(row["text"]).strip())
+        for row in _in_order(rows)
+        for document in _documents_of(row)
+    ]
+    kept = [row for row in table if row[2]]
+    if not kept:
+        raise UserError(f"{import_from}/text_units.parquet: every text unit is blank.")
+    return ChunkTable.of(kept)
+
+
+@artifact("graph.msgraphrag", provides=TKG_ATTRIBUTES)
+def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto") -> Graph:
+    """The textual knowledge graph of the folder, with its types, descriptions and weights.
+
+    Nodes stand in the order of entities.parquet, relationships in that of relationships.parquet.
+    Names are normalised as everywhere; entities whose names become the same are merged. Text
+    units are found in the chunk table by their text.
+    """
+    entities = read_parquet(import_from, "entities", ("id", "title"))
+    told = read_parquet(import_from, "relationships", ("source", "target"))
+    units = _unit_chunks(import_from, chunk_table)
+    nodes = [
+        ImportedNode(
+            text_of(row["title"]),
+            text_of(row.get("type")).lower(),
+            text_of(row.get("description")),
+            _chunks(row, units),
+        )
+        for row in entities
+    ]
+    relationships = [
+        ImportedRelationship(
+            text_of(row["source"]),
+            text_of(row["target"]),
+            description=text_of(row.get("description")),
+            weight=_weight(row, number, import_from),
+            chunks=_chunks(row, units),
+        )
+        for number, row in enumerate(told, 1)
+    ]
+    return ImportedGraph(str(import_from), nodes, relationships).graph(chunk_table, chunks_by)
+
+
+@artifact("communities.msgraphrag")
+def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> Communities:
+    """The communities of the folder by level and number, over the imported graph.
+
+    Their nodes are those of `entity_ids`, their chunks those of `text_unit_ids` where the folder
+    has them and otherwise the chunks of their nodes. Raises UserError when the graph has none of
+    the entities.
+    """
+    rows = _communities(import_from)
+    entities = read_parquet(import_from, "entities", ("id", "title"))
+    names = {name: row for row, name in enumerate(graph.names)}
+    node_of = {
+        str(row["id"]): names[normal]
+        for row in entities
+        if (normal := normalise_name(text_of(row["title"]))) in names
+    }
+    members = [
+        dict.fromkeys(node_of[one] for one in list_of(row["entity_ids"]) if one in node_of)
+        for row in rows
+    ]
+    if rows and not any(members):
+        raise UserError(
+            f"{import_from}: the graph has none of the entities of its communities; it must be "
+            "the graph of the same folder (build.graph=msgraphrag)."
+        )
+    units = _unit_chunks(import_from, chunk_table)
+    place = {int(row["community"]): number for number, row in enumerate(rows)}
+    return Communities(
+        level=np.array([int(row["level"]) for row in rows], np.int64),
+        parent=np.array([place.get(_number(row.get("parent")), -1) for row in rows], np.int64),
+        nodes=incidence(members, graph.n_nodes),
+        chunks=incidence(_chunk_sets(rows, members, units, graph), graph.n_chunks),
+    )
+
+
+@artifact("reports.msgraphrag")
+def reports(*, import_from: Path, communities: Communities) -> Reports:
+    """The reports of the folder: title, full content and rank; "" and 0 where there is none.
+
+    Raises UserError when the communities are not those of the folder.
+    """
+    rows = _communities(import_from)
+    if len(rows) != len(communities):
+        raise UserError(
+            f"{import_from} has {len(rows)} communities, not {len(communities)}; its reports are "
+            "about its own communities (build.communities=msgraphrag)."
+        )
+    told = {
+        int(row["community"]): row
+        for row in read_parquet(import_from, "community_reports", ("community", "full_content"))
+    }
+    of = [told.get(int(row["community"]), {}) for row in rows]
+    ranks = [row.get("rank") for row in of]
+    return Reports(
+        Texts.of([text_of(row.get("title")) for row in of]),
+        Texts.of([text_of(row.get("full_content")) for row in of]),
+        np.array([float(rank) if rank is not None else 0.0 for rank in ranks], np.float64),
+    )
+
+
+def _communities(folder: Path) -> list[Row]:
+    """The rows of communities.parquet, coarse levels first, then by number."""
+    rows = read_parquet(folder, "communities", ("community", "level", "entity_ids"))
+    return sorted(rows, key=lambda row: (int(row["level"]), int(row["community"])))
+
+
+def _chunk_sets(
+    rows: list[Row],
+    members: list[dict[int, None]],
+    units: Mapping[str, tuple[int, ...]],
+    graph: Graph,
+) -> list[dict[int, None]]:
+    """The chunks of each community."""
+    matrix = graph.node_chunk
+    found = []
+    for row, nodes in zip(rows, members, strict=True):
+        chunks = dict.fromkeys(_chunks(row, units) or ())
+        for node in nodes if not chunks else ():
+            own = matrix.indices[matrix.indptr[node] : matrix.indptr[node + 1]]
+            chunks.update(dict.fromkeys(own.tolist()))
+        found.append(chunks)
+    return found
+
+
+def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
+    rows = read_parquet(folder, "text_units", ("id", "text"))
+    return chunks_of_texts({str(row["id"]): text_of(row["text"]) for row in rows}, chunk_table)
+
+
+def _chunks(row: Row, units: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The chunks of `text_unit_ids`; None where there is no such column."""
+    named = row.get("text_unit_ids")
+    if named is None:
+        return None
+    return tuple(dict.fromkeys(chunk for unit in list_of(named) for chunk in units.get(unit, ())))
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
+    """The rows by `human_readable_id`, where they have one."""
+    if all(row.get("human_readable_id") is not None for row in rows):
+        return sorted(rows, key=lambda row: int(row["human_readable_id"]))
+    return rows
+
+
+def _documents_of(row: Row) -> list[str]:
+    """The ids of a text unit's documents: a list in older versions and our own, else one."""
+    return list_of(row.get("document_ids")) or [str(row.get("document_id") or "unknown")]
+
+
+def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
+    """The corpus's id of every document of the folder; its title for one the corpus lacks."""
+    if not (folder / "documents.parquet").is_file():
+        return {}
+    by_text = {squash(document.text): document.id for document in reversed(corpus.documents)}
+    by_title = {document.title: document.id for document in reversed(corpus.documents)}
+    ids = {document.id for document in corpus.documents}
+    found = {}
+    for row in read_parquet(folder, "documents", ("id", "title")):
+        title = text_of(row["title"])
+        same = by_text.get(squash(text_of(row.get("text"))))
+        known = same or (title if title in ids else by_title.get(title))
+        found[str(row["id"])] = known or title or str(row["id"])
+    return found
+
+
+def _number(value: Any) -> int:
+    return int(value) if value is not None else -1
+
+
+def _weight(row: Row, number: int, folder: Path) -> float:
+    weight = row.get("weight")
+    if weight is None:
+        return 1.0
+    if not (isinstance(weight, int | float) and 0 <= weight < float("inf")):
+        raise UserError(
+            f"{folder}/relationships.parquet, row {number}: weight is {weight!r}; a number of at "
+            "least 0 was expected."
+        )
+    return float(weight)

@@ -1,0 +1,65 @@
+"""What a path to import from is, and the digest of its content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest, file_digest
+from graphrag_bench.offline.importers.graphml import graphml_variant
+
+TABLES = ("entities", "relationships", "communities", "community_reports", "text_units")
+_FORMATS = (
+    "a folder with entities.parquet (Microsoft GraphRAG), a .graphml file (LightRAG and others), "
+    "or a .jsonl or .csv file of triples"
+)
+
+
+def variants_for(path: Path) -> dict[str, str]:
+    """The variant of each resource that a path takes the place of; raises UserError for others.
+
+    A folder of Microsoft GraphRAG gives communities and reports where it has them, and its text
+    units as the chunk table.
+    """
+    if (path / "entities.parquet").is_file():
+        made_from = {
+            "graph": "relationships",
+            "chunk_table": "text_units",
+            "communities": "communities",
+            "reports": "community_reports",
+        }
+        there = {
+            resource: "msgraphrag"
+            for resource, table in made_from.items()
+            if resource == "graph" or (path / f"{table}.parquet").is_file()
+        }
+        return there
+    if path.is_dir() and len(inside := sorted(path.glob("*.graphml"))) == 1:
+        return {"graph": graphml_variant(inside[0])}
+    suffix = path.suffix.lower()
+    if not path.is_file():
+        raise UserError(f"graph.import_from: '{path}' is not {_FORMATS}.")
+    if suffix == ".graphml":
+        return {"graph": graphml_variant(path)}
+    if suffix in (".jsonl", ".csv"):
+        return {"graph": "triples"}
+    raise UserError(f"graph.import_from: '{path}' is not {_FORMATS}.")
+
+
+def file_of(path: Path) -> Path:
+    """The file to read: the one .graphml file of a folder that holds no parquet, or the path."""
+    if path.is_dir() and not (path / "entities.parquet").is_file():
+        inside = sorted(path.glob("*.graphml"))
+        return inside[0] if len(inside) == 1 else path
+    return path
+
+
+def content_digest(path: Path) -> str:
+    """The digest of what is read: a file and the chunks beside it, or the tables of a folder."""
+    file = file_of(path)
+    if file.is_file():
+        beside = file.parent / "kv_store_text_chunks.json"
+        with_chunks = file.suffix.lower() == ".graphml" and beside.is_file()
+        return digest(*(file_digest(one) for one in (file, *([beside] if with_chunks else ()))))
+    tables = [file / f"{name}.parquet" for name in (*TABLES, "documents")]
+    return digest([(one.name, file_digest(one)) for one in tables if one.is_file()])

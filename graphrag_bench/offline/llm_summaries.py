@@ -1,0 +1,105 @@
+"""Summaries of clusters of texts by the build model, and which replies are none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.models.llm import LLM, CallFailed
+from graphrag_bench.models.structured import Reading, ask_each, settled
+from graphrag_bench.offline.sentences import cut
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+
+STEP = "summarise clusters"
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]{4,}")
+_STEM = 6
+_LEAST_SHARED = 1 / 3
+_RESERVE = 64
+
+
+class Summariser:
+    """Asks for one summary of each cluster, and keeps its texts and summaries by row."""
+
+    def __init__(
+        self, llm: LLM, prompt: Prompt, max_tokens: int, progress: Progress, texts: list[str]
+    ) -> None:
+        """`texts` are the leaves; summaries are added to them."""
+        self.llm, self.prompt, self.max_tokens = llm, prompt, max_tokens
+        self.progress, self.texts = progress, texts
+        self.words = frozenset(word for text in texts for word in content_words(text))
+
+    def summaries(self, families: Sequence[Sequence[int]]) -> list[str]:
+        """One summary for each family of rows; raises UserError when no reply was of use."""
+        chats = []
+        for family in families:
+            told = "\n\n".join(self._fitted([self.texts[row] for row in family]))
+            chats.append(self.prompt.render({"texts": told}))
+        with self.progress.task(STEP, len(chats)) as advance:
+            results = ask_each(
+                self.llm,
+                chats,
+                Reading(STEP, self._read),
+                max_tokens=self.max_tokens,
+                items=[f"cluster of {family[0]}" for family in families],
+                advance=advance,
+            )
+        self._refuse_nothing(results)
+        made = []
+        for family, result in zip(families, results, strict=True):
+            stand_in = self._beginnings([self.texts[row] for row in family])
+            made.append(settled(self.llm, result, stand_in))
+        n_failed = sum(isinstance(result, UnreadableReply | CallFailed) for result in results)
+        if n_failed:
+            self.progress.say(
+                f"{STEP}: {n_failed} of {len(results)} replies were of no use; the first words of "
+                "the texts stand in for them."
+            )
+        self.texts += made
+        return made
+
+    def _fitted(self, texts: Sequence[str]) -> list[str]:
+        """The texts on one line each, cut to equal shares of what the window leaves for them."""
+        flat = [" ".join(text.split()) for text in texts]
+        window = getattr(self.llm, "window", None)
+        if not isinstance(window, int):
+            return flat
+        room = window - self.max_tokens - count_tokens(self.prompt.text) - _RESERVE
+        if sum(count_tokens(text) + 1 for text in flat) <= room:
+            return flat
+        return [cut(text, max(room // len(flat) - 1, 1)) for text in flat]
+
+    def _read(self, text: str, was_cut: bool) -> str:
+        """The summary; raises UnreadableReply when it is blank or not about the texts at all."""
+        found = content_words(text)
+        n_known = sum(word in self.words for word in found)
+        if not found or n_known < _LEAST_SHARED * len(found):
+            raise UnreadableReply(STEP, text)
+        return text.strip()
+
+    def _beginnings(self, texts: Sequence[str]) -> str:
+        share = max(self.max_tokens // len(texts), 1)
+        return " ".join(cut(" ".join(text.split()), share) for text in texts)
+
+    def _refuse_nothing(self, results: Sequence[object]) -> None:
+        failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
+        if results and len(failures) == len(results):
+            raise UserError(
+                f"Step '{STEP}': none of {len(results)} replies (0%) was a summary of the texts. "
+                f"The last one: {str(failures[-1])[:300]}. The model may be too small, or its "
+                "window may cut the prompt; build.graph=tree takes central sentences instead."
+            )
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that carry its subject, by their first six letters.
+
+    Words of four letters or more but for English stop words; of Chinese, Japanese and Korean,
+    single characters.
+    """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    words = (word.casefold() for word in _WORD.findall(text))
+    return [word[:_STEM] for word in words if word not in ENGLISH_STOP_WORDS]

@@ -1,0 +1,91 @@
+"""Delimited records: what a model writes of the entities and relationships of a passage, read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.graph.text_extraction import ChunkRecords, EntityRecord, RelationshipRecord
+from graphrag_bench.text import normalise_name
+
+RECORD, FIELD, COMPLETE = "##", "<|>", "<|COMPLETE|>"
+_KINDS = ("entity", "relationship")
+_IGNORED = "content_keywords"
+_BETWEEN_RECORDS = re.compile(rf"{RECORD}|{re.escape(COMPLETE)}|\n(?=\s*\(\s*[\"']?[a-z_]+[\"']?<)")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
+
+
+@dataclass(frozen=True)
+class RecordReply:
+    """A reply with its records, and how many were malformed or of negative strength."""
+
+    text: str
+    records: ChunkRecords
+    malformed: int = 0
+    negative: int = 0
+
+
+@dataclass
+class _Found:
+    entities: list[EntityRecord] = field(default_factory=list)
+    relationships: list[RelationshipRecord] = field(default_factory=list)
+    malformed: int = 0
+    negative: int = 0
+
+
+def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> RecordReply:
+    """The records of a reply; raises UnreadableReply when it has none and does not say so.
+
+    Records stand between `##`, their fields between `<|>`; what counts is the text between a
+    record's first `(` and last `)`. An entity has at least 4 fields, a relationship at least 5;
+    more is ignored. With `keywords` a relationship of 6 fields or more holds them in the fifth,
+    and one of 5 has none. The last field is the strength where it is a signed decimal number,
+    which is taken as 0 when negative (and counted), and otherwise the strength is 1. The last
+    record of a `cut` reply is left out. A reply that is only `<|COMPLETE|>` has no records.
+    Source: the released code of Zhou et al. 2025 (4e87938) and nano-graphrag; names in quotes are
+    accepted with and without them.
+    """
+    parts = _BETWEEN_RECORDS.split(text)
+    found = _Found()
+    for part in parts[:-1] if cut else parts:
+        _read(part, keywords, found)
+    records = ChunkRecords(tuple(found.entities), tuple(found.relationships))
+    if not (found.entities or found.relationships) and (COMPLETE not in text or found.malformed):
+        raise UnreadableReply(purpose, text)
+    return RecordReply(text, records, found.malformed, found.negative)
+
+
+def _read(part: str, keywords: bool, found: _Found) -> None:
+    """Add the record of one part, if it holds one."""
+    start, end = part.find("("), part.rfind(")")
+    if FIELD not in part:
+        return
+    fields = [_bare(text) for text in part[start + 1 : end].split(FIELD)] if end > start else []
+    kind = fields[0].lower() if fields else ""
+    if kind == _IGNORED:
+        return
+    named = [normalise_name(name) for name in fields[1 : 2 if kind == "entity" else 3]]
+    if kind not in _KINDS or len(fields) < 4 + (kind == "relationship") or not all(named):
+        found.malformed += 1
+    elif kind == "entity":
+        found.entities.append(EntityRecord(fields[1], fields[2].lower(), fields[3]))
+    else:
+        found.relationships.append(_relationship(fields, keywords, found))
+
+
+def _relationship(fields: list[str], keywords: bool, found: _Found) -> RelationshipRecord:
+    strength = float(fields[-1]) if _NUMBER.fullmatch(fields[-1]) else 1.0
+    found.negative += strength < 0
+    themes = re.split(r"[,;]", fields[4]) if keywords and len(fields) >= 6 else []
+    kept = tuple(dict.fromkeys(theme.strip() for theme in themes if theme.strip()))
+    return RelationshipRecord(fields[1], fields[2], fields[3], kept, max(strength, 0.0))
+
+
+def _bare(text: str) -> str:
+    """A field without the spaces and the quotes around it."""
+    text = text.strip()
+    for quote in "\"'":
+        if len(text) > 1 and text[0] == text[-1] == quote:
+            text = text[1:-1].strip()
+    return text

@@ -1,0 +1,134 @@
+"""Chunks to described entities and relationships without a language model, by spaCy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from pydantic import NonNegativeInt
+
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graph.text_extraction import (
+    ChunkRecords,
+    EntityRecord,
+    RelationshipRecord,
+    TextExtraction,
+)
+from graphrag_bench.models.nlp import Nlp, Sentence
+from graphrag_bench.offline.extraction import NUMERIC, TitleUse, facts_of
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import normalise_name
+
+
+@artifact("text_extraction.nlp")
+def nlp_text_extraction(
+    *,
+    chunk_table: ChunkTable,
+    nlp: Nlp,
+    progress: Progress,
+    numbers: bool = False,
+    noun_phrases: bool = False,
+    keywords: bool = True,
+    co_occurrence: NonNegativeInt = 8,
+    title: TitleUse = "about",
+) -> TextExtraction:
+    """Entities and relationships read by spaCy, one record for each sentence that tells of them.
+
+    An entity's type is its NER label ("" for a noun phrase, and for a title that no label fits),
+    its description the sentence; `numbers` keeps dates, amounts and counts as entities. Two names
+    are related when a subject-verb-object relation joins them or, in sentences with at most
+    `co_occurrence` distinct named entities (0 switches this off), when they stand in one sentence:
+    the description is that sentence, the keywords its lemmas, the strength 1, so that merged
+    strengths are counts. `title="about"` takes a passage to be about its title: the title stands
+    in for he, she, it and they as a subject, is related to the named entities of sentences that
+    do not name it, and is described by the sentences that name it or, where none does, by the
+    first; `entity` only describes it, `off` does not read it.
+    """
+    texts = [chunk_table.texts[row] for row in range(len(chunk_table))]
+    rows = []
+    with progress.task("reading sentences", len(texts)) as advance:
+        for row, sentences in enumerate(nlp.sentences(texts)):
+            reader = _Reader(
+                chunk_table.titles[row] if title != "off" else "",
+                title == "about",
+                numbers,
+                noun_phrases,
+                keywords,
+                co_occurrence,
+            )
+            rows.append(reader.chunk(sentences))
+            advance(1)
+    return TextExtraction(
+        tuple(rows),
+        {
+            "entity_records": sum(len(row.entities) for row in rows),
+            "relationship_records": sum(len(row.relationships) for row in rows),
+        },
+    )
+
+
+class _Reader:
+    """Sentences of one chunk to records."""
+
+    def __init__(
+        self,
+        name: str,
+        about: bool,
+        numbers: bool,
+        noun_phrases: bool,
+        keywords: bool,
+        co_occurrence: int,
+    ) -> None:
+        """`name` is the title, "" when it is not read; `about` says that the passage is about it.
+
+        The others are the settings of the builder.
+        """
+        self.name, self.about = name, about and bool(name)
+        self.numbers, self.noun_phrases = numbers, noun_phrases
+        self.keywords, self.co_occurrence = keywords, co_occurrence
+
+    def chunk(self, sentences: list[Sentence]) -> ChunkRecords:
+        """The records of all sentences, in their order; the title comes first."""
+        entities = [record for sentence in sentences for record in self._entities(sentence)]
+        relationships = [record for one in sentences for record in self._relationships(one)]
+        return ChunkRecords((*self._title(sentences), *entities), tuple(relationships))
+
+    def _title(self, sentences: list[Sentence]) -> Iterator[EntityRecord]:
+        """The title, described by the sentences that name it, or else by the first."""
+        if not self.name:
+            return
+        wanted = f" {normalise_name(self.name)} "
+        naming = [one.text for one in sentences if wanted in f" {normalise_name(one.text)} "]
+        for text in naming or [one.text for one in sentences[:1]] or [""]:
+            yield EntityRecord(self.name, "", text)
+
+    def _entities(self, sentence: Sentence) -> Iterator[EntityRecord]:
+        for name, label in dict.fromkeys(sentence.entities):
+            if self.numbers or label not in NUMERIC:
+                yield EntityRecord(name, label.lower(), sentence.text)
+        for phrase in sentence.phrases if self.noun_phrases else ():
+            yield EntityRecord(phrase, "", sentence.text)
+
+    def _relationships(self, sentence: Sentence) -> Iterator[RelationshipRecord]:
+        """One record for each pair of names that the sentence relates, facts first."""
+        keywords = sentence.lemmas if self.keywords else ()
+        seen = set()
+        for head, tail in (*self._facts(sentence), *self._together(sentence)):
+            ends = frozenset((normalise_name(head), normalise_name(tail)))
+            if len(ends) == 2 and ends not in seen:
+                seen.add(ends)
+                yield RelationshipRecord(head, tail, sentence.text, keywords)
+
+    def _facts(self, sentence: Sentence) -> Iterator[tuple[str, str]]:
+        kept = {record.name for record in self._entities(sentence)} | {self.name}
+        for fact in facts_of(sentence, self.name if self.about else "", kept - {""}):
+            yield fact.head, fact.tail
+
+    def _together(self, sentence: Sentence) -> Iterator[tuple[str, str]]:
+        named = [name for name, label in sentence.entities if label not in NUMERIC]
+        distinct = list(dict.fromkeys(named))
+        if len(distinct) <= self.co_occurrence:
+            yield from combinations(distinct, 2)
+        if self.about and self.co_occurrence and self.name not in distinct:
+            yield from ((self.name, other) for other in distinct)

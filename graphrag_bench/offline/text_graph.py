@@ -1,0 +1,196 @@
+"""Text extraction to textual and rich knowledge graphs: merged nodes and relationships."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import PositiveInt
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.contract import Sizes, artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.text_extraction import TextExtraction
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.structured import Reading, ask_each
+from graphrag_bench.offline.merging import Merger
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens, decode, encode
+
+TKG_ATTRIBUTES = frozenset(
+    {"node.name", "node.type", "node.description"}
+    | {"relationship.description", "relationship.weight"}
+)
+RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
+SUMMARY = Prompt("graphrag_bench.offline:prompts/description_summary.j2")
+STEP = "summarise descriptions"
+_MOST_TOKENS = 32_768
+
+
+@artifact("graph.tkg", provides=TKG_ATTRIBUTES)
+def tkg(*, text_extraction: TextExtraction, chunk_table: ChunkTable) -> Graph:
+    """The textual knowledge graph of the extracted records.
+
+    Nodes are normalised names, in order of first appearance, entities before the ends of
+    relationships in each chunk; an end without an entity record has no type and no description.
+    A node's type is the most frequent one (ties: seen first; "" does not count). A relationship
+    row is an unordered pair of nodes, its weight the sum of the strengths; pairs of equal ends
+    are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written.
+    Raises UserError when nothing was extracted.
+    Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938.
+    """
+    return text_graph(text_extraction, len(chunk_table), keywords=False)
+
+
+@artifact("graph.rkg", provides=RKG_ATTRIBUTES)
+def rkg(*, text_extraction: TextExtraction, chunk_table: ChunkTable) -> Graph:
+    """The rich knowledge graph: the textual one with the keywords of each relationship.
+
+    Keywords are the distinct ones in order of first appearance, joined by ", ". Raises UserError
+    when nothing was extracted, or relationships without any keyword.
+    Source: Zhou et al. 2025, section 4 and Table 2; LightRAG (Guo et al. 2024), section 3.1.
+    """
+    return text_graph(text_extraction, len(chunk_table), keywords=True)
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """A description just over the threshold, and half of what a summary may take."""
+    template = count_tokens(settings["summary_prompt"].text)
+    return template + 1.5 * settings["summary_from"], settings["max_tokens"] / 2
+
+
+@artifact("graph.tkg_llm", provides=TKG_ATTRIBUTES, calls=1, tokens=_tokens)
+def tkg_llm(
+    *,
+    text_extraction: TextExtraction,
+    chunk_table: ChunkTable,
+    llm_build: LLM,
+    progress: Progress,
+    summary_from: PositiveInt = 500,
+    max_tokens: PositiveInt = 500,
+    summary_prompt: Prompt = SUMMARY,
+) -> Graph:
+    """The textual knowledge graph with its long descriptions summarised by the build model.
+
+    A node's or relationship's description of `summary_from` tokens or more is replaced by one
+    summary of at most `max_tokens`, written from as much of it as fits the model's window (32,768
+    tokens where that is not known or larger). Where no reply came, the description stays as it
+    is; raises UserError when that happens to all. The announced call for each chunk is a guess:
+    the number of long descriptions is not known before.
+    Source: GraphRAG (Edge et al. 2024), section 3.1.3; thresholds as in Zhou et al.'s code.
+    """
+    graph = text_graph(text_extraction, len(chunk_table), keywords=False)
+    return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
+
+
+@artifact("graph.rkg_llm", provides=RKG_ATTRIBUTES, calls=1, tokens=_tokens)
+def rkg_llm(
+    *,
+    text_extraction: TextExtraction,
+    chunk_table: ChunkTable,
+    llm_build: LLM,
+    progress: Progress,
+    summary_from: PositiveInt = 500,
+    max_tokens: PositiveInt = 500,
+    summary_prompt: Prompt = SUMMARY,
+) -> Graph:
+    """The rich knowledge graph with its long descriptions summarised, as `graph.tkg_llm` does."""
+    graph = text_graph(text_extraction, len(chunk_table), keywords=True)
+    return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
+
+
+def text_graph(extraction: TextExtraction, n_chunks: int, *, keywords: bool) -> Graph:
+    """The merged graph of an extraction; raises UserError when it has no node."""
+    merger = Merger()
+    for number, row in enumerate(extraction.rows):
+        for entity in row.entities:
+            merger.node(entity.name, entity.type, entity.description, (number,))
+        for told in row.relationships:
+            merger.relationship(
+                told.source,
+                told.target,
+                description=told.description,
+                keywords=told.keywords,
+                weight=max(told.strength, 0.0),
+                chunks=(number,),
+            )
+    if not merger.nodes:
+        raise UserError(
+            "The graph has no entities. Likely causes: the model is too small to extract, its "
+            "context window cuts the prompt, or the texts are in another language than the "
+            "model's. build.text_extraction=nlp reads entities without a language model."
+        )
+    rows = merger.relationships.values()
+    if keywords and rows and not any(row.keywords for row in rows):
+        raise UserError(
+            "A rich knowledge graph needs keywords, and no relationship of this extraction has "
+            "any: set build.text_extraction.keywords=true, or build.graph=tkg."
+        )
+    return merger.graph(n_chunks, keywords=keywords)
+
+
+def _summarised(
+    graph: Graph,
+    llm: LLM,
+    progress: Progress,
+    summary_from: int,
+    max_tokens: int,
+    prompt: Prompt,
+) -> Graph:
+    """The graph with every description of at least `summary_from` tokens replaced by a summary."""
+    assert graph.descriptions is not None and graph.facts is not None
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    names = list(graph.names)
+    titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
+    texts = [*graph.descriptions, *graph.facts]
+    long = [row for row, text in enumerate(texts) if count_tokens(text) >= summary_from]
+    room = _room(llm, prompt, max_tokens)
+    chats = [
+        prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})
+        for row in long
+    ]
+    with progress.task(STEP, len(long)) as advance:
+        results = ask_each(
+            llm,
+            chats,
+            Reading(STEP, _summary),
+            max_tokens=max_tokens,
+            items=[titles[row] for row in long],
+            retry=False,
+            advance=advance,
+        )
+    _refuse_all_failed(results)
+    for row, summary in zip(long, results, strict=True):
+        if isinstance(summary, str):
+            texts[row] = summary
+    cut = graph.n_nodes
+    return replace(graph, descriptions=Texts.of(texts[:cut]), facts=Texts.of(texts[cut:]))
+
+
+def _room(llm: LLM, prompt: Prompt, max_tokens: int) -> int:
+    """The tokens of descriptions that fit the window beside the prompt, the names and the reply."""
+    window = getattr(llm, "window", None)
+    if not isinstance(window, int):
+        return _MOST_TOKENS
+    reserve = count_tokens(prompt.text) + max_tokens + 200
+    return max(1, min(_MOST_TOKENS, window - reserve))
+
+
+def _summary(text: str, cut: bool) -> str:
+    if not text.strip():
+        raise UnreadableReply(STEP, text)
+    return text.strip()
+
+
+def _refuse_all_failed(results: Sequence[object]) -> None:
+    failures = [result for result in results if not isinstance(result, str)]
+    if results and len(failures) == len(results):
+        raise UserError(
+            f"Step '{STEP}': none of {len(results)} replies (100%) was of use. The last one: "
+            f"{str(failures[-1])[:300]}. build.graph=tkg or rkg keeps the descriptions as they "
+            "were read."
+        )

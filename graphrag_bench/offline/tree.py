@@ -1,0 +1,248 @@
+"""Chunks to a tree of summaries: clusters of each layer, one summary for each, layer upon layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.contract import Sizes, artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graph.clustering import (
+    Clusters,
+    Mixture,
+    Reduction,
+    balanced_clusters,
+    mixture_clusters,
+)
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.embedder import Embedder, Vectors
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.llm_summaries import Summariser
+from graphrag_bench.offline.sentences import Sentences, split_sentences, vectors_of
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+
+Clustering = Literal["gmm", "kmeans"]
+Threshold = Annotated[float, Field(ge=0, lt=1)]
+Summarise = Callable[[Sequence[Sequence[int]]], list[str]]
+"""The rows of each cluster's children to one summary for each cluster."""
+
+TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
+SUMMARY = Prompt("graphrag_bench.offline:prompts/tree_summary.j2")
+PARENT_OF = "summarises"
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a tree grows: the settings of the builders, as they name them."""
+
+    clustering: Clustering
+    mixture: Mixture
+    cluster_size: int
+    max_layers: int
+    min_cluster_size: int
+
+    def clusters(self, vectors: Vectors, n_tokens: Sequence[int], rng: Generator) -> Clusters:
+        """The clusters of one layer."""
+        if self.clustering == "kmeans":
+            return balanced_clusters(vectors, self.cluster_size, rng)
+        return mixture_clusters(vectors, np.array(n_tokens, np.int64), self.mixture, rng)
+
+
+@artifact("graph.tree", provides=TREE_ATTRIBUTES)
+def tree(
+    *,
+    chunk_table: ChunkTable,
+    chunk_index: VectorIndex,
+    embedder: Embedder,
+    scratch: Path,
+    progress: Progress,
+    clustering: Clustering = "gmm",
+    reduction: Reduction = "pca",
+    reduction_dimension: PositiveInt = 10,
+    max_layers: PositiveInt = 5,
+    threshold: Threshold = 0.1,
+    min_cluster_size: PositiveInt = 2,
+    max_cluster_tokens: PositiveInt = 3500,
+    cluster_size: PositiveInt = 10,
+    summary_tokens: PositiveInt = 100,
+    seed: NonNegativeInt = 224,
+) -> Graph:
+    """The tree of summaries made of the most central sentences of their clusters.
+
+    Node i below the number of chunks is chunk i; the others are summaries, layer by layer, each
+    joined to what it summarises. A layer is clustered by Gaussian mixtures (`gmm`: the settings
+    `reduction`, `reduction_dimension`, `threshold`, `max_cluster_tokens`) or balanced k-means
+    (`kmeans`: `cluster_size`); a cluster below `min_cluster_size` nodes gets no parent, and nodes
+    without one stay in the next layer's pool. Growth ends after `max_layers`, or when no more than
+    reduction_dimension + 1 nodes are left: a small corpus is leaves alone. A summary has at most
+    `summary_tokens` tokens.
+    Source: RAPTOR (Sarthi et al. 2024), section 3; Zhou et al. 2025, sections 4 and 7.1 (k-means).
+    Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); extracted sentences where
+    it asks a language model (`graph.tree_llm`). The paper gives a parent to clusters of more than
+    two nodes (`min_cluster_size=3`), its code to all (1).
+    """
+    mixture = Mixture(reduction_dimension, threshold, max_cluster_tokens, reduction)
+    growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
+    texts = _leaves(chunk_table)
+    summarise = _extractive(texts, embedder, scratch, progress, summary_tokens)
+    embed = _embedding(embedder, scratch, progress)
+    return grow(texts, chunk_index.vectors, growth, summarise, embed, np.random.default_rng(seed))
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The mean cluster's share of one chunk: its text, and a part of template and summary.
+
+    One call for each chunk is the most that is announced; one for five chunks is usual, so that
+    template and summary count a fifth.
+    """
+    template = count_tokens(settings["summary_prompt"].text)
+    return sizes.chunk * 1.2 + template / 5, settings["summary_tokens"] / 5
+
+
+@artifact("graph.tree_llm", provides=TREE_ATTRIBUTES, calls=1, tokens=_tokens)
+def tree_llm(
+    *,
+    chunk_table: ChunkTable,
+    chunk_index: VectorIndex,
+    embedder: Embedder,
+    llm_build: LLM,
+    scratch: Path,
+    progress: Progress,
+    clustering: Clustering = "gmm",
+    reduction: Reduction = "pca",
+    reduction_dimension: PositiveInt = 10,
+    max_layers: PositiveInt = 5,
+    threshold: Threshold = 0.1,
+    min_cluster_size: PositiveInt = 2,
+    max_cluster_tokens: PositiveInt = 3500,
+    cluster_size: PositiveInt = 10,
+    summary_tokens: PositiveInt = 100,
+    summary_prompt: Prompt = SUMMARY,
+    seed: NonNegativeInt = 224,
+) -> Graph:
+    """The tree of summaries that the build model writes, one call for each cluster.
+
+    As `graph.tree`, but for the summaries. Texts that do not fit the model's window together are
+    each cut to an equal share of it. Where no usable reply came, the first words of the texts stand
+    in, which is counted; raises UserError when no reply of a layer was of use.
+    Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (100 tokens); Zhou et al. 2025,
+    sections 4 and 7.1.
+    Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra).
+    """
+    mixture = Mixture(reduction_dimension, threshold, max_cluster_tokens, reduction)
+    growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
+    texts = _leaves(chunk_table)
+    summariser = Summariser(llm_build, summary_prompt, summary_tokens, progress, list(texts))
+    embed = _embedding(embedder, scratch, progress)
+    rng = np.random.default_rng(seed)
+    return grow(texts, chunk_index.vectors, growth, summariser.summaries, embed, rng)
+
+
+def grow(
+    leaves: Sequence[str],
+    vectors: Vectors,
+    growth: Growth,
+    summarise: Summarise,
+    embed: Callable[[Sequence[str]], Vectors],
+    rng: Generator,
+) -> Graph:
+    """The tree over some leaves; `summarise` is told rows of leaves and of its own summaries."""
+    texts, held = list(leaves), np.asarray(vectors, np.float32)
+    n_tokens = [count_tokens(text) for text in texts]
+    pool = np.arange(len(texts))
+    layers = [0] * len(texts)
+    children: list[list[int]] = []
+    for layer in range(1, growth.max_layers + 1):
+        if len(pool) <= growth.mixture.dimension + 1:
+            break
+        clusters = growth.clusters(held[pool], [n_tokens[row] for row in pool], rng)
+        families = [
+            pool[part].tolist() for part in clusters if len(part) >= growth.min_cluster_size
+        ]
+        if not families:
+            break
+        summaries = summarise(families)
+        fresh = range(len(texts), len(texts) + len(summaries))
+        texts += summaries
+        held = np.concatenate([held, embed(summaries)])
+        n_tokens += [count_tokens(text) for text in summaries]
+        layers += [layer] * len(summaries)
+        children += families
+        adopted = {child for family in families for child in family}
+        pool = np.array([row for row in pool.tolist() if row not in adopted] + list(fresh))
+    return _graph(texts, layers, children, len(leaves))
+
+
+def _leaves(chunk_table: ChunkTable) -> list[str]:
+    return [chunk_table.passage(row) for row in range(len(chunk_table))]
+
+
+def _embedding(
+    embedder: Embedder, scratch: Path, progress: Progress
+) -> Callable[[Sequence[str]], Vectors]:
+    return lambda texts: vectors_of(texts, embedder, scratch, progress, "embedding summaries")
+
+
+def _extractive(
+    leaves: Sequence[str], embedder: Embedder, scratch: Path, progress: Progress, max_tokens: int
+) -> Summarise:
+    """Summaries of the central sentences of the children, summaries' own sentences included."""
+    split = [split_sentences(leaf) for leaf in leaves]
+    every = [text for part in split for text in part]
+    row_of = {text: row for row, text in enumerate(dict.fromkeys(every))}
+    holds = [[row_of[text] for text in part] for part in split]
+    embedded: list[Sentences] = []
+
+    def summaries(families: Sequence[Sequence[int]]) -> list[str]:
+        if not embedded:  # a tree without a summary needs no sentence embedded
+            embedded.append(Sentences.of(every, embedder, scratch, progress))
+        (known,) = embedded
+        made = []
+        for family in families:
+            chosen = known.central([row for child in family for row in holds[child]], max_tokens)
+            made.append((known.joined(chosen, max_tokens), chosen))
+        holds.extend(chosen for _, chosen in made)
+        return [text for text, _ in made]
+
+    return summaries
+
+
+def _graph(
+    texts: Sequence[str], layers: Sequence[int], children: Sequence[Sequence[int]], n_leaves: int
+) -> Graph:
+    """The tree as a graph: parents point at children; leaves alone are evidence."""
+    from scipy.sparse import csr_matrix
+
+    numbers: dict[int, int] = {}
+    names = [f"chunk {row}" for row in range(n_leaves)]
+    for layer in layers[n_leaves:]:
+        names.append(f"summary {layer}.{numbers.setdefault(layer, 0)}")
+        numbers[layer] += 1
+    sizes = [len(family) for family in children]
+    source = np.repeat(np.arange(n_leaves, len(texts)), sizes).astype(np.int64)
+    target = np.array([child for family in children for child in family], np.int64)
+    leaves = np.arange(n_leaves)
+    return Graph(
+        names=Texts.of(names),
+        types=Texts.of([f"layer {layer}" for layer in layers]),
+        descriptions=Texts.of(list(texts)),
+        source=source,
+        target=target,
+        weight=np.ones(len(source)),
+        synonym=np.zeros(len(source), bool),
+        relations=Texts.of([PARENT_OF] * len(source)),
+        node_chunk=csr_matrix(
+            (np.ones(n_leaves, bool), (leaves, leaves)), shape=(len(texts), n_leaves)
+        ),
+        relationship_chunk=csr_matrix((len(source), n_leaves), dtype=bool),
+    )

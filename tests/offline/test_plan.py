@@ -1,0 +1,111 @@
+"""The plan of artifacts: the closure of needs, each with a key of all it is made from."""
+
+from typing import Any
+
+import pytest
+from tiny_builders import planned
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.offline import chunking, extraction, indices, knowledge_graph
+from graphrag_bench.offline.plan import plan
+
+REAL = (chunking, extraction, knowledge_graph, indices)
+"""Importing them registers the builders that the last tests plan."""
+
+
+def test_the_plan_is_the_closure_of_the_needs_each_after_what_it_is_built_from():
+    assert list(planned("total")) == ["numbers", "doubled", "total"]
+    assert list(planned("numbers")) == ["numbers"]
+    assert list(planned()) == []
+
+
+def test_what_is_given_is_not_planned():
+    assert list(planned("total", "source", numbers="given")) == ["doubled", "total"]
+
+
+def test_a_changed_setting_changes_the_keys_of_all_that_is_built_from_it():
+    before, after = (planned("total", choices={"numbers": {"at_least": n}}) for n in (0, 2))
+    for resource in ("numbers", "doubled", "total"):
+        assert before[resource].key != after[resource].key
+
+
+def test_a_changed_variant_leaves_what_lies_before_it_alone():
+    before, after = (planned("total", choices={"doubled": d}) for d in ("twice", "thrice"))
+    assert before["numbers"].key == after["numbers"].key
+    assert before["doubled"].key != after["doubled"].key
+    assert before["total"].key != after["total"].key
+
+
+def test_another_corpus_changes_every_key():
+    before, after = planned("total", source="a"), planned("total", source="b")
+    assert not {one.key for one in before.values()} & {one.key for one in after.values()}
+
+
+def test_a_setting_at_its_default_is_the_same_as_one_not_given():
+    assert planned("numbers") == planned("numbers", choices={"numbers": {"at_least": 0}})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "choices", "said"),
+    [
+        ("totals", {}, "Nothing builds 'totals'; nearest: total."),
+        ("slow", {}, "Nothing builds 'log', which slow is built from,"),
+        ("total", {"doubled": "twise"}, "build.doubled: no variant 'twise'; nearest: twice"),
+        ("total", {"doubled": {}}, "build.doubled must name one of: thrice, twice."),
+        ("numbers", {"numbers": {"at_lest": 1}}, "build.numbers has no setting 'at_lest'"),
+        ("numbers", {"numbers": {"at_least": "1"}}, "build.numbers: setting 'at_least' is '1'"),
+        ("hen", {}, "hen is built from itself: hen <- egg <- hen."),
+    ],
+)
+def test_what_cannot_be_planned_is_said(wanted, choices, said):
+    with pytest.raises(UserError) as raised:
+        planned(wanted, choices=choices)
+    assert said in str(raised.value)
+
+
+def test_all_that_is_wrong_is_said_at_once():
+    with pytest.raises(UserError) as raised:
+        planned("total", "totals", choices={"doubled": "twise", "numbers": {"at_lest": 1}})
+    problems = str(raised.value).splitlines()[1:]
+    assert [problem.strip().partition("'")[0] for problem in problems] == [
+        "build.doubled: no variant ",
+        "build.numbers has no setting ",
+        "Nothing builds ",
+    ]
+
+
+# ---- the keys of the real builders
+
+
+def real_keys(**chunking_settings: Any) -> dict[str, str]:
+    """The keys of what HippoRAG with token windows builds."""
+    choices = {
+        "chunk_table": {"variant": "token", **chunking_settings},
+        "extraction": "nlp",
+        "graph": "kg_synonymy",
+        "name_index": "extraction",
+        "node_index": "name",
+    }
+    names = ("corpus", "nlp", "embedder")
+    identities = {name: (lambda name=name: name) for name in names}
+    made = plan({"graph", "node_index", "chunk_index", "bm25"}, choices, identities)
+    return {one.resource: one.key for one in made}
+
+
+def test_another_chunk_size_changes_every_key_downstream():
+    before, after = real_keys(), real_keys(size=600)
+    assert before.keys() == after.keys()
+    assert len(before) == 7
+    assert not set(before.values()) & set(after.values())
+
+
+def test_another_embedder_changes_the_indices_and_not_the_extraction():
+    def keys(embedder: str) -> dict[str, str]:
+        choices = {"chunk_table": "presplit", "extraction": "nlp", "graph": "kg"}
+        identities = {"corpus": lambda: "c", "nlp": lambda: "n", "embedder": lambda: embedder}
+        made = plan({"graph", "chunk_index", "bm25"}, choices, identities)
+        return {one.resource: one.key for one in made}
+
+    before, after = keys("small"), keys("large")
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"chunk_index"}

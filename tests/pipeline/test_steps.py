@@ -1,0 +1,156 @@
+"""Steps and whole runs over tiny operators: what comes out, and what becomes of a failure."""
+
+from typing import Any
+
+import pytest
+import tiny_operators
+from tiny_runs import CHUNKS, START, nodes, outcomes
+
+from graphrag_bench.models.llm import RunStopped
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.run import BLOCK, run
+from graphrag_bench.pipeline.steps import World
+from graphrag_bench.values import Answer, Mentions, Query, Question, RetrievalState
+
+# ---- steps
+
+
+def test_steps_follow_each_other():
+    assert nodes([START, {"op": "tiny.grow"}, {"op": "tiny.twice"}], "1 4") == [4, 10]
+
+
+def test_a_setting_reaches_its_operator():
+    assert nodes([START, {"op": "tiny.grow", "by": 3, "unit": "ten"}], "1") == [31]
+
+
+def test_an_optional_read_is_filled_only_when_the_step_says_so():
+    steps = [START, {"op": "tiny.names"}, {"op": "tiny.query"}]
+    for use, expected in (([], [1, 2]), (["query"], [1])):
+        (outcome,) = outcomes([*steps, {**CHUNKS, "use": use}], "1 2 word")
+        assert outcome.get("chunks").ids.tolist() == expected
+
+
+def test_what_may_be_written_goes_into_its_own_slot():
+    some, none = outcomes([{"op": "tiny.either"}], "ada", "7")
+    assert (some.get("mentions"), some.get("query")) == (Mentions(("ada",)), Query(("ada",)))
+    assert (none.get("mentions"), none.get("query")) == (None, Query(("7",)))
+
+
+def test_a_failing_question_is_one_failure_and_the_others_go_on():
+    good, bad, also = outcomes([START, CHUNKS], "1", "13", "2")
+    assert bad == Failure("retrieve.1 tiny.chunks", "ZeroDivisionError", "unlucky")
+    assert good.get("chunks").ids.tolist() == [1]
+    assert also.get("chunks").ids.tolist() == [2]
+
+
+def test_a_slot_that_nothing_wrote_fails_the_question():
+    (outcome,) = outcomes([CHUNKS], "1")
+    assert outcome.message == "no step has written 'nodes'"
+
+
+def test_an_operator_that_gives_less_than_it_promised_fails_the_question():
+    fine, one, none = outcomes([{"op": "tiny.careless"}], "fine", "one", "none")
+    assert isinstance(fine, RetrievalState)
+    assert one.message == "gave 1 values for mentions, query"
+    assert none.message == "gave None for mentions"
+
+
+def test_an_error_that_would_hit_every_question_stops_the_run():
+    world = World({"llm": Scripted({})})
+    with pytest.raises(RunStopped, match="was not told what to say"):
+        outcomes([{"op": "tiny.echo"}], "hello", world=world)
+
+
+def test_a_trace_holds_every_step_with_its_calls_and_what_it_wrote():
+    world = World({"llm": Scripted({"hello": "good day"})})
+    outcomes([START, {"op": "tiny.echo"}], "hello 5", world=world)
+    first, second = world.traces["q0"]
+    assert (first.step, first.operator) == ("retrieve.0 tiny.start", "tiny.start")
+    assert first.wrote["nodes"].ids.tolist() == [5]
+    assert first.calls.calls == 0
+    assert (second.calls.calls, second.replies) == (1, ("good day",))
+
+
+def test_a_failed_step_leaves_its_trace_too():
+    world = World({})
+    outcomes([START, CHUNKS], "13", world=world)
+    assert [trace.step for trace in world.traces["q0"]] == [
+        "retrieve.0 tiny.start",
+        "retrieve.1 tiny.chunks",
+    ]
+
+
+def test_questions_are_answered_by_several_workers_in_the_order_given():
+    model = Scripted({f"number {i}": f"answer {i}" for i in range(9)})
+    asked = [f"number {i}" for i in range(9)]
+    found = outcomes([{"op": "tiny.echo"}], *asked, world=World({"llm": model}, workers=3))
+    assert [one.get("answer") for one in found] == [Answer(f"answer {i}") for i in range(9)]
+
+
+# ---- batched twins
+
+
+def test_a_twin_is_given_the_whole_block():
+    found = outcomes([START, {"op": "tiny.twice"}], "1", "2", "3")
+    assert [one.get("nodes").ids.tolist() for one in found] == [[2], [4], [6]]
+    assert tiny_operators.blocks == [3]
+
+
+def test_a_single_question_needs_no_twin():
+    outcomes([START, {"op": "tiny.twice"}], "1")
+    assert tiny_operators.blocks == []
+
+
+def test_a_twin_that_raises_is_replaced_by_single_calls():
+    """One bad question becomes one failure, not a lost block."""
+    found = outcomes([START, {"op": "tiny.twice"}], "1", "13", "3")
+    assert tiny_operators.blocks == [3]
+    assert isinstance(found[1], Failure)
+    assert [found[row].get("nodes").ids.tolist() for row in (0, 2)] == [[2], [6]]
+
+
+def test_failed_questions_are_no_part_of_a_later_block():
+    outcomes([START, CHUNKS, {"op": "tiny.twice"}], "1", "13", "3")
+    assert tiny_operators.blocks == [2]
+
+
+# ---- a whole run
+
+
+def answered(*texts: str, world: World | None = None, answering: bool = True) -> list[Any]:
+    method = {"retrieve": [START, CHUNKS], "generate": [{"op": "tiny.answer"}]}
+    pipeline, problems = build(method)
+    assert not problems
+    questions = [Question(f"q{i}", text) for i, text in enumerate(texts)]
+    return list(run(questions, pipeline, world or World({}), answering=answering))
+
+
+def test_every_question_comes_out_once_in_the_order_given():
+    texts = [str(n) for n in range(20, 20 + BLOCK + 3)]
+    found = answered(*texts)
+    assert [one.question.text for one in found] == texts
+    assert [one.outcome.get("answer").text for one in found] == texts
+
+
+def test_a_failing_question_is_one_failure_among_answers():
+    good, bad = answered("1", "13")
+    assert good.failure is None
+    assert bad.failure == Failure("retrieve.1 tiny.chunks", "ZeroDivisionError", "unlucky")
+    assert [trace.operator for trace in bad.trace] == ["tiny.start", "tiny.chunks"]
+
+
+def test_without_answering_the_run_ends_after_retrieval():
+    (found,) = answered("1", answering=False)
+    assert found.outcome.get("answer") is None
+    assert found.outcome.get("chunks").ids.tolist() == [1]
+
+
+def test_the_first_state_may_hold_more_than_the_question():
+    pipeline, _ = build({"generate": [{"op": "tiny.answer"}]})
+    given = {"chunks": tiny_operators.numbers(8)}
+    (found,) = run(
+        [Question("q", "")], pipeline, World({}), start=lambda q: RetrievalState(q).write(given)
+    )
+    assert found.outcome.get("answer") == Answer("8")

@@ -1,0 +1,75 @@
+"""What a user sees: errors with the nearest valid names, and how far long work has come."""
+
+import io
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from graphrag_bench import progress
+from graphrag_bench.errors import UnreadableReply, UserError, nearest, unknown
+from graphrag_bench.progress import Progress
+
+METHODS = ["bm25", "hipporag", "lightrag", "vanilla", "zeroshot"]
+
+
+@pytest.mark.parametrize(
+    ("given", "first"),
+    [("hiporag", "hipporag"), ("vanila", "vanilla"), ("25", "bm25"), ("zeroshots", "zeroshot")],
+)
+def test_the_nearest_names_come_first(given, first):
+    assert nearest(given, METHODS)[0] == first
+
+
+def test_a_name_that_resembles_none_has_no_nearest():
+    assert nearest("xyz", METHODS) == []
+    assert nearest("", METHODS) == []
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_or_with_all():
+    assert str(unknown("method", "vanila", METHODS)) == (
+        "No method 'vanila'. Did you mean 'vanilla'?"
+    )
+    assert str(unknown("method", "xyz", ["b", "a"])) == "No method 'xyz'. There are: a, b."
+    assert str(unknown("method", "xyz", [])) == "No method 'xyz'. There are: none."
+    assert isinstance(unknown("method", "x", []), UserError)
+
+
+def test_an_unreadable_reply_shows_only_its_start():
+    error = UnreadableReply("extract triples", "x" * 1000)
+    assert "extract triples" in str(error)
+    assert len(str(error)) < 300
+    assert error.reply == "x" * 1000
+
+
+def shown(*steps: int, total: int, quiet: bool = False) -> str:
+    """What a log holds after steps of work, each taking a minute."""
+    stream = io.StringIO()
+    with Progress(quiet, stream).task("embedding", total) as advance:
+        for step in steps:
+            advance(step)
+    return stream.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def a_minute_at_a_time(monkeypatch):
+    """Every look at the clock is a minute after the one before."""
+    minutes = itertools.count(step=60.0)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(minutes)))
+
+
+def test_a_log_shows_count_rate_and_time_left():
+    assert shown(30, 30, total=90).splitlines() == [
+        "embedding: 30/90, 0.5/s, 120 s left",
+        "embedding: 60/90, 0.5/s, 60 s left",
+    ]
+
+
+def test_the_end_is_always_shown(monkeypatch):
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 3600.0)
+    assert shown(30, 30, 30, total=90).splitlines() == ["embedding: 90/90, 0.5/s"]
+
+
+def test_quiet_work_and_no_work_show_nothing():
+    assert shown(5, total=5, quiet=True) == ""
+    assert shown(total=0) == ""
