@@ -37,6 +37,9 @@ class Sizes:
 TokensOf = Callable[[Mapping[str, Any], Sizes], tuple[float, float]]
 """Settings and sizes to the expected prompt and completion tokens of one call."""
 
+CallsOf = Callable[[Mapping[str, Any], Sizes], int]
+"""Settings and sizes to the expected calls of building one artifact."""
+
 
 @dataclass(frozen=True)
 class Read:
@@ -121,13 +124,19 @@ class Builder:
     settings: Mapping[str, Setting]
     produces: type
     provides: frozenset[str] = frozenset()
-    calls: int = 0
+    calls: int | CallsOf = 0
     tokens: TokensOf | None = None
 
     @property
     def resource(self) -> str:
         """The name under which the artifact is needed."""
         return self.name.partition(".")[0]
+
+    def expected_calls(self, settings: Mapping[str, Any], sizes: Sizes) -> int:
+        """The LLM calls that building it should take, retries aside."""
+        if isinstance(self.calls, int):
+            return self.calls * sizes.n_chunks
+        return self.calls(settings, sizes)
 
     @property
     def variant(self) -> str:
@@ -173,23 +182,11 @@ class _OperatorDecorator:
         def register(function: F) -> F:
             reads, needs, settings, hints = _read(function, reads_state=True)
             returns, writes, may_write = _written(function, hints.get("return"))
-            operators.add(
-                Operator(
-                    name,
-                    function,
-                    reads,
-                    needs,
-                    settings,
-                    returns,
-                    writes,
-                    may_write,
-                    frozenset(requires),
-                    calls,
-                    unordered,
-                    frozenset(supplies),
-                    tokens,
-                )
-            )
+            made = Operator(
+                name, function, reads, needs, settings, returns, writes, may_write,
+                frozenset(requires), calls, unordered, frozenset(supplies), tokens,
+            )  # fmt: skip
+            operators.add(made)
             return function
 
         return register
@@ -217,13 +214,13 @@ def artifact(
     name: str,
     *,
     provides: frozenset[str] | set[str] = frozenset(),
-    calls: int = 0,
+    calls: int | CallsOf = 0,
     tokens: TokensOf | None = None,
 ) -> Callable[[F], F]:
     """Register an offline builder under `resource` or `resource.variant`.
 
     `provides` names the graph attributes that what it builds has; `calls` is the number of LLM
-    calls for each chunk, and `tokens` estimates what one of them costs.
+    calls for each chunk, or estimates that of all, and `tokens` what one of them costs.
     """
 
     def register(function: F) -> F:

@@ -1,5 +1,8 @@
 """The methods' own steps: question conversion, contexts, answers, and their prompts."""
 
 from methods import context, conversion, generation, map_reduce
+from methods.dalk import evidence
+from methods.kgp import walk
+from methods.tog import answering
 
-__all__ = ["context", "conversion", "generation", "map_reduce"]
+__all__ = ["answering", "context", "conversion", "evidence", "generation", "map_reduce", "walk"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import PositiveInt
@@ -14,13 +14,17 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import (
     Chunk,
-    FloatArray,
+    IntArray,
+    Node,
     NodeScores,
     Query,
     Question,
     Ranked,
+    Relationship,
     RelationshipScores,
+    unique,
 )
+from operators.similarity import most_similar
 
 
 @operator("chunk.vdb")
@@ -53,28 +57,7 @@ def vdb_batched(
     top_k: int = 4,
 ) -> list[Ranked[Chunk]]:
     """The chunks of many questions, with one call of the embedder."""
-    texts = [
-        (asked.text,) if wanted is None else wanted.texts
-        for asked, wanted in zip(question, query, strict=True)
-    ]
-    flat = [text for group in texts for text in group]
-    vectors = embedder.encode(flat, kind="question") if flat else np.zeros((0, 1), np.float32)
-    hits = chunk_index.search(vectors, top_k)
-    found, start = [], 0
-    for group in texts:
-        found.append(_best(hits[start : start + len(group)], len(chunk_index), top_k))
-        start += len(group)
-    return found
-
-
-def _best(hits: list[Ranked[Chunk]], n_chunks: int, top_k: int) -> Ranked[Chunk]:
-    """The best rows of several lists by their best score."""
-    if len(hits) == 1:
-        return hits[0]
-    scores: FloatArray = np.full(n_chunks, -np.inf)
-    for hit in hits:
-        np.maximum.at(scores, hit.ids, hit.scores)
-    return Ranked.top(scores, top_k, among=np.flatnonzero(np.isfinite(scores)))
+    return most_similar(question, query, chunk_index, embedder, top_k)
 
 
 @operator("chunk.bm25")
@@ -123,3 +106,86 @@ def aggregator(
         scores = graph.pair_chunk.T @ best
     among = np.arange(graph.n_chunks) if pad else np.flatnonzero(scores)
     return Ranked.top(scores, top_k, among=among)
+
+
+@operator("chunk.fromrel", unordered="the order of the relationships, then chunk id")
+def fromrel(
+    relationships: Ranked[Relationship], *, graph: Graph, top_k: PositiveInt | None = None
+) -> Ranked[Chunk]:
+    """The chunks that the relationships were read from, each once, in the relationships' order.
+
+    Score: that of the first relationship read from the chunk. The chunks of one relationship come
+    by id; `top_k` cuts the list from behind. Synonymy edges have no chunk.
+    Source: Zhou et al. 2025, section 6.1, chunk "FromRel".
+    """
+    return _in_order(relationships, graph.relationship_chunk, top_k)
+
+
+@operator("chunk.leaves", unordered="the order of the nodes, then chunk id")
+def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
+    """The chunks that the nodes stand for, each once, in the order of the nodes.
+
+    Score: that of the first node of the chunk. A leaf of a tree and a node of a passage graph stand
+    for one chunk; a summary stands for none, so that what it says is no evidence found. An entity
+    stands for every chunk that names it, by id. `top_k` cuts the list from behind.
+    Source: ours, so that the evidence of tree and passage-graph methods can be scored.
+    """
+    return _in_order(nodes, graph.node_chunk, top_k)
+
+
+def _in_order(ranked: Ranked[Any], incidence: Any, top_k: int | None) -> Ranked[Chunk]:
+    """The chunks of ranked rows by a CSR incidence, in order of first appearance."""
+    scores: dict[int, float] = {}
+    for row, score in zip(ranked.ids.tolist(), ranked.scores.tolist(), strict=True):
+        for chunk in np.sort(_columns(incidence, row)).tolist():
+            scores.setdefault(chunk, score)
+    found = Ranked[Chunk](np.array(list(scores), np.int64), np.array(list(scores.values())))
+    return found if top_k is None else found.head(top_k)
+
+
+def _columns(incidence: Any, row: int) -> IntArray:
+    here = slice(incidence.indptr[row], incidence.indptr[row + 1])
+    return np.asarray(incidence.indices[here], np.int64)
+
+
+@operator("chunk.occurrence", unordered="with entity_order, the order of the nodes")
+def occurrence(
+    relationships: Ranked[Relationship],
+    nodes: Ranked[Node] | None = None,
+    *,
+    graph: Graph,
+    scoring: Literal["count", "entity_order"] = "count",
+    top_k: PositiveInt = 4,
+) -> Ranked[Chunk]:
+    """The chunks in which both ends of the most of the relationships occur.
+
+    Score with `count`: the number of the given rows whose source and target both occur in the
+    chunk; chunks with none are left out; ties by lower id. With `entity_order` (the step must
+    `use: [nodes]`) the chunks of the first node come first, then those of the second that are
+    new, and on; the score is the number of the node's neighbours that occur in the chunk as well,
+    by which the chunks of one node are ordered, ties by lower id.
+    Source: Zhou et al. 2025, section 6.1, chunk "Occurrence" (`count`); `entity_order` as
+    Microsoft GraphRAG and their released code.
+    """
+    if scoring == "entity_order":
+        if nodes is None:
+            raise ValueError("scoring='entity_order' takes the step setting use: [nodes]")
+        return _by_entity(nodes, graph, top_k)
+    inside = graph.node_chunk.astype(np.int64)
+    rows = relationships.ids
+    both = inside[graph.source[rows]].multiply(inside[graph.target[rows]])
+    counts = np.asarray(both.sum(axis=0), np.float64).ravel()
+    return Ranked.top(counts, top_k, among=np.flatnonzero(counts))
+
+
+def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
+    """The chunks of the nodes in their order, by the number of neighbours in each."""
+    counts: dict[int, float] = {}
+    for node in unique(nodes.ids.tolist()):
+        own = [chunk for chunk in _columns(graph.node_chunk, node).tolist() if chunk not in counts]
+        near = graph.node_chunk[_columns(graph.adjacency, node)]
+        named = np.asarray(near.sum(axis=0), np.float64).ravel()
+        for chunk in sorted(own, key=lambda chunk: (-named[chunk], chunk)):
+            counts[chunk] = float(named[chunk])
+    found = Ranked[Chunk](np.array(list(counts), np.int64), np.array(list(counts.values())))
+    return found.head(top_k)

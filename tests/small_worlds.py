@@ -6,13 +6,13 @@ A new resource or slot is added here once, and every operator that needs it is t
 from __future__ import annotations
 
 import json
+import pathlib
 import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Card, Dataset, Document
 from graphrag_bench.graph.communities import Communities, Reports
+from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.bm25 import Bm25
@@ -29,6 +30,7 @@ from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.fan_out import FanOut, Request
 from graphrag_bench.models.llm import Completion
 from graphrag_bench.models.nlp import Relation, Sentence
+from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.knowledge_graph import fact_graph
 from graphrag_bench.progress import Progress
@@ -38,11 +40,14 @@ from graphrag_bench.values import (
     Keywords,
     Mentions,
     NodeScores,
+    Path,
     Piece,
     Query,
     Question,
     Ranked,
     RelationshipScores,
+    Subgraph,
+    unique,
 )
 from methods.map_reduce import Points
 
@@ -162,6 +167,7 @@ class World:
             "communities": communities,
             "reports": reports,
             "community_index": index(list(reports.texts)),
+            "tfidf": Tfidf.of(list(graph.descriptions or ())),
             "nlp": Capitals(),
             "llm": model,
             "llm_build": model,
@@ -189,6 +195,8 @@ class World:
             "keywords": Keywords(names[:2], names[2:]),
             "context": Context(pieces),
             "answer": Answer("Ada Marsh"),
+            "subgraph": walked(graph, min(k, graph.n_relationships)),
+            "exploration": explored(graph, min(k, graph.n_relationships)),
             "points": Points(("Ada Marsh founded it.", "It stands.")[:k], (80, 5)[:k]),
         }
 
@@ -221,6 +229,22 @@ def communities_of(graph: Graph) -> tuple[Communities, Reports]:
     return communities, Reports(titles, Texts.of(texts), np.array([3.0, 9.0, 0.0])[: len(members)])
 
 
+def walked(graph: Graph, k: int) -> Subgraph:
+    """The first `k` relationships, each as a path from its target to its source."""
+    ends = [(int(graph.target[row]), int(graph.source[row])) for row in range(k)]
+    paths = tuple(Path(pair, (row,)) for row, pair in enumerate(ends))
+    return Subgraph(unique([node for pair in ends for node in pair]), tuple(range(k)), paths)
+
+
+def explored(graph: Graph, k: int) -> Exploration:
+    """The first relationship followed, and every relation chosen where it starts; none for 0."""
+    if not k:
+        return Exploration()
+    every = unique(list(zip(graph.source.tolist(), graph.relations, strict=True)))
+    chosen = tuple(Choice(topic, relation, True, 0.5) for topic, relation in every)
+    return Exploration(chosen, ((Hop(0, True, 0.5),),))
+
+
 def ranked(n_rows: int, k: int) -> Ranked[Any]:
     """Up to `k` rows of a table, every second one first, with falling scores."""
     rows = [*range(0, n_rows, 2), *range(1, n_rows, 2)][:k]
@@ -229,7 +253,7 @@ def ranked(n_rows: int, k: int) -> Ranked[Any]:
 
 def said_by_a_process(statement: str, hash_seed: int, *arguments: str) -> str:
     """What a fresh interpreter with that hash seed prints; its sets have an order of their own."""
-    here = Path(__file__).resolve().parent
+    here = pathlib.Path(__file__).resolve().parent
     done = subprocess.run(
         [sys.executable, "-c", statement, *arguments],
         env={"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": f"{here}:{here.parent}", "PATH": ""},
@@ -247,7 +271,7 @@ WORLDS = (
         facts=(
             (("Ada Marsh", "founded", "Norvik"), ("Norvik", "stands on", "Mount Tarn")),
             (("Ada Marsh", "named", "Norvik"), ("Otto Brandt", "taught", "Mira Holt")),
-            (("Otto Brandt", "taught", "Mira Holt"),),
+            (("Otto Brandt", "taught", "Mira Holt"), ("Ada Marsh", "founded", "Ostra")),
         ),
         loners=("Velia",),
     ),

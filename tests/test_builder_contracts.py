@@ -174,7 +174,8 @@ def test_a_chunk_costs_the_calls_that_were_announced_and_one_more_for_each_unrea
     except UserError:
         assert model is Babbling
     n_chunks = len({document.passage for document in CORPUS.documents})
-    assert counting.n_calls <= builder.calls * n_chunks * (2 if model is Babbling else 1)
+    if isinstance(builder.calls, int):  # others cannot know before what will be there
+        assert counting.n_calls <= builder.calls * n_chunks * (2 if model is Babbling else 1)
 
 
 def digest_of_all(home: str) -> str:

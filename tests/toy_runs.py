@@ -53,6 +53,8 @@ def ada_marsh(chat: Chat) -> str | CallFailed:
         return CallFailed("refused", "the reader was told to fail")
     if "named_entities" in chat[0].content:
         return json.dumps({"named_entities": Capitals().entities(text)})
+    if '"points"' in chat[0].content:
+        return json.dumps({"points": [{"description": "Ada Marsh", "score": 80}]})
     return "Ada Marsh"
 
 

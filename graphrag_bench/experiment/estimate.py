@@ -68,7 +68,7 @@ def _building(experiment: Experiment, sizes: Sizes, *, left: bool) -> list[Estim
         if not item.builder.calls:
             continue
         there = left and store.holds(item)
-        n_calls = 0 if there else item.builder.calls * sizes.n_chunks
+        n_calls = 0 if there else item.builder.expected_calls(item.settings, sizes)
         prompt, completion = _UNKNOWN
         if item.builder.tokens:
             prompt, completion = item.builder.tokens(item.settings, sizes)

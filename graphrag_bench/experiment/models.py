@@ -44,12 +44,12 @@ class Models(Mapping[str, Any]):
         self.others: Callable[[], Sequence[Path]] = tuple
         self.gates: dict[str, FailureGate] = {}
         self._made: dict[str, Any] = {}
-        self._first = self
+        self._first: Models | None = None
 
     def over(self, dataset: Dataset) -> Models:
         """The same models over another corpus: one cache, one budget, one ledger for all."""
         other = copy.copy(self)
-        other.corpus = dataset
+        other.corpus, other._first = dataset, self._first or self
         return other
 
     def charge(
@@ -70,7 +70,8 @@ class Models(Mapping[str, Any]):
         """The object of that name; KeyError for another name."""
         if name not in self.NAMES:
             raise KeyError(name)
-        return getattr(self if name in ("corpus", "openie") else self._first, name)
+        own = self._first is None or name in ("corpus", "openie")
+        return getattr(self if own else self._first, name)
 
     def __iter__(self) -> Iterator[str]:
         """The names."""

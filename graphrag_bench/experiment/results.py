@@ -10,6 +10,7 @@ import yaml
 
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.models.api_key import public_address
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.offline.store import Store
 from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, RunFolder, write_whole
@@ -22,8 +23,14 @@ _DECIDING = {"method", "chunking", "build", "graph", "seed"}
 
 
 def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
-    """Write the resolved configuration, and once where the run comes from."""
+    """Write the resolved configuration, and once where the run comes from.
+
+    An address is written without user name and password.
+    """
     values = experiment.settings.model_dump(exclude={"paths", "shard"})
+    for config in (values["llm"], values["llm_build"] or {}, values["embedder"]):
+        if isinstance(config.get("base_url"), str):
+            config["base_url"] = public_address(config["base_url"])
     text = yaml.safe_dump(values, sort_keys=True, allow_unicode=True)
     write_whole(folder.path / CONFIG, text)
     if not (folder.path / ENVIRONMENT).is_file():

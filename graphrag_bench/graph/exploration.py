@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import value
 
 
@@ -24,6 +25,10 @@ class Hop:
     relationship: int
     forward: bool
     score: float
+
+    def end(self, graph: Graph) -> int:
+        """The node that the hop leads to."""
+        return int((graph.target if self.forward else graph.source)[self.relationship])
 
 
 @value("exploration")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
@@ -10,6 +11,7 @@ from graphrag_bench.errors import UserError
 
 HIDDEN = "<api key>"
 _NO_KEY = "no-key-needed"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,15 @@ class ApiKey:
         if self.variable is None or self.value not in text:
             return text
         return text.replace(self.value, HIDDEN)
+
+
+def check_variable(variable: str | None) -> None:
+    """Raise UserError for what is no name of a variable: mostly the key itself, so not shown."""
+    if variable is not None and not _NAME.fullmatch(variable):
+        raise UserError(
+            "api_key_env is the NAME of the environment variable that holds the key, e.g. "
+            "OPENAI_API_KEY. What was given is no such name (and not shown: it may be the key)."
+        )
 
 
 def public_address(url: str) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.api_key import ApiKey, public_address
+from graphrag_bench.models.api_key import ApiKey, check_variable, public_address
 from graphrag_bench.models.attempts import Attempts, Clock, Reached
 from graphrag_bench.models.faults import Again, Answer, Server, of_connection, of_status
 from graphrag_bench.models.llm import RunStopped
@@ -43,6 +43,7 @@ class Endpoint:
         """The environment is read and the client made when the first call comes."""
         if not base_url.startswith(("http://", "https://")):
             raise UserError(f"llm.base_url is '{base_url}'; it begins with http:// or https://.")
+        check_variable(api_key_env)
         self.base_url = base_url
         self.api_key_env = api_key_env
         self.patience = patience

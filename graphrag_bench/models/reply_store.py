@@ -169,14 +169,18 @@ class ReplyStore:
         return n_added
 
     def judge(self, key: str, verdict: str) -> None:
-        """Set the verdict of a row: for this process now, in the file with the next commit."""
-        self._verdicts[key] = verdict
+        """Set the verdict of a row: for this process now, in the file with the next commit.
+
+        What waits holds the verdicts and not the store, which nobody would let go of otherwise.
+        """
+        verdicts = self._verdicts
+        verdicts[key] = verdict
         self._commits.submit(
             lambda connection: connection.execute(
                 "UPDATE replies SET verdict = ? WHERE key = ?", (verdict, key)
             ),
             may_wait=True,
-        ).add_done_callback(lambda done: self._verdicts.pop(key, None))
+        ).add_done_callback(lambda done: verdicts.pop(key, None))
 
     def get_vectors(self, key: str) -> StoredVectors | None:
         """The block of a key; None when there is none."""

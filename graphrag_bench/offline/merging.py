@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.text import normalise_name
+from graphrag_bench.text import count_tokens, fit, normalise_name
 
 BETWEEN = " "
 """What stands between two descriptions of the same thing."""
@@ -35,10 +35,15 @@ class _Row:
             self.descriptions[description.strip()] = None
         self.chunks.update(dict.fromkeys(chunks))
 
-    @property
-    def description(self) -> str:
-        """The distinct descriptions, sorted, joined."""
-        return BETWEEN.join(sorted(self.descriptions))
+    def description(self, most_tokens: int | None) -> str:
+        """The distinct descriptions, sorted, joined; the first ones that fit `most_tokens`.
+
+        The very first is there even where it alone does not fit.
+        """
+        told = list(self.descriptions)
+        if most_tokens is not None:
+            told = told[: max(1, fit([count_tokens(text) for text in told], most_tokens))]
+        return BETWEEN.join(sorted(told))
 
 
 class Merger:
@@ -101,14 +106,26 @@ class Merger:
         row.weight += weight
         return True
 
-    def graph(self, n_chunks: int, *, described: bool = True, keywords: bool = False) -> Graph:
+    def graph(
+        self,
+        n_chunks: int,
+        *,
+        described: bool = True,
+        keywords: bool = False,
+        most_tokens: int | None = None,
+    ) -> Graph:
         """The merged graph; types, descriptions and keywords are columns only where asked for.
 
         A node's type is the most frequent one, ties to the one seen first; descriptions are the
-        distinct ones, sorted, joined by a space; keywords are joined by ", " in order of first
-        mention; weights are summed; a relationship keeps the direction of its first mention.
+        distinct ones, sorted, joined by a space, of which `most_tokens` keeps the first mentioned
+        that fit; keywords are joined by ", " in order of first mention; weights are summed; a
+        relationship keeps the direction of its first mention.
         """
         nodes, rows = list(self.nodes.values()), list(self.relationships.values())
+        of_nodes, of_rows = (
+            [row.description(most_tokens) for row in table] if described else []
+            for table in (nodes, rows)
+        )
         ends = np.array([row.ends for row in rows], np.int64).reshape(-1, 2)
         return Graph(
             names=Texts.of(list(self.nodes)),
@@ -120,8 +137,8 @@ class Merger:
             node_chunk=incidence([row.chunks for row in nodes], n_chunks),
             relationship_chunk=incidence([row.chunks for row in rows], n_chunks),
             types=Texts.of([_most_frequent(row.types) for row in nodes]) if described else None,
-            descriptions=Texts.of([row.description for row in nodes]) if described else None,
-            facts=Texts.of([row.description for row in rows]) if described else None,
+            descriptions=Texts.of(of_nodes) if described else None,
+            facts=Texts.of(of_rows) if described else None,
             keywords=Texts.of([", ".join(row.keywords) for row in rows]) if keywords else None,
         )
 

@@ -15,7 +15,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.offline.sentences import Sentences, split_sentences
+from graphrag_bench.offline.sentences import Sentences, crowded, split_sentences
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import FloatArray, IntArray
 
@@ -33,7 +33,7 @@ def extractive(
     summary_tokens: PositiveInt = 150,
     finding_tokens: PositiveInt = 80,
     findings: PositiveInt = 5,
-    max_sentences: PositiveInt = 60,
+    max_sentences: PositiveInt = 20,
 ) -> Reports:
     """One report for each community: title, central sentences, and one finding for each key member.
 
@@ -54,24 +54,32 @@ def extractive(
         for row in range(len(communities)):
             about.append(told.sentences(row, max_sentences))
             advance(1)
+    groups = [(row, _by_member(pairs)) for row, pairs in enumerate(about)]
+    asked = [(every, summary_tokens) for _, (every, _) in groups]
+    asked += [(own, finding_tokens) for _, (_, members) in groups for own in members.values()]
     every = (text for part in about for _, text in part)
-    known = Sentences.of(every, embedder, scratch, progress)
+    known = Sentences.of(every, embedder, scratch, progress, among=crowded(asked))
     row_of = {text: row for row, text in enumerate(known.texts)}
-    titles, texts = [], []
-    for row, part in enumerate(about):
-        title = told.title(row)
-        by_member: dict[int, list[int]] = {}
-        for member, text in part:
-            by_member.setdefault(member, []).append(row_of[text])
-        chosen = known.central([row_of[text] for _, text in part], summary_tokens)
-        blocks = [(title, known.joined(chosen, summary_tokens))]
-        for member in told.members(row)[:findings]:
-            rows = known.central(by_member.get(member, ()), finding_tokens)
-            if rows:
-                blocks.append((told.names[member], known.joined(rows, finding_tokens)))
-        titles.append(title)
-        texts.append(report_text(blocks))
-    return Reports(Texts.of(titles), Texts.of(texts), coverage(communities))
+
+    def told_by(texts: Sequence[str], max_tokens: int) -> str:
+        return known.joined(known.central([row_of[text] for text in texts], max_tokens), max_tokens)
+
+    titles, reports = [], []
+    for row, (sentences, members) in groups:
+        blocks = [(told.title(row), told_by(sentences, summary_tokens))]
+        key = [node for node in told.members(row)[:findings] if node in members]
+        blocks += [(told.names[node], told_by(members[node], finding_tokens)) for node in key]
+        titles.append(told.title(row))
+        reports.append(report_text(blocks))
+    return Reports(Texts.of(titles), Texts.of(reports), coverage(communities))
+
+
+def _by_member(pairs: Sequence[tuple[int, str]]) -> tuple[list[str], dict[int, list[str]]]:
+    """All sentences, and those about each member."""
+    members: dict[int, list[str]] = {}
+    for member, text in pairs:
+        members.setdefault(member, []).append(text)
+    return [text for _, text in pairs], members
 
 
 def report_text(blocks: Sequence[tuple[str, str]]) -> str:

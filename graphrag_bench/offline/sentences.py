@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +17,12 @@ from graphrag_bench.values import Ranked
 
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？])|\n\s*\n")
 _FEW_WORDS = 4
+_WORDS = 48
 _SAME = 0.9
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, on one line each: cut after . ! ? and a space, and at blank lines."""
+    """The sentences of a text, one line each: cut after . ! ? and a space, and at blank lines."""
     parts = (" ".join(part.split()) for part in _END.split(text))
     return [part for part in parts if part]
 
@@ -49,28 +50,43 @@ class Sentences:
 
     @classmethod
     def of(
-        cls, texts: Iterable[str], embedder: Embedder, scratch: Path, progress: Progress
+        cls,
+        texts: Iterable[str],
+        embedder: Embedder,
+        scratch: Path,
+        progress: Progress,
+        *,
+        among: Container[str] | None = None,
     ) -> Sentences:
-        """The distinct ones of these sentences, embedded."""
+        """The distinct ones of these sentences, embedded by their first 48 words.
+
+        With `among` only those in it are embedded; the others have vectors of zeros.
+        """
         distinct = tuple(dict.fromkeys(texts))
-        vectors = vectors_of(distinct, embedder, scratch, progress, "embedding sentences")
+        rows = [row for row, text in enumerate(distinct) if among is None or text in among]
+        told = [" ".join(distinct[row].split()[:_WORDS]) for row in rows]
+        vectors = np.zeros((len(distinct), embedder.dimension), np.float32)
+        vectors[rows] = vectors_of(told, embedder, scratch, progress, "embedding sentences")
         return cls(distinct, vectors, tuple(count_tokens(text) for text in distinct))
 
     def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:
         """The most central of some sentences, at most `max_tokens` together, in the order given.
 
-        Centrality is the mean cosine to all of them, -1..1, ties to the one given first. Sentences
-        under four words are passed over while there are others, and so is one with a cosine of 0.9
-        or more to a chosen one. At least one comes out, however long, unless there is none.
+        All of them where all fit. Centrality is the mean cosine to all of them, -1..1, ties to the
+        one given first. Sentences under four words are passed over while there are others, and so
+        is one with a cosine of 0.9 or more to a chosen one. At least one comes out, however long,
+        unless there is none.
         Source: LexRank's degree centrality without a threshold (Erkan and Radev 2004, section 3).
         """
         given = list(dict.fromkeys(rows))
+        if sum(self.n_tokens[row] for row in given) <= max_tokens:
+            return given
         long = [row for row in given if len(self.texts[row].split()) >= _FEW_WORDS]
         pool = long or given
         vectors = np.asarray(self.vectors[pool], np.float64)
         chosen: list[int] = []
         room = max_tokens
-        for place in Ranked.top(vectors @ vectors.mean(axis=0), None).ids if pool else ():
+        for place in Ranked.top(vectors @ vectors.mean(axis=0), None).ids:
             cost = self.n_tokens[pool[place]]
             same = len(chosen) and np.max(vectors[chosen] @ vectors[place]) >= _SAME
             if not same and (cost <= room or not chosen):
@@ -84,6 +100,16 @@ class Sentences:
         return (
             text if sum(self.n_tokens[row] for row in rows) <= max_tokens else cut(text, max_tokens)
         )
+
+
+def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
+    """The sentences of the groups that are above their number of tokens: a choice is made there."""
+    return frozenset(
+        text
+        for texts, max_tokens in groups
+        if sum(count_tokens(text) for text in dict.fromkeys(texts)) > max_tokens
+        for text in texts
+    )
 
 
 def cut(text: str, max_tokens: int) -> str:

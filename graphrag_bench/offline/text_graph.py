@@ -32,29 +32,45 @@ _MOST_TOKENS = 32_768
 
 
 @artifact("graph.tkg", provides=TKG_ATTRIBUTES)
-def tkg(*, text_extraction: TextExtraction, chunk_table: ChunkTable) -> Graph:
+def tkg(
+    *,
+    text_extraction: TextExtraction,
+    chunk_table: ChunkTable,
+    description_tokens: PositiveInt | None = None,
+) -> Graph:
     """The textual knowledge graph of the extracted records.
 
     Nodes are normalised names, in order of first appearance, entities before the ends of
     relationships in each chunk; an end without an entity record has no type and no description.
     A node's type is the most frequent one (ties: seen first; "" does not count). A relationship
     row is an unordered pair of nodes, its weight the sum of the strengths; pairs of equal ends
-    are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written.
-    Raises UserError when nothing was extracted.
+    are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written; with
+    `description_tokens` only the first mentioned that fit so many tokens, one at least, where no
+    language model summarises them. Raises UserError when nothing was extracted.
     Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938.
     """
-    return text_graph(text_extraction, len(chunk_table), keywords=False)
+    return text_graph(
+        text_extraction, len(chunk_table), keywords=False, most_tokens=description_tokens
+    )
 
 
 @artifact("graph.rkg", provides=RKG_ATTRIBUTES)
-def rkg(*, text_extraction: TextExtraction, chunk_table: ChunkTable) -> Graph:
+def rkg(
+    *,
+    text_extraction: TextExtraction,
+    chunk_table: ChunkTable,
+    description_tokens: PositiveInt | None = None,
+) -> Graph:
     """The rich knowledge graph: the textual one with the keywords of each relationship.
 
-    Keywords are the distinct ones in order of first appearance, joined by ", ". Raises UserError
+    Keywords are the distinct ones in order of first appearance, joined by ", ";
+    `description_tokens` as of `graph.tkg`. Raises UserError
     when nothing was extracted, or relationships without any keyword.
     Source: Zhou et al. 2025, section 4 and Table 2; LightRAG (Guo et al. 2024), section 3.1.
     """
-    return text_graph(text_extraction, len(chunk_table), keywords=True)
+    return text_graph(
+        text_extraction, len(chunk_table), keywords=True, most_tokens=description_tokens
+    )
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -103,7 +119,13 @@ def rkg_llm(
     return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
 
 
-def text_graph(extraction: TextExtraction, n_chunks: int, *, keywords: bool) -> Graph:
+def text_graph(
+    extraction: TextExtraction,
+    n_chunks: int,
+    *,
+    keywords: bool,
+    most_tokens: int | None = None,
+) -> Graph:
     """The merged graph of an extraction; raises UserError when it has no node."""
     merger = Merger()
     for number, row in enumerate(extraction.rows):
@@ -130,7 +152,7 @@ def text_graph(extraction: TextExtraction, n_chunks: int, *, keywords: bool) -> 
             "A rich knowledge graph needs keywords, and no relationship of this extraction has "
             "any: set build.text_extraction.keywords=true, or build.graph=tkg."
         )
-    return merger.graph(n_chunks, keywords=keywords)
+    return merger.graph(n_chunks, keywords=keywords, most_tokens=most_tokens)
 
 
 def _summarised(

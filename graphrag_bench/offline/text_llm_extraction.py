@@ -114,7 +114,13 @@ class _Conversation:
         self._keep(results)
 
     def glean(self, last: bool) -> None:
-        """Ask for what was missed; a reply without records ends a chunk's conversation."""
+        """Ask for what was missed; a reply without records ends a chunk's conversation.
+
+        A conversation that has no room left in the model's window ends as if the call had failed.
+        """
+        fitting = [row for row in self.going if self._fits(self.chats[row])]
+        self.failed_gleanings += len(self.going) - len(fitting)
+        self.going = fitting
         results = self._asked(Reading("glean", self._read_more), "gleaning", self.max_tokens)
         self.failed_gleanings += sum(isinstance(one, CallFailed) for one in results.values())
         self._keep(results)
@@ -150,6 +156,13 @@ class _Conversation:
                 "failed_gleanings": self.failed_gleanings,
             },
         )
+
+    def _fits(self, chat: Chat) -> bool:
+        """Whether chat and reply fit the window, as far as it is known."""
+        window = getattr(self.llm, "window", None)
+        if not isinstance(window, int):
+            return True
+        return sum(count_tokens(one.content) for one in chat) + self.max_tokens <= window
 
     def _read(self, text: str, cut: bool) -> RecordReply:
         return read_records(text, cut, keywords=self.keywords, purpose=STEP)

@@ -99,17 +99,25 @@ def tree(
     return grow(texts, chunk_index.vectors, growth, summarise, embed, np.random.default_rng(seed))
 
 
+def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
+    """The summaries of a tree whose clusters are as large as `_children` says, layer upon layer."""
+    return max(round(sizes.n_chunks / (_children(settings, sizes) - 1)), 1)
+
+
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The mean cluster's share of one chunk: its text, and a part of template and summary.
-
-    One call for each chunk is the most that is announced; one for five chunks is usual, so that
-    template and summary count a fifth.
-    """
+    """The template and the texts of one cluster of chunks, and a whole summary."""
     template = count_tokens(settings["summary_prompt"].text)
-    return sizes.chunk * 1.2 + template / 5, settings["summary_tokens"] / 5
+    return template + _children(settings, sizes) * sizes.chunk, settings["summary_tokens"]
 
 
-@artifact("graph.tree_llm", provides=TREE_ATTRIBUTES, calls=1, tokens=_tokens)
+def _children(settings: Mapping[str, Any], sizes: Sizes) -> float:
+    """The chunks a summary is of: as set, or what the most tokens of a cluster hold, 3 to 10."""
+    if settings["clustering"] == "kmeans":
+        return max(settings["cluster_size"], 2)
+    return min(max(settings["max_cluster_tokens"] / max(sizes.chunk, 1.0) / 2, 3.0), 10.0)
+
+
+@artifact("graph.tree_llm", provides=TREE_ATTRIBUTES, calls=_calls, tokens=_tokens)
 def tree_llm(
     *,
     chunk_table: ChunkTable,

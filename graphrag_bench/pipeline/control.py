@@ -67,8 +67,8 @@ class Branch:
 class Switch:
     """The arm that the value of a slot names; the state goes on unchanged when none does.
 
-    A slot whose value has a length is `empty` or `some`; any other value stands for itself as
-    text. The arm `otherwise` takes what no other arm names.
+    A slot that is not written, or has no items, is `empty`; any other value stands for itself as
+    text, and for `some`. The arm `otherwise` takes what no other arm names.
     """
 
     slot: str
@@ -89,18 +89,20 @@ class Switch:
 
     def _case(self, state: RetrievalState) -> str:
         value = state.get(self.slot)
-        if value is None or hasattr(value, "__len__"):
-            name = "some" if value is not None and len(value) else "empty"
-        else:
-            name = str(value)
+        sized = value is not None and hasattr(value, "__len__")
+        name = "empty" if value is None or (sized and not len(value)) else str(value)
+        if name not in self.cases and name != "empty" and "some" in self.cases:
+            name = "some"
         return name if name in self.cases else "otherwise"
 
     def check(self, scope: Scope) -> None:
         """Looks at the slot; what every arm writes counts as written."""
         scope.look(self.label, self.slot)
         arms = []
-        for steps in self.cases.values():
+        for name, steps in self.cases.items():
             arm = scope.copy()
+            if name not in ("empty", "otherwise") or (name != "empty" and "empty" in self.cases):
+                arm.written.add(self.slot)
             for step in steps:
                 step.check(arm)
             arms.append(arm)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Literal
 
 import numpy as np
 
+from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.values import (
     DECIMALS,
     Keywords,
@@ -15,6 +17,7 @@ from graphrag_bench.values import (
     Query,
     Ranked,
     RelationshipScores,
+    Subgraph,
     unique,
 )
 
@@ -23,6 +26,7 @@ Keep = Literal["last", "union", "max"]
 MERGEABLE = {
     "nodes", "relationships", "chunks", "communities",
     "node_scores", "relationship_scores", "mentions", "query", "keywords",
+    "subgraph", "exploration",
 }  # fmt: skip
 _FUSION = 60
 
@@ -30,7 +34,8 @@ _FUSION = 60
 def merge(values: Sequence[Any], rule: Rule) -> Any:
     """One value from several of the same type; raises TypeError for a type that cannot be merged.
 
-    Lists of names and texts are joined, each item once, in order. Score vectors are summed, each
+    Lists of names and texts are joined, each item once, in order; so are the nodes, relationships,
+    paths and texts of subgraphs, and explorations round by round. Score vectors are summed, each
     divided by its own sum first (`max` takes the larger of the raw scores). Ranked rows follow the
     rule: `interleave` takes rank 1 of every value, then rank 2, and so on, and keeps the score a
     row first came with; `reciprocal_rank_fusion` scores a row by the sum of 1 / (60 + rank)
@@ -51,6 +56,17 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
     if isinstance(first, Keywords):
         low = unique([word for value in values for word in value.low])
         return Keywords(low, unique([word for value in values for word in value.high]))
+    if isinstance(first, Subgraph):
+        return Subgraph(
+            unique([node for value in values for node in value.nodes]),
+            unique([row for value in values for row in value.relationships]),
+            unique([path for value in values for path in value.paths]),
+            unique([text for value in values for text in value.texts]),
+        )
+    if isinstance(first, Exploration):
+        chosen = unique([choice for value in values for choice in value.chosen])
+        rounds = zip_longest(*(value.rounds for value in values), fillvalue=())
+        return Exploration(chosen, tuple(unique([h for hops in r for h in hops]) for r in rounds))
     raise TypeError(f"{type(first).__name__} cannot be merged")
 
 

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.steps import StepTrace
@@ -26,6 +27,7 @@ from graphrag_bench.values import (
     Ranked,
     RelationshipScores,
     RetrievalState,
+    Subgraph,
 )
 
 Trace = Literal["ids", "full", "off"]
@@ -94,6 +96,15 @@ def summary(value: Any) -> Any:
         return {"low": list(value.low), "high": list(value.high)}
     if isinstance(value, Answer):
         return value.text
+    if isinstance(value, Subgraph):
+        return {
+            "nodes": list(value.nodes),
+            "relationships": list(value.relationships),
+            "paths": [list(path.nodes) for path in value.paths],
+            "texts": list(value.texts),
+        }
+    if isinstance(value, Exploration):
+        return _explored(value)
     if isinstance(value, Context):
         pieces = [
             {"kind": p.kind, "id": p.id, "score": round(p.score, DECIMALS), "tokens": p.n_tokens}
@@ -101,6 +112,23 @@ def summary(value: Any) -> Any:
         ]
         return {"pieces": pieces, "cut": [list(item) for item in value.cut]}
     return repr(value)
+
+
+def _explored(value: Exploration) -> dict[str, Any]:
+    """What was chosen by node and relation, and the rows and scores of every round."""
+    chosen = [
+        {"node": c.topic, "relation": c.relation, "forward": c.forward, "score": _short(c.score)}
+        for c in value.chosen
+    ]
+    rounds = [
+        {"ids": [hop.relationship for hop in hops], "scores": [_short(hop.score) for hop in hops]}
+        for hops in value.rounds
+    ]
+    return {"chosen": chosen, "rounds": rounds}
+
+
+def _short(score: float) -> float:
+    return round(score, DECIMALS)
 
 
 def timing_rows(finished: Finished) -> Iterator[Row]:

@@ -116,6 +116,12 @@ def wait_for_calls(
         time.sleep(0.01)
 
 
+def wait_for_rows(home: Path, shard: str, process: subprocess.Popen[str]) -> None:
+    """Wait until a shard, e.g. `3-of-4`, has answered its first questions, or has ended."""
+    while not list(home.glob(f"runs/*/*/*/journal.{shard}.jsonl")) and process.poll() is None:
+        time.sleep(0.01)
+
+
 def kill(process: subprocess.Popen[str]) -> None:
     """End a process with SIGKILL, wherever it is."""
     process.kill()
@@ -127,14 +133,14 @@ def killed_at_random(
 ) -> int:
     """Start the run and kill it, so many times; how many of the kills met a process at work.
 
-    A kill comes after a random number of calls, and a random time of up to a third of a second.
+    A kill comes after a random number of calls and a random time of up to 0.15 s.
     """
     n_met = 0
     for _ in range(n_kills):
         before = fake.stats(setup.url).requests
         process = started(setup.arguments())
         wait_for_calls(fake, setup.url, before + chance.randint(1, most_calls), process)
-        time.sleep(chance.random() * chance.choice((0.0, 0.05, 0.3)))
+        time.sleep(chance.random() * chance.choice((0.0, 0.05, 0.15)))
         n_met += process.poll() is None
         kill(process)
     return n_met

@@ -85,6 +85,7 @@ def test_no_server_is_told_with_the_address_and_the_rest_is_not_tried() -> None:
         rows[f"llm {name}"][0] for name in ("key", "model", "JSON reply", "window", "speed")
     } == {"not tried"}
     assert rows["embedder vector"][0] == "pass"
+    assert "to mend: 1; not tried before that is done: 5" in ended.out
 
 
 def test_a_page_in_place_of_an_api_is_told(fake: FakeOpenAI) -> None:
@@ -126,6 +127,15 @@ def test_a_planted_key_is_shown_nowhere(
         assert rows["llm address"][0] == "pass"
         assert rows["llm key"][0] == "mend"
         assert "refuses the key in PLANTED_KEY" in rows["llm key"][1]
+
+
+def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(home: Path) -> None:
+    for command_name in ("doctor", "run", "plan"):
+        ended = command(command_name, *of_server("http://x/v1", f"llm.api_key_env={KEY}", HASHING))
+        assert ended.code == 2
+        assert "NAME of the environment variable" in ended.err
+        assert KEY not in ended.out + ended.err
+    assert not list(home.iterdir())
 
 
 def test_a_model_that_is_not_served_is_told_with_the_nearest_names(fake: FakeOpenAI) -> None:

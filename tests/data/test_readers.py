@@ -164,3 +164,16 @@ def test_a_scope_holds_its_own_documents_and_questions(tmp_path: Path) -> None:
     assert [question.id for question in data.within("a").questions] == ["q"]
     with pytest.raises(UserError, match="'c'"):
         data.within("c")
+
+
+def test_ultradomain_rows_are_numbered_untitled_and_asked_without_gold(tmp_path: Path) -> None:
+    corpus = "".join(json.dumps({"context": text}) + "\n" for text in ("One.", "Two."))
+    (tmp_path / "corpus.jsonl").write_text(corpus)
+    asked = [{"question": "What is it all?", "answer": ""}, {"question": "Why?", "answer": "So."}]
+    (tmp_path / "questions.json").write_text(json.dumps(asked))
+    found = read_dataset("ultradomain_mix", tmp_path)
+    assert found.documents == (Document("0", "", "One."), Document("1", "", "Two."))
+    assert [question.id for question in found.questions] == ["0", "1"]
+    assert [found.gold[row].answers for row in ("0", "1")] == [(), ("So.",)]
+    assert found.gold["0"].type == "abstract"
+    assert found.card.chunking == "token"

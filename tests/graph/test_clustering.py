@@ -28,7 +28,9 @@ ONE_TOKEN_EACH = np.ones(len(TWO), np.int64)
 
 
 def mixture(**other: object) -> Mixture:
-    return Mixture(**{"dimension": 2, "threshold": 0.1, "max_tokens": 3500, "reduction": "pca"} | other)
+    return Mixture(
+        **{"dimension": 2, "threshold": 0.1, "max_tokens": 3500, "reduction": "pca"} | other
+    )
 
 
 def by_mixture(points: np.ndarray, n_tokens: np.ndarray | None = None, **other: object) -> list:

@@ -52,17 +52,18 @@ def test_weights_decide_where_the_border_runs():
 
 
 def test_a_community_that_is_too_large_is_split_one_level_down_and_names_its_parent():
-    """Of a ring of n triangles modularity joins neighbours when n > 3 * 2 + 2: of twelve, six twos.
+    """Four triangles in a row, fifteen edges, at resolution 0.3.
 
-    Each of these six nodes is split into its triangles, since five are allowed.
+    In twos 14/15 - 0.3 * 2/4 = 0.78, each by itself about 12/15 - 0.3 * 4/16 = 0.73, all 0.7: twos.
+    Within a two, of seven edges, 6/7 - 0.3 * 2/4 = 0.707 against 0.7 for all: it falls apart.
     """
-    found = communities(graph(ring(12, 3)), max_cluster_size=5)
-    rows = members(found)
-    assert found.level.tolist() == [0] * 6 + [1] * 12
-    assert {len(row) for row in rows[:6]} == {6}
-    assert sorted(rows[6:]) == [[at, at + 1, at + 2] for at in range(0, 36, 3)]
-    for row, parent in zip(rows[6:], found.parent[6:], strict=True):
-        assert set(row) < set(rows[parent])
+    triangles = [pair for at in (0, 3, 6, 9) for pair in combinations(range(at, at + 3), 2)]
+    made = graph([*triangles, (2, 3), (5, 6), (8, 9)])
+    found = communities(made, max_cluster_size=5, resolution=0.3)
+    halves = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]
+    assert members(found) == [*halves, [0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
+    assert found.level.tolist() == [0, 0, 1, 1, 1, 1]
+    assert found.parent.tolist() == [-1, -1, 0, 0, 1, 1]
 
 
 def test_a_community_that_cannot_be_split_stays_however_large():

@@ -197,6 +197,14 @@ def test_a_gleaning_call_that_fails_keeps_the_first_records_and_is_counted():
     assert made.statistics["failed_chunks"] == 0
 
 
+def test_a_conversation_that_does_not_fit_the_window_is_not_gone_on_with():
+    model = Scripted([("Passage", ADA)], window=600)
+    made = extracted(model, "Ada.", max_tokens=256)
+    assert made.rows == (ChunkRecords((ADA_READ,)),)
+    assert made.statistics["failed_gleanings"] == 1
+    assert len(model.asked) == 1
+
+
 def test_a_chunk_without_a_readable_record_contributes_nothing_and_is_counted():
     model = Scripted(
         [("could not be read", "No."), ("missed", "<|COMPLETE|>"), ("Otto", "No."), ("Ada", ADA)]

@@ -146,6 +146,19 @@ def test_a_graph_that_was_saved_is_loaded(tmp_path):
     assert np.array_equal(loaded.weight, graph.weight)
 
 
+def test_without_a_language_model_the_first_descriptions_that_fit_can_be_kept():
+    """Four tokens each: `C d e f` and `A b c d` fit in eight, the last does not."""
+    texts = ("C d e f", "A b c d", "B c d e")
+    extraction = TextExtraction((chunk(*(entity("a", "", text) for text in texts)),), {})
+    kept = {
+        room: list(text_graph(extraction, 1, keywords=False, most_tokens=room).descriptions)
+        for room in (8, 4, 1, None)
+    }
+    assert kept[8] == ["A b c d C d e f"]
+    assert kept[4] == kept[1] == ["C d e f"]
+    assert kept[None] == ["A b c d B c d e C d e f"]
+
+
 # ---- summaries
 
 LONG = "Ada painted. " * 10

@@ -3,8 +3,19 @@
 import numpy as np
 import pytest
 
+from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.pipeline.merge import merge, split
-from graphrag_bench.values import Answer, Keywords, Mentions, Node, NodeScores, Query, Ranked
+from graphrag_bench.values import (
+    Answer,
+    Keywords,
+    Mentions,
+    Node,
+    NodeScores,
+    Path,
+    Query,
+    Ranked,
+    Subgraph,
+)
 
 
 def rows(*pairs: tuple[int, float]) -> Ranked[Node]:
@@ -86,6 +97,22 @@ def test_lists_of_names_are_joined_each_name_once():
     assert merge([Query(("x",)), Query(("x", "y"))], "max") == Query(("x", "y"))
     merged = merge([Keywords(("a",), ("t",)), Keywords(("b", "a"), ("t", "u"))], "union")
     assert merged == Keywords(("a", "b"), ("t", "u"))
+
+
+def test_subgraphs_are_joined_part_by_part():
+    one = Subgraph((0, 1), (4,), (Path((0, 1), (4,)),), ("a",))
+    other = Subgraph((1, 2), (4, 5), (Path((1, 2), (5,)),), ("b", "a"))
+    both = (Path((0, 1), (4,)), Path((1, 2), (5,)))
+    assert merge([one, other], "max") == Subgraph((0, 1, 2), (4, 5), both, ("a", "b"))
+
+
+def test_explorations_are_joined_round_by_round():
+    ada, otto = Choice(0, "founded", True, 0.5), Choice(3, "taught", True, 0.5)
+    first, second, third = (Hop(row, True, 0.5) for row in range(3))
+    one = Exploration((ada,), ((first,), (second,)))
+    other = Exploration((ada, otto), ((third, first),))
+    merged = merge([one, other], "union")
+    assert merged == Exploration((ada, otto), ((first, third), (second,)))
 
 
 def test_answers_cannot_be_merged():

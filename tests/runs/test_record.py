@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.steps import Calls, StepTrace
@@ -14,11 +15,13 @@ from graphrag_bench.values import (
     Keywords,
     Mentions,
     NodeScores,
+    Path,
     Piece,
     Query,
     Question,
     Ranked,
     RetrievalState,
+    Subgraph,
 )
 
 QUESTION = Question("q", "Who?", scope="book")
@@ -127,6 +130,17 @@ def test_times_of_a_repeated_step_add_up():
         (Query(("who",)), ["who"]),
         (Keywords(("a",), ("b",)), {"low": ["a"], "high": ["b"]}),
         (Answer("Ada"), "Ada"),
+        (
+            Subgraph((0, 2), (5,), (Path((0, 2), (5,)),), ("a -> b",)),
+            {"nodes": [0, 2], "relationships": [5], "paths": [[0, 2]], "texts": ["a -> b"]},
+        ),
+        (
+            Exploration((Choice(3, "founded", True, 0.25),), ((Hop(5, False, 1 / 3),),)),
+            {
+                "chosen": [{"node": 3, "relation": "founded", "forward": True, "score": 0.25}],
+                "rounds": [{"ids": [5], "scores": [0.333333]}],
+            },
+        ),
     ],
 )
 def test_every_value_has_a_form_in_json(value, expected):

@@ -1,4 +1,4 @@
-"""Node operators: from names or nodes to ranked nodes."""
+"""Nodes by personalised PageRank."""
 
 from __future__ import annotations
 
@@ -10,66 +10,10 @@ from pydantic import Field, PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.pagerank import personalised_pagerank
-from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import FloatArray, Mentions, Node, NodeScores, Ranked, unique
+from graphrag_bench.values import FloatArray, Node, NodeScores, Ranked
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Reset = Literal["specificity", "uniform", "similarity"]
-
-
-@operator("node.link", unordered="the order of the names")
-def link(
-    mentions: Mentions,
-    *,
-    node_index: VectorIndex,
-    embedder: Embedder,
-    min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
-    dedupe: bool = False,
-) -> Ranked[Node]:
-    """The most similar node of each name, in the order of the names.
-
-    Score: cosine, -1..1. A node may come twice unless `dedupe`; names whose best node is below
-    `min_score` are left out. No names give no nodes.
-    Source: Zhou et al. 2025, section 6.1, "Link".
-    """
-    (found,) = link_batched(
-        [mentions],
-        node_index=node_index,
-        embedder=embedder,
-        min_score=min_score,
-        dedupe=dedupe,
-    )
-    return found
-
-
-@operator.batched("node.link")
-def link_batched(
-    mentions: list[Mentions],
-    *,
-    node_index: VectorIndex,
-    embedder: Embedder,
-    min_score: float = -1.0,
-    dedupe: bool = False,
-) -> list[Ranked[Node]]:
-    """The linked nodes of many questions, with one call of the embedder."""
-    names = [name for one in mentions for name in one.names]
-    vectors = embedder.encode(names, kind="question") if names else np.zeros((0, 1), np.float32)
-    hits = iter(node_index.search(vectors, 1))
-    linked = []
-    for one in mentions:
-        best = [hit for hit in (next(hits) for _ in one.names) if len(hit)]
-        rows = [(int(hit.ids[0]), float(hit.scores[0])) for hit in best]
-        rows = [row for row in rows if row[1] >= min_score]
-        if dedupe:
-            first = {node: score for node, score in reversed(rows)}
-            rows = [(node, first[node]) for node in unique([node for node, _ in rows])]
-        linked.append(
-            Ranked[Node](
-                np.array([node for node, _ in rows], np.int64), np.array([s for _, s in rows])
-            )
-        )
-    return linked
 
 
 @operator("node.ppr")

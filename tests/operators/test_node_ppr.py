@@ -1,12 +1,11 @@
-"""Node operators, worked out by hand."""
+"""Personalised PageRank from nodes, worked out by hand."""
 
 import numpy as np
 import pytest
 
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import Mentions, Node, Ranked
-from operators.node import link, link_batched, ppr, ppr_batched
+from graphrag_bench.values import Node, Ranked
+from operators.node import ppr, ppr_batched
 
 A, B, C, D = range(4)
 
@@ -19,9 +18,6 @@ def path():
 
 def seeds(*nodes: int, scores: tuple[float, ...] = ()) -> Ranked[Node]:
     return Ranked(np.array(nodes, np.int64), np.array(scores or [1.0] * len(nodes)))
-
-
-# ---- node.ppr
 
 
 @pytest.mark.parametrize(
@@ -119,75 +115,3 @@ def test_many_questions_at_once_are_each_as_if_alone(path):
         expected_nodes, expected_scores = ppr(alone, graph=path)
         assert nodes.ids.tolist() == expected_nodes.ids.tolist()
         assert np.array_equal(scores.values, expected_scores.values)
-
-
-# ---- node.link
-
-
-class Compass:
-    """Names that are directions: `north` (0, 1), `east` (1, 0), `northeast` between them."""
-
-    identity = "compass"
-    dimension = 2
-    _DIRECTIONS = {
-        "north": (0.0, 1.0),
-        "east": (1.0, 0.0),
-        "northeast": (0.6, 0.8),
-        "south": (0.0, -1.0),
-    }
-
-    def encode(self, texts, *, kind):
-        assert kind == "question"
-        return np.array([self._DIRECTIONS[text] for text in texts], np.float32)
-
-
-@pytest.fixture
-def directions():
-    """Node 0 lies north, node 1 east."""
-    return {
-        "node_index": VectorIndex(np.array([[0, 1], [1, 0]], np.float32)),
-        "embedder": Compass(),
-    }
-
-
-def test_each_name_gives_its_most_similar_node_in_the_order_of_the_names(directions):
-    found = link(Mentions(("east", "north")), **directions)
-    assert found.ids.tolist() == [1, 0]
-    assert found.scores.tolist() == [1.0, 1.0]
-
-
-def test_the_score_is_the_cosine(directions):
-    found = link(Mentions(("northeast", "south")), **directions)
-    assert found.ids.tolist() == [0, 1]
-    np.testing.assert_allclose(found.scores, [0.8, 0.0], atol=1e-6)
-
-
-def test_a_node_may_come_twice(directions):
-    found = link(Mentions(("north", "east", "northeast")), **directions)
-    assert found.ids.tolist() == [0, 1, 0]
-
-
-def test_without_duplicates_the_first_name_of_a_node_counts(directions):
-    found = link(Mentions(("northeast", "east", "north")), dedupe=True, **directions)
-    assert found.ids.tolist() == [0, 1]
-    np.testing.assert_allclose(found.scores, [0.8, 1.0], atol=1e-6)
-
-
-def test_a_name_that_no_node_resembles_enough_is_left_out(directions):
-    found = link(Mentions(("northeast", "east")), min_score=0.9, **directions)
-    assert found.ids.tolist() == [1]
-
-
-def test_no_names_give_no_nodes(directions):
-    assert len(link(Mentions(()), **directions)) == 0
-
-
-def test_an_empty_index_gives_no_nodes():
-    empty = VectorIndex(np.zeros((0, 2), np.float32))
-    assert len(link(Mentions(("east",)), node_index=empty, embedder=Compass())) == 0
-
-
-def test_names_of_many_questions_find_their_way_back(directions):
-    asked = [Mentions(("east", "north")), Mentions(()), Mentions(("north",))]
-    found = link_batched(asked, **directions)
-    assert [one.ids.tolist() for one in found] == [[1, 0], [], [0]]

@@ -1,0 +1,64 @@
+"""The part of a graph that a question prizes: prizes, costs, and the tree that earns them best."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrag_bench.graph.goemans_williamson import prize_collecting_tree
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.values import DECIMALS, FloatArray, IntArray
+
+DECAY = 0.01
+"""How much less than the value before it a prize is at least (the constant c of G-retriever)."""
+
+
+def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
+    """The prize of each relationship by its similarity, float64 in the order given.
+
+    The best `n_values` distinct similarities (compared by six decimals) earn prizes, all others 0.
+    The j-th best of k, counted from 0 and shared by n_j relationships, earns each of them
+    min((k - j) / n_j, last - c): `last` is k at first and then (1 - c) times the prize before, c
+    is 0.01. So (.9, .9, .7, .2, .1) with k = 3 earn (1.5, 1.5, 1.475, 1.0, 0).
+    Source: G-retriever (He et al. 2024), section 5.3, and its released code.
+    """
+    rounded = np.round(similarities, DECIMALS)
+    values = np.unique(rounded)[::-1][:n_values]
+    prizes: FloatArray = np.zeros(len(rounded))
+    last = float(n_values)
+    for position, value in enumerate(values):
+        having = rounded == value
+        prize = min((n_values - position) / int(having.sum()), last - DECAY)
+        prizes[having] = prize
+        last = prize * (1 - DECAY)
+    return prizes
+
+
+def prized_subgraph(
+    graph: Graph, node_prizes: FloatArray, prizes: FloatArray, cost: float
+) -> tuple[IntArray, IntArray]:
+    """The nodes and the relationship rows, ascending, of the prize-collecting Steiner tree.
+
+    `node_prizes` is (n_nodes,), `prizes` (n_relationships,). Every row costs min(`cost`, the best
+    prize of a row * (1 - c / 2)) where some row has a prize, else `cost`. A prize up to that
+    lowers the row's cost; of a greater one the rest is the prize of a node put in the middle of
+    the row, whose halves cost nothing. Rows from a node to itself are left out.
+    Source: G-retriever (He et al. 2024), section 5.3, and its released code.
+    """
+    best = float(prizes.max(initial=0.0))
+    cost = min(cost, best * (1 - DECAY / 2)) if best > 0 else cost
+    rows = np.flatnonzero(graph.source != graph.target)
+    ends = np.stack([graph.source[rows], graph.target[rows]], axis=1)
+    rich = prizes[rows] > cost
+    middles = graph.n_nodes + np.arange(rich.sum())
+    halves = [np.stack([ends[rich][:, side], middles], axis=1) for side in (0, 1)]
+    nodes, edges = prize_collecting_tree(
+        np.concatenate([ends[~rich], *halves]),
+        np.concatenate([node_prizes, prizes[rows][rich] - cost]),
+        np.concatenate([cost - prizes[rows][~rich], np.zeros(2 * len(middles))]),
+    )
+    found = np.array(nodes, np.int64)
+    plain = np.array([edge for edge in edges if edge < len(rows) - len(middles)], np.int64)
+    of_middles = rows[rich][found[found >= graph.n_nodes] - graph.n_nodes]
+    chosen = np.union1d(rows[~rich][plain], of_middles)
+    real = found[found < graph.n_nodes]
+    return np.union1d(real, np.union1d(graph.source[chosen], graph.target[chosen])), chosen

@@ -1,0 +1,1 @@
+"""DALK: paths and neighbours of a knowledge graph as evidence in sentences."""

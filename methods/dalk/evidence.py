@@ -1,0 +1,88 @@
+"""DALK's evidence: triples put into sentences, and an answer reasoned from them step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.paths import triple
+from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
+
+SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
+STEPS = Prompt("methods:dalk/prompts/steps.j2")
+FINAL = Prompt("methods:dalk/prompts/answer.j2")
+_EVIDENCE_EXPECTED = 150
+
+
+def _sentence_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    prompt = count_tokens(settings["prompt"].text) + _EVIDENCE_EXPECTED / 2
+    return prompt, settings["max_tokens"] / 2
+
+
+@operator("context.evidence", calls=1, supplies={"triples"}, tokens=_sentence_tokens)
+def evidence(
+    subgraph: Subgraph,
+    context: Context | None = None,
+    *,
+    graph: Graph,
+    llm: LLM,
+    prompt: Prompt = SENTENCES,
+    label: str = "Path-based Evidence",
+    max_tokens: PositiveInt = 128,
+) -> Context:
+    """The context with the subgraph's triples added as sentences that the model makes of them.
+
+    One piece, headed by `label`. An empty subgraph adds nothing, and no call is made. Raises
+    CallFailed when the model gives no reply.
+    Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
+    """
+    held = context or Context(())
+    lines = [", ".join(triple(graph, row)) for row in subgraph.relationships]
+    lines += list(subgraph.texts)
+    if not lines:
+        return held
+    said = reply(llm, prompt.render({"triples": lines}), max_tokens=max_tokens).text.strip()
+    text = f"{label}: {said}"
+    piece = Piece("evidence", label, text, 1.0, count_tokens(text))
+    return Context((*held.pieces, piece), held.cut, held.share)
+
+
+def _answer_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    texts = settings["steps_prompt"].text, settings["prompt"].text
+    template = sum(count_tokens(text) for text in texts) / 2
+    completion = (settings["max_step_tokens"] + settings["max_tokens"]) / 4
+    return template + sizes.question + 2 * _EVIDENCE_EXPECTED, completion
+
+
+@operator(
+    "answer.stepwise",
+    calls=2,
+    supplies={"question", "pieces", "reasoning"},
+    tokens=_answer_tokens,
+)
+def stepwise(
+    question: Question,
+    context: Context,
+    *,
+    llm: LLM,
+    steps_prompt: Prompt = STEPS,
+    prompt: Prompt = FINAL,
+    max_step_tokens: PositiveInt = 128,
+    max_tokens: PositiveInt = 48,
+) -> Answer:
+    """The model's answer after it has reasoned step by step over the evidence; two calls.
+
+    Raises CallFailed when the model gives no reply.
+    Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
+    """
+    values = {"question": question.text, "pieces": context.pieces, "reasoning": ""}
+    steps = reply(llm, steps_prompt.render(values), max_tokens=max_step_tokens).text.strip()
+    chat = prompt.render({**values, "reasoning": steps})
+    return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())

@@ -1,0 +1,1 @@
+"""KGP: knowledge graph prompting over a passage graph."""

@@ -1,0 +1,73 @@
+"""KGP's walk over the passage graph: what a seed still lacks is looked for among its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.llm import LLM, CallFailed
+from graphrag_bench.models.tfidf import Tfidf
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Node, Question, Ranked
+
+REASON = Prompt("methods:kgp/prompts/next_evidence.j2")
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    prompt = count_tokens(settings["prompt"].text) + sizes.question + sizes.chunk
+    return prompt, settings["max_tokens"] / 2
+
+
+@operator(
+    "node.evidence_walk",
+    calls=lambda settings: settings["n_seeds"],
+    supplies={"question", "passage"},
+    unordered="each seed followed by the neighbours found for it",
+    tokens=_tokens,
+)
+def evidence_walk(
+    question: Question,
+    nodes: Ranked[Node],
+    *,
+    graph: Graph,
+    tfidf: Tfidf,
+    llm: LLM,
+    prompt: Prompt = REASON,
+    n_seeds: PositiveInt = 10,
+    n_neighbours: PositiveInt = 3,
+    max_tokens: PositiveInt = 64,
+) -> Ranked[Node]:
+    """The seeds, each followed by those of its neighbours that hold what it still lacks.
+
+    The model says for each of the first `n_seeds` nodes which evidence is missing; the neighbours
+    not visited before are ranked by TF-IDF similarity to question and that text, and the best
+    `n_neighbours` with a score above 0 are taken. Scores: the seed's own, and the similarity. One
+    call for each seed; raises CallFailed when one fails.
+    Source: KGP (Wang et al. 2024), section 4; Zhou et al. 2025, section 6.1 and table 3.
+    """
+    seeds = nodes.head(n_seeds)
+    passages = [graph.descriptions[int(row)] if graph.descriptions else "" for row in seeds.ids]
+    chats = [prompt.render({"question": question.text, "passage": text}) for text in passages]
+    replies = llm.complete(chats, max_tokens=max_tokens)
+    visited: dict[int, float] = {}
+    for seed, score, reply in zip(seeds.ids, seeds.scores, replies, strict=True):
+        if isinstance(reply, CallFailed):
+            raise reply
+        visited.setdefault(int(seed), float(score))
+        near = [int(row) for row in _neighbours(graph, int(seed)) if int(row) not in visited]
+        scores = tfidf.scores(f"{question.text}\n{reply.text}")
+        among = np.array([row for row in near if scores[row] > 0], np.int64)
+        found = Ranked[Node].top(scores, n_neighbours, among=among)
+        visited.update(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
+    return Ranked(np.array(list(visited), np.int64), np.array(list(visited.values())))
+
+
+def _neighbours(graph: Graph, node: int) -> Any:
+    rows = graph.adjacency
+    return rows.indices[rows.indptr[node] : rows.indptr[node + 1]]

@@ -1,0 +1,1 @@
+"""Think-on-Graph: a model explores the graph hop by hop."""

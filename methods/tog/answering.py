@@ -1,0 +1,80 @@
+"""Think-on-Graph's answers: once the triples are enough, or from what there is at the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.graph.exploration import Exploration
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.paths import triple
+from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Answer, Question
+
+ENOUGH = Prompt("methods:tog/prompts/enough.j2")
+FINAL = Prompt("methods:tog/prompts/answer.j2")
+_BRACES = re.compile(r"\{([^{}]+)\}")
+_TRIPLES_EXPECTED = 6
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    prompt = count_tokens(settings["prompt"].text) + sizes.question + _TRIPLES_EXPECTED * 15
+    return prompt, settings["max_tokens"] / 2
+
+
+@operator("answer.if_enough", calls=1, supplies={"question", "triples"}, tokens=_tokens)
+def if_enough(
+    question: Question,
+    exploration: Exploration,
+    *,
+    graph: Graph,
+    llm: LLM,
+    prompt: Prompt = ENOUGH,
+    max_tokens: PositiveInt = 48,
+) -> Answer | None:
+    """The answer, once the model says that the triples found so far are enough; otherwise none.
+
+    The model begins with {Yes} or {No}; after Yes the answer stands in braces, or is the rest of
+    the line. Any other reply means no. Without a triple no call is made.
+    Source: ToG (Sun et al. 2024), section 2.1, reasoning; Zhou et al. 2025, section 6.2.
+    """
+    if not len(exploration):
+        return None
+    chat = prompt.render({"question": question.text, "triples": _triples(graph, exploration)})
+    said = reply(llm, chat, max_tokens=max_tokens).text.strip()
+    if not re.match(r"\W*yes\b", said, re.IGNORECASE):
+        return None
+    rest = re.sub(r"\A\W*yes\b\W*", "", said, count=1, flags=re.IGNORECASE)
+    braces = [found for found in _BRACES.findall(said) if found.strip().lower() != "yes"]
+    text = (braces[0] if braces else rest).strip(" .{}\n")
+    return Answer(text) if text else None
+
+
+@operator("answer.from_triples", calls=1, supplies={"question", "triples"}, tokens=_tokens)
+def from_triples(
+    question: Question,
+    exploration: Exploration,
+    *,
+    graph: Graph,
+    llm: LLM,
+    prompt: Prompt = FINAL,
+    max_tokens: PositiveInt = 48,
+) -> Answer:
+    """The model's answer from the triples found, and from its own knowledge where they end.
+
+    Raises CallFailed when the model gives no answer.
+    Source: ToG (Sun et al. 2024), section 2.1; Zhou et al. 2025, section 6.2.
+    """
+    chat = prompt.render({"question": question.text, "triples": _triples(graph, exploration)})
+    return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())
+
+
+def _triples(graph: Graph, exploration: Exploration) -> list[str]:
+    """The triples found, in the direction that is stored, first found first."""
+    return [", ".join(triple(graph, row)) for row in exploration.relationships]

@@ -1,0 +1,21 @@
+"""Node operators: from questions, names, nodes or relationships to ranked nodes."""
+
+from operators.node.adjacent import onehop, relnode
+from operators.node.exploring import agent, topics
+from operators.node.linking import link, link_batched
+from operators.node.pagerank import ppr, ppr_batched
+from operators.node.search import tfidf, vdb, vdb_batched
+
+__all__ = [
+    "agent",
+    "link",
+    "link_batched",
+    "onehop",
+    "ppr",
+    "ppr_batched",
+    "relnode",
+    "tfidf",
+    "topics",
+    "vdb",
+    "vdb_batched",
+]

@@ -1,0 +1,59 @@
+"""Nodes next to nodes, and nodes at the ends of relationships."""
+
+from __future__ import annotations
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.values import DECIMALS, Node, Ranked, Relationship
+
+
+@operator("node.relnode", unordered="the order of the relationships, source before target")
+def relnode(
+    relationships: Ranked[Relationship], *, graph: Graph, top_k: PositiveInt | None = None
+) -> Ranked[Node]:
+    """The ends of the relationships, each once, in order of first appearance, source first.
+
+    Score: the best score of a relationship that the node ends. `top_k` cuts the list from behind.
+    Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3).
+    """
+    scores: dict[int, float] = {}
+    for row, score in zip(relationships.ids.tolist(), relationships.scores.tolist(), strict=True):
+        for node in (int(graph.source[row]), int(graph.target[row])):
+            scores[node] = max(scores.get(node, -np.inf), score)
+    return _ranked(scores, top_k)
+
+
+@operator("node.onehop", unordered="the order of the given nodes, then weight")
+def onehop(
+    nodes: Ranked[Node],
+    *,
+    graph: Graph,
+    include_seeds: bool = False,
+    top_k: PositiveInt | None = None,
+) -> Ranked[Node]:
+    """The neighbours of the nodes, each once: those of the first node, then of the second, and on.
+
+    Score: the weight of what joins a neighbour to the node that brought it, summed over the rows
+    of the pair. The neighbours of one node come by weight, ties by lower id. The given nodes are
+    left out; with `include_seeds` they come first, with their own scores.
+    Source: Zhou et al. 2025, section 6.1, node "Onehop".
+    """
+    seeds = dict(zip(nodes.ids.tolist(), nodes.scores.tolist(), strict=True))
+    scores: dict[int, float] = dict(seeds) if include_seeds else {}
+    adjacency = graph.adjacency
+    for node in seeds:
+        here = slice(adjacency.indptr[node], adjacency.indptr[node + 1])
+        near, weights = adjacency.indices[here], adjacency.data[here]
+        for at in np.lexsort((near, -np.round(weights, DECIMALS))):
+            if int(near[at]) not in seeds:
+                scores.setdefault(int(near[at]), float(weights[at]))
+    return _ranked(scores, top_k)
+
+
+def _ranked(scores: dict[int, float], top_k: int | None) -> Ranked[Node]:
+    """The nodes in the order of a dictionary, the first `top_k` of them."""
+    found = Ranked[Node](np.array(list(scores), np.int64), np.array(list(scores.values())))
+    return found if top_k is None else found.head(top_k)

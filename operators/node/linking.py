@@ -1,0 +1,104 @@
+"""Nodes by the names of a question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from graphrag_bench.contract import operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.mentions import NameTable
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import Mentions, Node, Question, Ranked, unique
+
+By = Literal["vectors", "exact_then_vectors"]
+Row = tuple[int, float]
+
+
+@operator("node.link", requires={"node.name"}, unordered="the order of the names")
+def link(
+    mentions: Mentions,
+    question: Question,
+    *,
+    graph: Graph,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    by: By = "vectors",
+    min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
+    dedupe: bool = False,
+) -> Ranked[Node]:
+    """The most similar node of each name, in the order of the names.
+
+    Score: cosine, -1..1. A node may come twice unless `dedupe`; names whose best node is below
+    `min_score` are left out. No names give no nodes. With `by="exact_then_vectors"` the node
+    names that stand in the question word for word come first, in its order and with score 1, the
+    longest at every word. Of the names given, those that are part of one of these are passed
+    over; another has the node of just that name, with score 1, else its most similar one.
+    Source: Zhou et al. 2025, section 6.1, "Link" (`vectors`); the other way is ours.
+    """
+    (found,) = link_batched(
+        [mentions],
+        [question],
+        graph=graph,
+        node_index=node_index,
+        embedder=embedder,
+        by=by,
+        min_score=min_score,
+        dedupe=dedupe,
+    )
+    return found
+
+
+@operator.batched("node.link")
+def link_batched(
+    mentions: list[Mentions],
+    question: list[Question],
+    *,
+    graph: Graph,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    by: By = "vectors",
+    min_score: float = -1.0,
+    dedupe: bool = False,
+) -> list[Ranked[Node]]:
+    """The linked nodes of many questions, with one call of the embedder."""
+    table = graph.name_table if by == "exact_then_vectors" else NameTable.of([])
+    exact = [table.matches(asked.text) for asked in question]
+    wanted = [
+        [name for name in one.names if not _inside(name, [known for known, _ in found])]
+        for one, found in zip(mentions, exact, strict=True)
+    ]
+    unknown = [name for names in wanted for name in names if name not in table.row_of]
+    hits = _nearest(unknown, node_index, embedder)
+    linked = []
+    for found, names in zip(exact, wanted, strict=True):
+        rows = [(row, 1.0) for _, row in found]
+        for name in names:
+            hit = (table.row_of[name], 1.0) if name in table.row_of else next(hits)
+            if hit is not None and hit[1] >= min_score:
+                rows.append(hit)
+        if dedupe:
+            first = {node: score for node, score in reversed(rows)}
+            rows = [(node, first[node]) for node in unique([node for node, _ in rows])]
+        linked.append(
+            Ranked[Node](
+                np.array([node for node, _ in rows], np.int64), np.array([s for _, s in rows])
+            )
+        )
+    return linked
+
+
+def _inside(name: str, known: list[str]) -> bool:
+    """Whether a name is one of the known names or some whole words of one."""
+    return any(f" {name} " in f" {other} " for other in known)
+
+
+def _nearest(names: list[str], index: VectorIndex, embedder: Embedder) -> Iterator[Row | None]:
+    """The nearest node of each name with its cosine; None where the index is empty."""
+    vectors = embedder.encode(names, kind="question") if names else np.zeros((0, 1), np.float32)
+    for hit in index.search(vectors, 1):
+        yield (int(hit.ids[0]), float(hit.scores[0])) if len(hit) else None

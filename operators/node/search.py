@@ -1,0 +1,80 @@
+"""Nodes by vector search and by TF-IDF."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field, PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.tfidf import Tfidf
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import Node, Query, Question, Ranked
+from operators.similarity import at_least, most_similar
+
+
+@operator("node.vdb")
+def vdb(
+    question: Question,
+    query: Query | None = None,
+    *,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    top_k: PositiveInt = 4,
+    min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
+) -> Ranked[Node]:
+    """The nodes most similar to the question, or to a query that the step uses instead.
+
+    Score: cosine, -1..1; of several query texts the best one counts. Nodes below `min_score` are
+    left out. Ties by lower id. In a tree all layers compete.
+    Source: Zhou et al. 2025, section 6.1, node "VDB".
+    """
+    (found,) = vdb_batched(
+        [question],
+        [query],
+        node_index=node_index,
+        embedder=embedder,
+        top_k=top_k,
+        min_score=min_score,
+    )
+    return found
+
+
+@operator.batched("node.vdb")
+def vdb_batched(
+    question: list[Question],
+    query: list[Query | None],
+    *,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    top_k: int = 4,
+    min_score: float = -1.0,
+) -> list[Ranked[Node]]:
+    """The nodes of many questions, with one call of the embedder."""
+    found = most_similar(question, query, node_index, embedder, top_k)
+    return [at_least(one, min_score) for one in found]
+
+
+@operator("node.tfidf")
+def tfidf(
+    question: Question,
+    query: Query | None = None,
+    nodes: Ranked[Node] | None = None,
+    *,
+    tfidf: Tfidf,
+    top_k: PositiveInt = 4,
+) -> Ranked[Node]:
+    """The nodes whose texts share the rarest words with the question, or with a query used instead.
+
+    Score: cosine of TF-IDF vectors, 0..1; of several query texts the best one counts. A step that
+    uses `nodes` ranks those alone. Nodes that share no word are left out. Ties by lower id.
+    Source: Zhou et al. 2025, section 6.1, node "TF-IDF"; KGP (Wang et al. 2024), section 3.
+    """
+    texts = (question.text,) if query is None else query.texts
+    if not texts:
+        return Ranked.empty()
+    scores = np.max([tfidf.scores(text) for text in texts], axis=0)
+    candidates = np.arange(len(scores)) if nodes is None else nodes.ids
+    return Ranked.top(scores, top_k, among=candidates[scores[candidates] > 0])

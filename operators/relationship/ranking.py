@@ -1,0 +1,127 @@
+"""Relationships by vector search, at nodes, and by the scores of nodes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import (
+    DECIMALS,
+    IntArray,
+    Node,
+    NodeScores,
+    Query,
+    Question,
+    Ranked,
+    Relationship,
+    RelationshipScores,
+)
+from operators.similarity import most_similar
+
+Order = Literal["similarity", "degree_weight"]
+
+
+@operator("relationship.vdb", unordered="with degree_weight, the degree of both ends, then weight")
+def vdb(
+    question: Question,
+    query: Query | None = None,
+    *,
+    relationship_index: VectorIndex,
+    graph: Graph,
+    embedder: Embedder,
+    top_k: PositiveInt = 4,
+    order: Order = "similarity",
+) -> Ranked[Relationship]:
+    """The relationships most similar to the question, or to a query that the step uses instead.
+
+    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. With
+    `order="degree_weight"` the rows found are given by the sum of the degrees of their ends, then
+    by weight, as the released code of Zhou et al. does.
+    Source: Zhou et al. 2025, section 6.1, relationship "VDB".
+    """
+    (found,) = vdb_batched(
+        [question],
+        [query],
+        relationship_index=relationship_index,
+        graph=graph,
+        embedder=embedder,
+        top_k=top_k,
+        order=order,
+    )
+    return found
+
+
+@operator.batched("relationship.vdb")
+def vdb_batched(
+    question: list[Question],
+    query: list[Query | None],
+    *,
+    relationship_index: VectorIndex,
+    graph: Graph,
+    embedder: Embedder,
+    top_k: int = 4,
+    order: Order = "similarity",
+) -> list[Ranked[Relationship]]:
+    """The relationships of many questions, with one call of the embedder."""
+    found = most_similar(question, query, relationship_index, embedder, top_k)
+    if order == "similarity":
+        return found
+    return [_turned(one, _by_degree_and_weight(graph, one.ids)) for one in found]
+
+
+@operator("relationship.onehop", unordered="the degree of both ends, then weight")
+def onehop(
+    nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
+) -> Ranked[Relationship]:
+    """The relationships that one of the nodes is an end of, each once, the best joined first.
+
+    Score: the sum of the degrees of both ends, a degree being the number of other nodes that a
+    node is joined to. Ties by higher weight, then by lower id; `top_k` cuts the list from behind.
+    Source: Zhou et al. 2025, section 6.1, relationship "Onehop".
+    """
+    given = np.zeros(graph.n_nodes, bool)
+    given[nodes.ids] = True
+    rows = np.flatnonzero(given[graph.source] | given[graph.target])
+    ranked = Ranked[Relationship](rows, _degrees(graph, rows).astype(np.float64))
+    found = _turned(ranked, _by_degree_and_weight(graph, rows))
+    return found if top_k is None else found.head(top_k)
+
+
+def _degrees(graph: Graph, rows: IntArray) -> IntArray:
+    degree = graph.degree
+    return np.asarray(degree[graph.source[rows]] + degree[graph.target[rows]], np.int64)
+
+
+def _by_degree_and_weight(graph: Graph, rows: IntArray) -> IntArray:
+    """Positions of the rows by degree of both ends, then weight, falling; then by id."""
+    weight = np.round(graph.weight[rows], DECIMALS)
+    return np.lexsort((rows, -weight, -_degrees(graph, rows)))
+
+
+def _turned(ranked: Ranked[Any], order: IntArray) -> Ranked[Any]:
+    return Ranked(ranked.ids[order], ranked.scores[order])
+
+
+@operator("relationship.aggregator")
+def aggregator(
+    node_scores: NodeScores,
+    *,
+    graph: Graph,
+    unit: Literal["pair", "fact"] = "pair",
+    top_k: PositiveInt = 4,
+) -> tuple[Ranked[Relationship], RelationshipScores]:
+    """The best relationships by the scores of their ends, and the score of every relationship.
+
+    Score of a row: score(source) + score(target). With `unit="pair"` the best `top_k` pairs of
+    nodes are given, each by its first row; with `fact` every row stands for itself.
+    Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
+    """
+    scores = node_scores.values[graph.source] + node_scores.values[graph.target]
+    among = graph.pairs.first if unit == "pair" else np.arange(graph.n_relationships)
+    return Ranked[Relationship].top(scores, top_k, among=among), RelationshipScores(scores)

@@ -1,0 +1,60 @@
+"""Vector search for a question, or for the texts of a query in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.models.embedder import Embedder, Vectors
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import FloatArray, Query, Question, Ranked
+
+
+def most_similar(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    index: VectorIndex,
+    embedder: Embedder,
+    top_k: int,
+) -> list[Ranked[Any]]:
+    """The rows of an index most similar to each question, or to its query where there is one.
+
+    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. A query
+    without a text finds nothing. The embedder is called once for all.
+    """
+    groups = vectors_of(question, query, embedder)
+    flat = np.concatenate(groups) if groups else np.zeros((0, 1), np.float32)
+    hits = iter(index.search(flat, top_k))
+    return [_best([next(hits) for _ in group], len(index), top_k) for group in groups]
+
+
+def vectors_of(
+    question: Sequence[Question], query: Sequence[Query | None], embedder: Embedder
+) -> list[Vectors]:
+    """The vectors of each question's texts, float32 (n_texts, dimension) each."""
+    texts = [
+        (asked.text,) if wanted is None else wanted.texts
+        for asked, wanted in zip(question, query, strict=True)
+    ]
+    flat = [text for group in texts for text in group]
+    vectors = embedder.encode(flat, kind="question") if flat else np.zeros((0, 1), np.float32)
+    ends = np.cumsum([len(group) for group in texts]).tolist()
+    return [vectors[end - len(group) : end] for group, end in zip(texts, ends, strict=True)]
+
+
+def _best(hits: Sequence[Ranked[Any]], n_rows: int, top_k: int) -> Ranked[Any]:
+    """The best rows of several lists by their best score."""
+    if len(hits) == 1:
+        return hits[0]
+    scores: FloatArray = np.full(n_rows, -np.inf)
+    for hit in hits:
+        np.maximum.at(scores, hit.ids, hit.scores)
+    return Ranked.top(scores, top_k, among=np.flatnonzero(np.isfinite(scores)))
+
+
+def at_least(found: Ranked[Any], min_score: float) -> Ranked[Any]:
+    """The rows whose score is not below `min_score`, in order."""
+    kept = found.scores >= min_score
+    return Ranked(found.ids[kept], found.scores[kept])

@@ -1,0 +1,115 @@
+"""What is embedded for each node, relationship and community, and TF-IDF against its formula."""
+
+from dataclasses import replace
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.errors import UserError
+from graphrag_bench.graph.communities import Reports
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.models.tfidf import Tfidf
+from graphrag_bench.offline.indices import (
+    community_index,
+    description_index,
+    relationship_index,
+    relationship_texts,
+    text_index,
+    tfidf,
+)
+from graphrag_bench.progress import Progress
+
+EMBEDDER = Hashing(32)
+PLAIN = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
+RICH = replace(
+    PLAIN,
+    relations=Texts.of(["", "near"]),
+    keywords=Texts.of(["founding, harbour", "place"]),
+    descriptions=Texts.of(["A keeper.", "", "A mount."]),
+    facts=Texts.of(["Ada founded Norvik.", ""]),
+)
+
+
+def indexed(builder, tmp_path, **given) -> list[list[float]]:
+    index = builder(embedder=EMBEDDER, scratch=tmp_path, progress=Progress(quiet=True), **given)
+    return index.vectors.tolist()
+
+
+def vectors(*texts: str) -> list[list[float]]:
+    return EMBEDDER.encode(list(texts), kind="passage").tolist()
+
+
+def test_a_node_is_embedded_by_name_and_description_or_the_name_alone(tmp_path):
+    found = indexed(description_index, tmp_path, graph=RICH)
+    assert found == vectors("ada: A keeper.", "norvik", "tarn: A mount.")
+
+
+def test_a_text_node_is_embedded_by_its_description_or_else_its_name(tmp_path):
+    assert indexed(text_index, tmp_path, graph=RICH) == vectors("A keeper.", "norvik", "A mount.")
+
+
+def test_a_graph_without_descriptions_is_embedded_by_its_names(tmp_path):
+    assert indexed(text_index, tmp_path, graph=PLAIN) == vectors("ada", "norvik", "tarn")
+
+
+def test_a_relationship_is_its_relation_or_keywords_between_its_ends_and_what_describes_it():
+    assert relationship_texts(RICH) == [
+        "ada founding, harbour norvik Ada founded Norvik.",
+        "norvik near tarn",
+    ]
+
+
+def test_a_relationship_of_a_knowledge_graph_is_head_relation_tail(tmp_path):
+    found = indexed(relationship_index, tmp_path, graph=PLAIN)
+    assert found == vectors("ada related to norvik", "norvik related to tarn")
+
+
+def test_a_community_without_a_report_has_a_vector_of_zeros(tmp_path):
+    reports = Reports(Texts.of(["A", "B"]), Texts.of(["", "# B"]), np.zeros(2))
+    found = indexed(community_index, tmp_path, reports=reports)
+    assert found == [[0.0] * 32, *vectors("# B")]
+
+
+def test_no_report_at_all_gives_zeros(tmp_path):
+    reports = Reports(Texts.of(["A"]), Texts.of([""]), np.zeros(1))
+    assert indexed(community_index, tmp_path, reports=reports) == [[0.0] * 32]
+
+
+def test_tfidf_scores_are_cosines_of_counts_times_smoothed_inverse_frequency():
+    """Two texts, "tarn" in both, "ada" in the first: weights 1 and 1 + ln(3/2).
+
+    The query "ada" meets the first text at its second weight by its length.
+    """
+    idf = 1 + log(3 / 2)
+    scores = Tfidf.of(["Ada tarn", "Tarn"]).scores("ada")
+    assert scores.tolist() == pytest.approx([idf / sqrt(1 + idf**2), 0.0])
+
+
+def test_a_query_without_a_known_word_scores_nothing():
+    assert Tfidf.of(["Ada tarn"]).scores("unheard of") == 0.0
+    assert Tfidf.of(["Ada tarn"]).scores("") == 0.0
+
+
+def test_tfidf_is_fitted_on_the_descriptions_of_the_nodes():
+    index = tfidf(graph=RICH)
+    assert len(index) == 3
+    assert np.flatnonzero(index.scores("mount")).tolist() == [2]
+    assert np.flatnonzero(index.scores("norvik")).tolist() == [1]
+
+
+def test_tfidf_is_the_same_when_saved_and_loaded(tmp_path):
+    made = tfidf(graph=RICH)
+    made.save(tmp_path)
+    again = Tfidf.load(tmp_path)
+    assert again.scores("a keeper on the mount").tolist() == (
+        made.scores("a keeper on the mount").tolist()
+    )
+    assert not list(tmp_path.glob("*.pkl"))
+
+
+def test_texts_without_a_word_are_refused():
+    with pytest.raises(UserError, match="hold no word"):
+        Tfidf.of(["?", "!"])

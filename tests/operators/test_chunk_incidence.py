@@ -1,0 +1,111 @@
+"""Chunks of relationships and nodes, worked out by hand."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.values import Ranked
+from operators.chunk import fromrel, leaves, occurrence
+
+A, B, C = range(3)
+
+
+def ranked(*ids: int, scores: tuple[float, ...] = ()) -> Ranked:
+    return Ranked(np.array(ids, np.int64), np.array(scores or [1.0] * len(ids)))
+
+
+@pytest.fixture
+def graph():
+    """A is in the chunks 1 and 2, B in 2 and 3, C in 2; A - B is read from 3, 2, A - C from 2, 0.
+
+    Row 2 is a synonymy edge of B and C, without a chunk.
+    """
+    return Graph.from_arrays(
+        [A, A, B],
+        [B, C, C],
+        node_chunk=[[0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 1, 0]],
+        relationship_chunk=[[0, 0, 1, 1], [1, 0, 1, 0], [0, 0, 0, 0]],
+    )
+
+
+# ---- chunk.fromrel
+
+
+def test_chunks_come_in_the_order_of_the_relationships_then_by_id(graph):
+    assert fromrel(ranked(0, 1), graph=graph).ids.tolist() == [2, 3, 0]
+    assert fromrel(ranked(1, 0), graph=graph).ids.tolist() == [0, 2, 3]
+
+
+def test_a_chunk_has_the_score_of_its_first_relationship(graph):
+    found = fromrel(ranked(1, 0, scores=(0.9, 0.4)), graph=graph)
+    assert found.scores.tolist() == [0.9, 0.9, 0.4]
+
+
+def test_a_synonymy_edge_has_no_chunk(graph):
+    assert len(fromrel(ranked(2), graph=graph)) == 0
+
+
+def test_the_list_is_cut_from_behind(graph):
+    assert fromrel(ranked(0, 1), graph=graph, top_k=2).ids.tolist() == [2, 3]
+
+
+# ---- chunk.occurrence
+
+
+def test_a_chunk_counts_the_relationships_whose_ends_both_occur_in_it(graph):
+    """A and B meet in chunk 2 alone, and so do A and C; 1 and 3 hold one of them only."""
+    found = occurrence(ranked(0, 1), graph=graph)
+    assert found.ids.tolist() == [2]
+    assert found.scores.tolist() == [2.0]
+
+
+def test_where_a_relationship_was_read_does_not_count(graph):
+    assert occurrence(ranked(0), graph=graph).ids.tolist() == [2]
+
+
+def test_a_relationship_without_a_common_chunk_counts_nowhere():
+    apart = Graph.from_arrays([A], [B], node_chunk=[[1, 0], [0, 1]])
+    assert len(occurrence(ranked(0), graph=apart)) == 0
+
+
+def test_equal_counts_come_by_lower_id():
+    graph = Graph.from_arrays(
+        [A, A], [B, C], node_chunk=[[1, 1, 1], [1, 0, 1], [0, 1, 1]]
+    )  # chunks 0: A B, 1: A C, 2: all
+    found = occurrence(ranked(1, 0), graph=graph)
+    assert found.ids.tolist() == [2, 0, 1]
+    assert found.scores.tolist() == [2.0, 1.0, 1.0]
+    assert occurrence(ranked(1, 0), graph=graph, top_k=1).ids.tolist() == [2]
+
+
+def test_by_entities_the_chunks_of_the_first_node_come_first(graph):
+    """B's chunks are 2, with both its neighbours, and 3, with none; then A's chunk 1."""
+    found = occurrence(ranked(0), ranked(B, A), graph=graph, scoring="entity_order")
+    assert found.ids.tolist() == [2, 3, 1]
+    assert found.scores.tolist() == [2.0, 0.0, 0.0]
+
+
+def test_by_entities_the_list_is_cut_from_behind(graph):
+    found = occurrence(ranked(0), ranked(A, B), graph=graph, scoring="entity_order", top_k=2)
+    assert found.ids.tolist() == [2, 1]
+
+
+def test_by_entities_the_step_must_use_the_nodes(graph):
+    with pytest.raises(ValueError, match="use: \\[nodes\\]"):
+        occurrence(ranked(0), graph=graph, scoring="entity_order")
+
+
+# ---- chunk.leaves
+
+
+def test_a_leaf_stands_for_its_chunk_and_a_summary_for_none():
+    """Nodes 0 and 1 are leaves, 2 their summary."""
+    tree = Graph.from_arrays([2, 2], [0, 1], node_chunk=[[1, 0], [0, 1], [0, 0]])
+    found = leaves(ranked(2, 1, 0, scores=(0.9, 0.8, 0.7)), graph=tree)
+    assert found.ids.tolist() == [1, 0]
+    assert found.scores.tolist() == [0.8, 0.7]
+
+
+def test_an_entity_stands_for_every_chunk_that_names_it_each_once(graph):
+    assert leaves(ranked(B, A), graph=graph).ids.tolist() == [2, 3, 1]
+    assert leaves(ranked(B, A), graph=graph, top_k=1).ids.tolist() == [2]

@@ -1,0 +1,281 @@
+"""Think-on-Graph's agents, worked out by hand; the model's replies are planned."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.graph.exploration import Choice, Exploration, Hop
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.values import Question, Ranked
+from operators import node, relationship
+
+ADA, NORVIK, TARN, OSTRA, MIRA = range(5)
+ASKED = Question("q", "On which mountain does the town stand that Ada founded?")
+
+
+def ranked(*ids: int) -> Ranked:
+    return Ranked(np.array(ids, np.int64), np.linspace(1.0, 0.5, len(ids)))
+
+
+@pytest.fixture
+def graph():
+    """Ada founded Norvik (row 0, weight 1) and Ostra (2, weight 3) and taught Mira (3).
+
+    Norvik stands on Tarn (row 1); Mira named Ada (4).
+    """
+    facts = [
+        (ADA, "founded", NORVIK, 1),
+        (NORVIK, "stands on", TARN, 1),
+        (ADA, "founded", OSTRA, 3),
+        (ADA, "taught", MIRA, 1),
+        (MIRA, "named", ADA, 1),
+    ]
+    base = Graph.from_arrays(
+        [fact[0] for fact in facts],
+        [fact[2] for fact in facts],
+        weight=[fact[3] for fact in facts],
+        names=["ada", "norvik", "tarn", "ostra", "mira"],
+    )
+    columns = {name: getattr(base, name) for name in Graph.__dataclass_fields__}
+    return Graph(**{**columns, "relations": Texts.of([fact[1] for fact in facts])})
+
+
+def model(*replies) -> Metered:
+    return Metered(Scripted(list(replies)))
+
+
+def shown(llm: Metered) -> list[str]:
+    return [chat[-1].content for chat in llm.llm.asked]
+
+
+# ---- node.topics
+
+
+def test_an_exploration_begins_at_each_node_once():
+    nodes, exploration = node.topics(ranked(TARN, ADA, TARN))
+    assert nodes.ids.tolist() == [TARN, ADA]
+    assert nodes.scores.tolist() == [1.0, 0.75]
+    assert exploration == Exploration()
+    assert len(exploration) == 0
+
+
+# ---- relationship.agent
+
+
+def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
+    found = relationship.agent(
+        ASKED, ranked(*topics), exploration or Exploration(), graph=graph, llm=llm, **settings
+    )
+    return [(one.topic, one.relation, one.forward, round(one.score, 6)) for one in found.chosen]
+
+
+def test_relations_are_chosen_by_the_model_with_the_direction_that_is_stored(graph):
+    llm = model(("Entity: ada", "{named (Score: 0.3)}\n{founded (Score: 0.7)}"))
+    assert chosen(graph, llm, ADA) == [(ADA, "founded", True, 0.7), (ADA, "named", False, 0.3)]
+
+
+def test_the_model_sees_the_names_of_a_node_once_and_in_alphabetical_order(graph):
+    llm = model(("", "{founded (Score: 1)}"))
+    chosen(graph, llm, ADA)
+    (asked,) = shown(llm)
+    assert "Entity: ada\nRelations: founded; named; taught\nChoose at most 3." in asked
+
+
+def test_every_topic_is_asked_about_alone(graph):
+    llm = model(("Entity: ada", "{founded (Score: 1)}"), ("Entity: tarn", "stands on: 1"))
+    assert chosen(graph, llm, TARN, ADA) == [
+        (TARN, "stands on", False, 1.0),
+        (ADA, "founded", True, 1.0),
+    ]
+    assert len(shown(llm)) == 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "1. {Founded (Score: 0.75)}: because it tells of 2 towns.\n2. {taught (Score: 0.25)}: no.",
+        "founded (Score: 0.75)\ntaught (0.25)",
+        "- founded: 0.75\n- taught: .25",
+        "* **founded** (Score: 3)\n* taught (score 1)",
+        "{founded (Score: 75%)}; {taught (Score: 25%)}",
+        "{founded (Score: 0.75)} {admired (Score: 0.9)} {taught (Score: 0.25)} {founded (Score: 0)}"
+        " I hope this helps.",
+    ],
+)
+def test_replies_are_read_in_many_forms(graph, reply):
+    assert chosen(graph, model(("", reply)), ADA) == [
+        (ADA, "founded", True, 0.75),
+        (ADA, "taught", True, 0.25),
+    ]
+
+
+def test_no_more_relations_are_kept_than_asked_for(graph):
+    llm = model(("", "{taught (Score: 0.2)}\n{named (Score: 0.2)}\n{founded (Score: 0.6)}"))
+    assert chosen(graph, llm, ADA, width=2) == [
+        (ADA, "founded", True, 0.6),
+        (ADA, "taught", True, 0.2),
+    ]
+
+
+def test_a_name_that_the_node_has_not_is_dropped_without_another_call(graph):
+    llm = model(("", "{admired (Score: 1.0)}"))
+    assert chosen(graph, llm, ADA) == []
+    assert (llm.usage.calls, llm.fallbacks) == (1, 0)
+
+
+def test_a_reply_that_cannot_be_read_twice_gives_no_relation_and_is_counted(graph):
+    llm = model(("", "It is hard to say."))
+    assert chosen(graph, llm, ADA) == []
+    assert (llm.usage.calls, llm.fallbacks) == (2, 1)
+
+
+def test_a_node_without_relations_is_not_asked_about(graph):
+    lonely = Graph.from_arrays([], [], n_nodes=1)
+    llm = model()
+    assert chosen(lonely, llm, 0) == chosen(graph, llm) == []
+    assert llm.usage.calls == 0
+
+
+def test_a_relation_is_not_walked_back(graph):
+    """Norvik was reached from Ada along `founded`, so only `stands on` is left there."""
+    before = Exploration((), ((Hop(0, True, 0.7),),))
+    llm = model(("", "{stands on (Score: 1)}"))
+    assert chosen(graph, llm, NORVIK, exploration=before) == [(NORVIK, "stands on", True, 1.0)]
+    assert "Relations: stands on\n" in shown(llm)[0]
+
+
+def test_a_relation_of_the_last_round_may_be_followed_further(graph):
+    """Mira named Ada: the hop from Mira to Ada was forward, and Ada's `founded` is forward too."""
+    before = Exploration((), ((Hop(4, True, 0.7), Hop(0, True, 0.1)),))
+    llm = model(("", "{founded (Score: 1)}"))
+    chosen(graph, llm, ADA, exploration=before)
+    assert "Relations: founded; taught\n" in shown(llm)[0]
+
+
+def test_only_the_relationships_given_are_chosen_from_where_the_step_uses_them(graph):
+    llm = model(("", "{founded (Score: 0.5)}\n{taught (Score: 0.5)}"))
+    found = relationship.agent(
+        ASKED, ranked(ADA), Exploration(), ranked(3, 1), graph=graph, llm=llm
+    )
+    assert [one.relation for one in found.chosen] == ["taught"]
+
+
+def test_only_the_first_topics_are_asked_about_and_the_heaviest_relations_shown(graph):
+    llm = model(("", "{founded (Score: 1)}"))
+    chosen(graph, llm, ADA, NORVIK, max_topics=1, max_relations=1)
+    (asked,) = shown(llm)
+    assert "Relations: founded\n" in asked
+
+
+def test_a_call_that_failed_is_raised(graph):
+    with pytest.raises(CallFailed):
+        chosen(graph, model(("", CallFailed("refused", "no"))), ADA)
+
+
+# ---- node.agent
+
+FOUNDED, STANDS = Choice(ADA, "founded", True, 0.6), Choice(NORVIK, "stands on", True, 0.4)
+NAMED = Choice(ADA, "named", False, 0.2)
+
+
+def gone(graph, llm, *choices, **settings):
+    before = Exploration(choices, ((Hop(3, True, 0.5),),))
+    nodes, after = node.agent(ASKED, before, graph=graph, llm=llm, **settings)
+    assert after.chosen == ()
+    assert after.rounds[:-1] == before.rounds
+    hops = [(hop.relationship, hop.forward, round(hop.score, 6)) for hop in after.last]
+    return nodes, hops
+
+
+def test_candidates_are_scored_by_the_model_heaviest_shown_first(graph):
+    llm = model(("Relation: founded", "0.3, 0.7"))
+    nodes, hops = gone(graph, llm, FOUNDED)
+    assert "Entity: ada\nRelation: founded\nCandidates: ostra; norvik\nScores:" in shown(llm)[0]
+    assert hops == [(0, True, 0.7), (2, True, 0.3)]
+    assert nodes.ids.tolist() == [NORVIK, OSTRA]
+    np.testing.assert_allclose(nodes.scores, [0.7, 0.3])
+
+
+def test_a_single_candidate_has_the_score_of_its_relation_and_costs_no_call(graph):
+    llm = model()
+    nodes, hops = gone(graph, llm, STANDS, NAMED)
+    assert hops == [(1, True, 0.4), (4, False, 0.2)]
+    assert nodes.ids.tolist() == [TARN, MIRA]
+    assert llm.usage.calls == 0
+
+
+def test_the_best_hops_of_all_relations_are_kept_and_score_0_is_dropped(graph):
+    llm = model(("", "0.0, 1.0"))
+    nodes, hops = gone(graph, llm, NAMED, FOUNDED, STANDS, width=2)
+    assert hops == [(0, True, 1.0), (1, True, 0.4)]
+    _, hops = gone(graph, model(("", "0, 1")), NAMED, FOUNDED, width=4)
+    assert hops == [(0, True, 1.0), (4, False, 0.2)]
+
+
+def test_scores_may_be_weighed_by_the_relation(graph):
+    _, hops = gone(graph, model(("", "0.5, 0.5")), FOUNDED, STANDS, times_relation=True)
+    assert hops == [(1, True, 0.4), (2, True, 0.3), (0, True, 0.3)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["0.25, 0.75", "Scores: .25 .75", "1. 0.25\n2. 0.75", "ostra: 0.25; norvik: 0.75", "1, 3",
+     "25%, 75%", "0.25, 0.75\n\nBoth of the 2 towns were founded by Ada.",
+     "I scored all 2 of them.\n1, 3"],
+)  # fmt: skip
+def test_numbers_are_read_in_many_forms(graph, reply):
+    _, hops = gone(graph, model(("", reply)), FOUNDED)
+    assert hops == [(0, True, 0.75), (2, True, 0.25)]
+
+
+@pytest.mark.parametrize("reply", ["0.2, 0.3, 0.5", "0.9", "None of them.", ""])
+def test_without_one_number_for_each_candidate_all_score_the_same(graph, reply):
+    llm = model(("", reply))
+    _, hops = gone(graph, llm, FOUNDED)
+    assert hops == [(2, True, 0.5), (0, True, 0.5)]
+    assert (llm.usage.calls, llm.fallbacks) == (1, 1)
+
+
+def test_only_the_nodes_given_are_candidates_where_the_step_uses_them(graph):
+    llm = model()
+    before = Exploration((FOUNDED, STANDS))
+    nodes, after = node.agent(ASKED, before, ranked(NORVIK, MIRA), graph=graph, llm=llm)
+    assert nodes.ids.tolist() == [NORVIK]
+    assert [hop.score for hop in after.last] == [0.6]
+
+
+def test_without_a_candidate_there_is_no_path(graph):
+    nodes, hops = gone(graph, model(), Choice(TARN, "founded", True, 1.0))
+    assert len(nodes) == len(hops) == 0
+
+
+def test_of_many_candidates_the_heaviest_are_scored(graph):
+    llm = model()
+    _, hops = gone(graph, llm, FOUNDED, max_candidates=1)
+    assert hops == [(2, True, 0.6)]
+
+
+def test_a_node_that_two_hops_reach_comes_once_with_the_better_score(graph):
+    """Mira by `taught` and against `named`."""
+    nodes, hops = gone(graph, model(), Choice(ADA, "taught", True, 0.5), NAMED)
+    assert len(hops) == 2
+    assert nodes.ids.tolist() == [MIRA]
+    assert nodes.scores.tolist() == [0.5]
+
+
+def test_rounds_follow_each_other_to_the_answer(graph):
+    """Ada, `founded` to Norvik, `stands on` to Tarn."""
+    llm = model(
+        ("Entity: ada\nRelations", "{founded (Score: 1.0)}"),
+        ("Relation: founded", "0.1, 0.9"),
+        ("Entity: norvik\nRelations", "{stands on (Score: 1.0)}"),
+    )
+    nodes, held = node.topics(ranked(ADA))
+    for _ in range(2):
+        held = relationship.agent(ASKED, nodes, held, graph=graph, llm=llm)
+        nodes, held = node.agent(ASKED, held, graph=graph, llm=llm, width=1)
+    assert nodes.ids.tolist() == [TARN]
+    assert held.relationships == (0, 1)
+    assert len(held) == 2

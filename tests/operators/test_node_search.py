@@ -1,0 +1,163 @@
+"""Nodes found by vectors, by TF-IDF, beside other nodes and at relationships, by hand."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.tfidf import Tfidf
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import Query, Question, Ranked
+from operators.node import onehop, relnode, tfidf, vdb, vdb_batched
+
+A, B, C, D = range(4)
+
+
+def ranked(*ids: int, scores: tuple[float, ...] = ()) -> Ranked:
+    return Ranked(np.array(ids, np.int64), np.array(scores or [1.0] * len(ids)))
+
+
+# ---- node.vdb
+
+
+class Angles:
+    """A text is its angle: `0` lies along the first axis, `90` along the second."""
+
+    identity = "angles"
+    dimension = 2
+
+    def encode(self, texts, *, kind):
+        assert kind == "question"
+        angles = np.deg2rad([float(text) for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+
+@pytest.fixture
+def circle():
+    """Nodes at 0, 60 and 90 degrees."""
+    angles = np.deg2rad([0, 60, 90])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    return {"node_index": VectorIndex(vectors), "embedder": Angles()}
+
+
+def test_the_most_similar_nodes_come_first(circle):
+    found = vdb(Question("q", "0"), top_k=2, **circle)
+    assert found.ids.tolist() == [0, 1]
+    np.testing.assert_allclose(found.scores, [1.0, 0.5], atol=1e-6)
+
+
+def test_a_query_takes_the_place_of_the_question_and_its_best_text_counts(circle):
+    found = vdb(Question("q", "0"), Query(("60", "90")), **circle)
+    assert found.ids.tolist() == [1, 2, 0]
+    np.testing.assert_allclose(found.scores, [1.0, 1.0, 0.5], atol=1e-6)
+
+
+def test_more_than_there_are_gives_all(circle):
+    assert len(vdb(Question("q", "0"), top_k=9, **circle)) == 3
+
+
+def test_nodes_below_the_threshold_are_left_out(circle):
+    assert vdb(Question("q", "0"), min_score=0.4, **circle).ids.tolist() == [0, 1]
+
+
+def test_a_query_without_texts_finds_nothing(circle):
+    assert len(vdb(Question("q", "0"), Query(()), **circle)) == 0
+
+
+def test_each_of_many_questions_gets_its_own_nodes(circle):
+    asked = [Question("q", "0"), Question("r", "90"), Question("s", "60")]
+    found = vdb_batched(asked, [None, Query(()), Query(("90", "0"))], top_k=1, **circle)
+    assert [one.ids.tolist() for one in found] == [[0], [], [0]]
+
+
+# ---- node.tfidf
+
+
+@pytest.fixture
+def passages():
+    return Tfidf.of(["red dog", "blue dog", "blue cat sleeps", "green frog"])
+
+
+def test_the_nodes_that_share_the_rarest_words_come_first(passages):
+    """Of four texts dog and blue are in two, red and cat in one."""
+    found = tfidf(Question("q", "a red dog"), tfidf=passages)
+    assert found.ids.tolist() == [0, 1]
+    assert found.scores[0] == pytest.approx(1.0)
+
+
+def test_only_candidates_are_ranked_where_the_step_uses_them(passages):
+    found = tfidf(Question("q", "blue dog"), nodes=ranked(2, 0), tfidf=passages)
+    assert found.ids.tolist() == [0, 2]
+
+
+def test_nodes_that_share_no_word_are_left_out(passages):
+    assert len(tfidf(Question("q", "a purple whale"), tfidf=passages)) == 0
+    assert len(tfidf(Question("q", "frog"), nodes=ranked(0, 1), tfidf=passages)) == 0
+
+
+def test_of_several_texts_the_best_one_counts(passages):
+    found = tfidf(Question("q", "frog"), Query(("red dog", "green frog")), tfidf=passages, top_k=2)
+    assert found.ids.tolist() == [0, 3]
+    np.testing.assert_allclose(found.scores, [1.0, 1.0])
+
+
+# ---- node.onehop
+
+
+@pytest.fixture
+def star():
+    """A joined to B (1), C (3) and D (1); C to D (2)."""
+    return Graph.from_arrays([A, A, D, C], [B, C, A, D], weight=[1, 3, 1, 2])
+
+
+def test_neighbours_come_by_weight_and_ties_by_lower_id(star):
+    found = onehop(ranked(A), graph=star)
+    assert found.ids.tolist() == [C, B, D]
+    assert found.scores.tolist() == [3.0, 1.0, 1.0]
+
+
+def test_neighbours_of_the_first_node_come_first(star):
+    found = onehop(ranked(B, C), graph=star)
+    assert found.ids.tolist() == [A, D]
+    assert found.scores.tolist() == [1.0, 2.0]
+
+
+def test_the_given_nodes_are_left_out_or_come_first(star):
+    assert onehop(ranked(A, C), graph=star).ids.tolist() == [B, D]
+    found = onehop(ranked(C, B, scores=(0.9, 0.8)), graph=star, include_seeds=True)
+    assert found.ids.tolist() == [C, B, A, D]
+    assert found.scores.tolist() == [0.9, 0.8, 3.0, 2.0]
+
+
+def test_facts_of_one_pair_add_up_whichever_way_they_point():
+    graph = Graph.from_arrays([A, A, C, C], [B, C, A, C], weight=[4, 2, 3, 9])
+    found = onehop(ranked(A), graph=graph)
+    assert found.ids.tolist() == [C, B]
+    assert found.scores.tolist() == [5.0, 4.0]
+
+
+def test_an_isolated_node_has_no_neighbours():
+    assert len(onehop(ranked(A), graph=Graph.from_arrays([], [], n_nodes=1))) == 0
+
+
+def test_the_list_is_cut_from_behind(star):
+    assert onehop(ranked(A), graph=star, top_k=1).ids.tolist() == [C]
+
+
+# ---- node.relnode
+
+
+def test_both_ends_of_each_relationship_come_in_order_and_once(star):
+    """Rows 3 and 1: C - D, then A - C, of which C is there already."""
+    found = relnode(ranked(3, 1, scores=(0.9, 0.4)), graph=star)
+    assert found.ids.tolist() == [C, D, A]
+    assert found.scores.tolist() == [0.9, 0.9, 0.4]
+
+
+def test_a_node_has_the_best_score_of_its_relationships(star):
+    found = relnode(ranked(1, 3, scores=(0.4, 0.9)), graph=star)
+    assert found.ids.tolist() == [A, C, D]
+    assert found.scores.tolist() == [0.4, 0.9, 0.9]
+
+
+def test_the_ends_are_cut_from_behind(star):
+    assert relnode(ranked(3, 1), graph=star, top_k=2).ids.tolist() == [C, D]
