@@ -78,7 +78,8 @@ def _sentence(text: str) -> Sentence:
         for head, tail in zip(found, found[1:], strict=False)
     ]
     names = tuple((match.group(), "PERSON") for match in found)
-    return Sentence(text, names, (), tuple(relations))
+    lemmas = tuple(dict.fromkeys(word for word in text.split() if word.islower()))
+    return Sentence(text, names, (), tuple(relations), lemmas=lemmas)
 
 
 @dataclass(frozen=True)

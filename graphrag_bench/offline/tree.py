@@ -113,8 +113,9 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
 def _children(settings: Mapping[str, Any], sizes: Sizes) -> float:
     """The chunks a summary is of: as set, or what the most tokens of a cluster hold, 3 to 10."""
     if settings["clustering"] == "kmeans":
-        return max(settings["cluster_size"], 2)
-    return min(max(settings["max_cluster_tokens"] / max(sizes.chunk, 1.0) / 2, 3.0), 10.0)
+        return max(float(settings["cluster_size"]), 2.0)
+    held = float(settings["max_cluster_tokens"]) / max(sizes.chunk, 1.0)
+    return min(max(held / 2, 3.0), 10.0)
 
 
 @artifact("graph.tree_llm", provides=TREE_ATTRIBUTES, calls=_calls, tokens=_tokens)

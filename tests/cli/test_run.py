@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -246,15 +245,10 @@ def test_per_scope_retrieves_within_the_scope_of_the_question(home: Path) -> Non
     assert len(set(row["documents"])) == 4  # type: ignore[call-overload]
 
 
-def test_the_commands_teach_themselves_in_under_a_second() -> None:
+def test_the_commands_teach_themselves() -> None:
     for words in (["--help"], ["run", "--help"]):
-        seconds = []
-        while not seconds or (min(seconds) >= 1 and len(seconds) < 3):
-            began = time.perf_counter()
-            ended = shell(*words)
-            seconds.append(time.perf_counter() - began)
+        ended = shell(*words)
         assert ended.code == 0
-        assert min(seconds) < 1
         assert "method=" in ended.out
     for words in ("limit=", "answer=on", "graph.scope=all", "method.NAME=VALUE", "hipporag"):
         assert words in ended.out
