@@ -103,10 +103,13 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
     build = [path for plan in plans for item in plan for path in store.ledgers(item)]
     lines = list(read_ledger(*experiment.folder.files("ledger"), *build))
     whole = sums(lines).get((), Sums())
+    asked = frozenset(question.id for question in selected)
+    online = [line for line in lines if line.stage != "build" and line.item in asked]
     return {
         "total": _sums(whole),
         "stages": {name: _sums(held) for (name,), held in sums(lines, "stage").items()},
         "steps": {name: _sums(held) for (name,), held in sums(lines, "step").items()},
+        "questions": {name: _sums(held) for (name,), held in sums(online, "item").items()},
         "models": list(whole.models),
         "mixed": _mixed(lines),
     }

@@ -67,11 +67,12 @@ def mixture_clusters(
 
     First all rows, then the rows of each cluster by themselves: reduced, and given the number of
     components (1 to min(50, n) - 1) of least BIC, ties to the smaller. `n_tokens` is int64 (n,); a
-    cluster above `max_tokens` with more than dimension + 1 rows is clustered again, unless it is
-    all there is. Above 5,000 rows n // 100 - 1 components are taken without a sweep.
+    cluster above `max_tokens` with more than dimension + 1 rows is clustered again; one that no
+    mixture takes apart stays whole under UMAP, as in RAPTOR. Above 5,000 rows n // 100 - 1 components are taken without a sweep.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
     the released code of Zhou et al. 2025.
-    Deviation: equal clusters, which overlapping components can give, count once; the sweep ends
+    Deviation: PCA leaves no gaps between groups, so that what no mixture takes apart is cut by
+    balanced k-means to parts of about `max_tokens`; equal clusters, which overlapping components can give, count once; the sweep ends
     when ten numbers of components in a row have brought no lower BIC.
     """
     points = np.asarray(vectors, np.float64)
@@ -90,14 +91,14 @@ def _split(
     found: Clusters = []
     for cluster in _two_levels(points[rows], mixture, rng):
         members = rows[cluster]
-        large = len(members) > mixture.dimension + 1
-        if (
-            large
-            and depth
-            and len(members) < len(rows)
-            and n_tokens[members].sum() > (mixture.max_tokens)
-        ):
+        total = int(n_tokens[members].sum())
+        if len(members) <= mixture.dimension + 1 or total <= mixture.max_tokens:
+            found.append(members)
+        elif depth and len(members) < len(rows):
             found += _split(members, points, n_tokens, mixture, rng, depth - 1)
+        elif mixture.reduction == "pca":
+            size = max(len(members) * mixture.max_tokens // total, 2)
+            found += [members[part] for part in balanced_clusters(points[members], size, rng)]
         else:
             found.append(members)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from functools import cached_property
@@ -42,7 +43,11 @@ class SentenceEmbedder:
 
     @property
     def identity(self) -> str:
-        """Model, revision, normalisation and prefixes."""
+        """Model, revision, dimension, normalisation and prefixes; loads no weights.
+
+        The dimension is read from the model's files; of a model on the hub it is fixed by name and
+        revision, and left open here.
+        """
         revision = self.revision
         if self.model == PACKAGED:
             try:
@@ -52,7 +57,16 @@ class SentenceEmbedder:
                     f"The packaged {PACKAGED} is not installed: pip install 'graphrag-bench[local]'"
                 ) from None
         prefixes = ",".join(self.prefixes.values())
-        return f"sentence-transformers:{self.model}@{revision}:unit:prefixes={prefixes}"
+        length = _stated_dimension(self._folder) or "hub"
+        return f"sentence-transformers:{self.model}@{revision}:{length}:unit:prefixes={prefixes}"
+
+    @property
+    def _folder(self) -> Path:
+        """The folder of the model's files; of a model on the hub one that does not exist."""
+        found = find_spec(_PACKAGE) if self.model == PACKAGED else None
+        if found is None or not found.submodule_search_locations:
+            return Path(self.model)
+        return _weights(Path(found.submodule_search_locations[0]))
 
     @property
     def dimension(self) -> int:
@@ -107,3 +121,17 @@ def _weights(package: Path) -> Path:
     if not found:
         raise UserError(f"The package {_PACKAGE} holds no model files.")
     return found[0].parent
+
+
+def _stated_dimension(folder: Path) -> int | None:
+    """The length of a vector as the model's own files state it; None where they do not."""
+    for name, key in (
+        ("1_Pooling/config.json", "word_embedding_dimension"),
+        ("config.json", "hidden_size"),
+    ):
+        path = folder / name
+        if path.is_file():
+            stated = json.loads(path.read_text(encoding="utf-8")).get(key)
+            if isinstance(stated, int):
+                return stated
+    return None
