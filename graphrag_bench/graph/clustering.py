@@ -68,12 +68,14 @@ def mixture_clusters(
     First all rows, then the rows of each cluster by themselves: reduced, and given the number of
     components (1 to min(50, n) - 1) of least BIC, ties to the smaller. `n_tokens` is int64 (n,); a
     cluster above `max_tokens` with more than dimension + 1 rows is clustered again; one that no
-    mixture takes apart stays whole under UMAP, as in RAPTOR. Above 5,000 rows n // 100 - 1 components are taken without a sweep.
+    mixture takes apart stays whole under UMAP, as in RAPTOR. Above 5,000 rows n // 100 - 1
+    components are taken without a sweep.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
     the released code of Zhou et al. 2025.
     Deviation: PCA leaves no gaps between groups, so that what no mixture takes apart is cut by
-    balanced k-means to parts of about `max_tokens`; equal clusters, which overlapping components can give, count once; the sweep ends
-    when ten numbers of components in a row have brought no lower BIC.
+    balanced k-means to parts of about `max_tokens`. Equal clusters, which overlapping components
+    can give, count once. The sweep ends when ten numbers of components in a row have brought no
+    lower BIC.
     """
     points = np.asarray(vectors, np.float64)
     found = _split(np.arange(len(points)), points, n_tokens, mixture, rng, _MOST_DEPTH)

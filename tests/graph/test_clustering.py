@@ -78,6 +78,16 @@ def test_a_cluster_with_too_many_tokens_is_split_again_and_one_at_the_limit_is_n
     assert len(split) >= len(whole)
 
 
+def test_one_cloud_that_no_mixture_takes_apart_is_cut_to_parts_of_about_the_tokens_allowed():
+    """Forty rows of ten tokens against a hundred: four parts of ten, a fifth more at most."""
+    cloud = crowds((0, 0, 0), each=40)
+    whole = by_mixture(cloud)
+    assert whole == [list(range(40))]
+    parts = by_mixture(cloud, np.full(40, 10, np.int64), max_tokens=100)
+    assert sorted(row for part in parts for row in part) == list(range(40))
+    assert max(map(len, parts)) <= 12
+
+
 def test_nothing_gives_no_cluster_and_one_row_gives_its_own():
     assert by_mixture(np.empty((0, 3))) == []
     assert by_mixture(np.ones((1, 3))) == [[0]]
