@@ -51,6 +51,9 @@ class Mixture:
 def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def limited(*args: P.args, **kwargs: P.kwargs) -> T:
+        import sklearn.cluster  # noqa: F401, only libraries that are loaded are limited
+        import sklearn.decomposition
+        import sklearn.mixture  # noqa: F401
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1):
@@ -99,7 +102,7 @@ def _split(
         elif depth and len(members) < len(rows):
             found += _split(members, points, n_tokens, mixture, rng, depth - 1)
         elif mixture.reduction == "pca":
-            size = max(len(members) * mixture.max_tokens // total, 2)
+            size = max(len(members) // -(-total // mixture.max_tokens), 2)
             found += [members[part] for part in balanced_clusters(points[members], size, rng)]
         else:
             found.append(members)

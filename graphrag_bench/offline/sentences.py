@@ -15,14 +15,18 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens, decode, encode
 from graphrag_bench.values import Ranked
 
-_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？])|\n\s*\n")
+_ABBREVIATED = r"(?<!\b[A-Z]\.)(?<!\b(?:St|Mr|Dr|Jr|Sr|No|vs)\.)(?<!\b(?:Mrs|Rev|Gen|Col|Vol)\.)"
+_END = re.compile(rf"(?<=[.!?]){_ABBREVIATED}[\"')\]]*\s+|(?<=[。！？])|\n\s*\n")
 _FEW_WORDS = 4
 _WORDS = 48
 _SAME = 0.9
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, one line each: cut after . ! ? and a space, and at blank lines."""
+    """The sentences of a text, one line each: cut after . ! ? and a space, and at blank lines.
+
+    Not after an initial or a title such as St. and Dr.
+    """
     parts = (" ".join(part.split()) for part in _END.split(text))
     return [part for part in parts if part]
 

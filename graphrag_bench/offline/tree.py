@@ -94,7 +94,7 @@ def tree(
     mixture = Mixture(reduction_dimension, threshold, max_cluster_tokens, reduction)
     growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
     texts = _leaves(chunk_table)
-    summarise = _extractive(texts, embedder, scratch, progress, summary_tokens)
+    summarise = _extractive(_sentences(chunk_table), embedder, scratch, progress, summary_tokens)
     embed = _embedding(embedder, scratch, progress)
     return grow(texts, chunk_index.vectors, growth, summarise, embed, np.random.default_rng(seed))
 
@@ -202,11 +202,28 @@ def _embedding(
     return lambda texts: vectors_of(texts, embedder, scratch, progress, "embedding summaries")
 
 
+def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
+    """The sentences of each chunk.
+
+    Deviation: one that does not name the passage's title is told under it, so that a summary says
+    whom it speaks of.
+    """
+    found = []
+    for row in range(len(chunk_table)):
+        title = chunk_table.titles[row]
+        told = split_sentences(chunk_table.texts[row])
+        found.append([text if title in text else f"{title}: {text}" for text in told])
+    return found
+
+
 def _extractive(
-    leaves: Sequence[str], embedder: Embedder, scratch: Path, progress: Progress, max_tokens: int
+    split: Sequence[Sequence[str]],
+    embedder: Embedder,
+    scratch: Path,
+    progress: Progress,
+    max_tokens: int,
 ) -> Summarise:
     """Summaries of the central sentences of the children, summaries' own sentences included."""
-    split = [split_sentences(leaf) for leaf in leaves]
     every = [text for part in split for text in part]
     row_of = {text: row for row, text in enumerate(dict.fromkeys(every))}
     holds = [[row_of[text] for text in part] for part in split]

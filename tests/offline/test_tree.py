@@ -136,6 +136,17 @@ def test_another_seed_may_and_the_same_seed_never_gives_another_tree(tmp_path):
     assert first.target.tolist() == second.target.tolist()
 
 
+def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title(tmp_path):
+    rows = [(f"d{row}", "Ada Marsh", f"She went to sea in month {row}.") for row in range(12)]
+    table = ChunkTable.of(rows)
+    vectors = EMBEDDER.encode([table.passage(row) for row in range(12)], kind="passage")
+    graph = tree(
+        chunk_table=table, chunk_index=VectorIndex(vectors), embedder=EMBEDDER, scratch=tmp_path,
+        progress=Progress(quiet=True), clustering="kmeans", max_layers=1,
+    )  # fmt: skip
+    assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
+
+
 # ---- by a model
 
 
