@@ -185,6 +185,7 @@ def _definitions(module_name: str) -> dict[str, ast.AST]:
     return found
 
 
+@lru_cache(maxsize=None)
 def _dump(tree: ast.AST) -> str:
     """The syntax tree as text, without docstrings, positions and comments."""
     clone = copy.deepcopy(tree)

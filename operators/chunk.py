@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
+from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Embedder
@@ -96,7 +97,7 @@ def aggregator(
     """
     if by == "nodes":
         if node_scores is None:
-            raise ValueError("by='nodes' takes the step setting use: [node_scores]")
+            raise UserError("by='nodes' takes the step setting use: [node_scores]")
         scores = graph.node_chunk.T @ node_scores.values
     elif unit == "fact":
         scores = graph.relationship_chunk.T @ relationship_scores.values
@@ -169,7 +170,7 @@ def occurrence(
     """
     if scoring == "entity_order":
         if nodes is None:
-            raise ValueError("scoring='entity_order' takes the step setting use: [nodes]")
+            raise UserError("scoring='entity_order' takes the step setting use: [nodes]")
         return _by_entity(nodes, graph, top_k)
     inside = graph.node_chunk.astype(np.int64)
     rows = relationships.ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,22 @@ class ChunkTable:
         """The ids of the documents a chunk is from, in corpus order."""
         matrix = self.chunk_document
         return self.documents.take(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]])
+
+    def chunks_of(self, document: str) -> list[int]:
+        """The chunks of a document in table order; none for a document that is not in the table."""
+        row = self._document_rows.get(document)
+        matrix = self._document_chunk
+        return [] if row is None else matrix.indices[slice(*matrix.indptr[row : row + 2])].tolist()
+
+    @cached_property
+    def _document_rows(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.documents)}
+
+    @cached_property
+    def _document_chunk(self) -> Any:
+        matrix = self.chunk_document.T.tocsr()
+        matrix.sort_indices()
+        return matrix
 
     def documents_in_order(self, rows: IntArray) -> list[str]:
         """The distinct documents of some chunks, in the order of their first chunk."""

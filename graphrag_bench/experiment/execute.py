@@ -12,7 +12,7 @@ import numpy as np
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import compose, names
+from graphrag_bench.experiment.groups import compose, load, names
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.results import results, write_provenance
 from graphrag_bench.offline.store import Store
@@ -162,12 +162,8 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
     state = RetrievalState(question)
     if experiment.method.given != "gold_chunks":
         return state
-    rows = {name: row for row, name in enumerate(table.documents)}
-    by_document = table.chunk_document.T.tocsr()
-    evidence = [
-        rows[name] for name in experiment.dataset.gold[question.id].evidence if name in rows
-    ]
-    ids = [int(chunk) for row in evidence for chunk in sorted(by_document[row].indices)]
+    evidence = experiment.dataset.gold[question.id].evidence
+    ids = [chunk for document in evidence for chunk in table.chunks_of(document)]
     chunks = np.array(list(dict.fromkeys(ids)), np.int64)
     return state.write({"chunks": Ranked[Chunk](chunks, np.ones(len(chunks)))})
 
@@ -182,11 +178,10 @@ def framed(experiment: Experiment) -> list[dict[str, Any]]:
         return []
     has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
     values = {**settings.model_dump(), "build": {}}
-    methods = [compose({"method": name}, {})["method"] for name in names("method")]
-    roles = ("floor", "ceiling") if has_gold else ("floor",)
+    roles = {name: load("method", name).get("role") for name in names("method")}
     return [
-        {**values, "method": method}
-        for role in roles
-        for method in methods
-        if method.get("role") == role
+        {**values, "method": compose({"method": name}, {})["method"]}
+        for wanted in (("floor", "ceiling") if has_gold else ("floor",))
+        for name, role in roles.items()
+        if role == wanted
     ]

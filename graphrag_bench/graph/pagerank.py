@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from graphrag_bench.values import FloatArray
-
-MAX_ITERATIONS = 1000
 
 
 def personalised_pagerank(
@@ -31,7 +30,7 @@ def personalised_pagerank(
     dangling = np.flatnonzero(np.asarray(transition.sum(axis=0)).ravel() == 0)
     mass = restart.copy()
     active = np.arange(len(rows))
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(_enough(damping, tolerance)):
         if not len(active):
             break
         start, held = restart[active], mass[active]
@@ -43,3 +42,13 @@ def personalised_pagerank(
         active = active[change > tolerance]
     whole = mass.sum(axis=1, keepdims=True)
     return (mass / np.where(whole > 0, whole, 1.0)).T.reshape(reset.shape)
+
+
+def _enough(damping: float, tolerance: float) -> int:
+    """Iterations after which nothing moves by more than `tolerance`.
+
+    Each one shrinks the move, which begins at 2 or less (L1), to `damping` times its size.
+    """
+    if damping == 0:
+        return 1
+    return 2 + max(0, math.ceil(math.log(tolerance / 2) / math.log(damping)))

@@ -41,7 +41,7 @@ def kg_synonymy(
     chunk_table: ChunkTable,
     name_index: VectorIndex,
     synonyms_per_node: PositiveInt = 10,
-    synonymy_threshold: Annotated[float, Field(ge=-1, le=1)] = 0.8,
+    synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
     synonymy: Literal["skip", "overwrite", "add"] = "skip",
 ) -> Graph:
     """The knowledge graph with edges between nodes of similar names.

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphrag_bench.fingerprint import code
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.joining import combined, described, inside, join, new_unread
-from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Keep, Rule, split
+from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Keep, Rule, empty, merge, split
 from graphrag_bench.pipeline.scope import Scope
 from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Steps, World, run_steps
 from graphrag_bench.values import RetrievalState
@@ -52,7 +53,7 @@ class Branch:
 
     def describe(self) -> dict[str, Any]:
         """The arms and the merge rule."""
-        return {"branch": described(self.arms), "merge": self.merge}
+        return {"branch": described(self.arms), "merge": self.merge, "code": code(merge)}
 
     def operators(self) -> list[OperatorStep]:
         """The operator steps of all arms."""
@@ -182,7 +183,13 @@ class Repeat:
     def describe(self) -> dict[str, Any]:
         """Times, stopping slot, keeping rule and steps."""
         inner = [step.describe() for step in self.steps]
-        return {"repeat": self.times, "until": self.until, "keep": self.keep, "steps": inner}
+        return {
+            "repeat": self.times,
+            "until": self.until,
+            "keep": self.keep,
+            "steps": inner,
+            "code": code(merge),
+        }
 
     def operators(self) -> list[OperatorStep]:
         """The operator steps inside."""
@@ -204,7 +211,7 @@ class Each:
     at_most: int = 64
 
     def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
-        """The states with what the items' steps wrote, merged; no item leaves a state unchanged.
+        """The states with what the items' steps wrote, merged; of no item, empty lists.
 
         At most `at_most` items are taken, from the front. One failed item fails the question.
         """
@@ -225,6 +232,8 @@ class Each:
         return outcomes
 
     def _merged(self, state: RetrievalState, items: list[Any], results: list[Outcome]) -> Outcome:
+        if not items:
+            return state.write({s: empty(s) for s in self._writes() if state.get(s) is None})
         untouched = True
         for item, result in zip(items, results, strict=True):
             if isinstance(result, Failure):
@@ -235,8 +244,15 @@ class Each:
             new.pop(self.slot, None)
         return state.write(new)
 
+    def _writes(self) -> list[str]:
+        """The slots that the inner steps always write, in order."""
+        return [slot for step in self.operators() for slot in step.operator.writes]
+
     def check(self, scope: Scope) -> None:
-        """Reads a slot that has items; writes what the inner steps write, mergeable slots only."""
+        """Reads a slot that has items; writes what the inner steps write, mergeable slots only.
+
+        A slot that has no empty value may be written only, because there may be no item.
+        """
         scope.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
             known = ", ".join(sorted(SPLITTABLE))
@@ -248,12 +264,19 @@ class Each:
             if slot not in MERGEABLE:
                 scope.problem(f"{self.label}: '{slot}' of several items cannot be merged.")
         join(scope, [inner])
-        scope.written = inner.written
+        new = inner.written - scope.written
+        scope.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
 
     def describe(self) -> dict[str, Any]:
         """The slot, the merge rule and the steps."""
         inner = [step.describe() for step in self.steps]
-        return {"each": self.slot, "merge": self.merge, "at_most": self.at_most, "steps": inner}
+        return {
+            "each": self.slot,
+            "merge": self.merge,
+            "at_most": self.at_most,
+            "steps": inner,
+            "code": code(merge),
+        }
 
     def operators(self) -> list[OperatorStep]:
         """The operator steps inside."""

@@ -142,6 +142,13 @@ _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
 }
 
 
+def empty(slot: str) -> Any:
+    """What a slot holds that nothing was found for; None for a slot that has no such value."""
+    if slot in ("nodes", "relationships", "chunks", "communities"):
+        return Ranked.empty()
+    return {"mentions": Mentions(()), "query": Query(()), "keywords": Keywords((), ())}.get(slot)
+
+
 def split(value: Any) -> list[Any]:
     """One value of the same type for each item; raises TypeError for a type without items."""
     if isinstance(value, Ranked):

@@ -132,7 +132,8 @@ class OperatorStep:
 
     def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
         """One outcome for each state: by the batched twin when there is one and more than one."""
-        if self.operator.twin is not None and len(states) > 1:
+        metered = bool(_MODELS.intersection(self.operator.needs))
+        if self.operator.twin is not None and len(states) > 1 and not metered:
             began = time.perf_counter()
             results = attempt(self.label, lambda: self._call_twin(states, world))
             if not isinstance(results, Failure):

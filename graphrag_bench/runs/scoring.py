@@ -55,7 +55,7 @@ def score(
         "failed": len(rows) - len(alive),
         "answered": sum(row["status"] == "answered" for row in rows),
         "metrics": {name: asdict(mean_with_interval(held)) for name, held in values.items()},
-        "usage": _usage(alive, timing),
+        "usage": _usage(rows, timing),
         "errors": _errors(rows),
         "rates": _rates(rows),
     }
@@ -90,7 +90,7 @@ def _most_first(item: tuple[str, int]) -> tuple[int, str]:
 
 
 def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> dict[str, float]:
-    """Sums over the questions, and the mean seconds of a question's steps as they were run."""
+    """Sums over all questions, failed ones too, and means; seconds as the steps were run."""
     names = {row["question"] for row in rows}
     seconds: dict[tuple[str, str], float] = {}
     for row in timing:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing
@@ -89,7 +90,7 @@ def test_a_chunk_may_score_the_sum_of_its_nodes_instead(graph):
 
 
 def test_without_node_scores_nodes_cannot_be_summed(graph):
-    with pytest.raises(ValueError, match=r"use: \[node_scores\]"):
+    with pytest.raises(UserError, match=r"use: \[node_scores\]"):
         aggregator(scores(0.8, 0.5), graph=graph, by="nodes")
 
 

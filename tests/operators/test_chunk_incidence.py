@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import Ranked
 from operators.chunk import fromrel, leaves, occurrence
@@ -91,7 +92,7 @@ def test_by_entities_the_list_is_cut_from_behind(graph):
 
 
 def test_by_entities_the_step_must_use_the_nodes(graph):
-    with pytest.raises(ValueError, match="use: \\[nodes\\]"):
+    with pytest.raises(UserError, match="use: \\[nodes\\]"):
         occurrence(ranked(0), graph=graph, scoring="entity_order")
 
 

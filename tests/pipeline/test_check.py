@@ -290,3 +290,12 @@ def test_a_prompt_is_described_by_its_text(tmp_path):
     assert described(str(tmp_path)) == packaged
     (tmp_path / "answer.j2").write_text("{{ question }}?")
     assert described(str(tmp_path)) != packaged
+
+
+def test_what_each_item_writes_may_be_missing_where_it_cannot_be_empty():
+    """Of no item there are no chunks, but there is no mass that sums to 1."""
+    scores = {"each": "nodes", "steps": [{"op": "tiny.mass"}]}
+    read = {"op": "tiny.heaviest"}
+    assert problems([START, {"each": "nodes", "steps": [CHUNKS]}]) == []
+    (found,) = problems([START, scores, CHUNKS, read])
+    assert "reads 'node_scores', which no earlier step writes" in found

@@ -8,6 +8,8 @@ import pytest
 import tiny_operators
 from tiny_runs import CHUNKS, START, nodes, outcomes
 
+from graphrag_bench.pipeline import control
+from graphrag_bench.pipeline.build import build
 from graphrag_bench.values import Mentions, RetrievalState
 
 # ---- branch
@@ -139,9 +141,11 @@ def test_only_so_many_items_are_taken():
     assert outcome.get("chunks").ids.tolist() == [4, 2]
 
 
-def test_no_items_leave_the_state_as_it_was():
+def test_of_no_items_the_slots_that_the_steps_write_are_empty():
+    """So that a later step that reads them has something to read."""
     (outcome,) = outcomes([START, each("nodes", CHUNKS)], "none")
-    assert outcome.get("chunks") is None
+    assert outcome.get("chunks").ids.tolist() == []
+    assert outcome.get("nodes").ids.tolist() == []
 
 
 def test_items_of_all_questions_are_one_block():
@@ -161,3 +165,10 @@ def test_combinators_nest():
         high=[each("nodes", {"op": "tiny.grow", "unit": "ten"})],
     )
     assert nodes([START, each("nodes", inner, merge="union")], "1 2") == [3, 11, 4, 12]
+
+
+def test_the_run_key_sees_the_code_that_merges(monkeypatch):
+    pipeline, _ = build({"retrieve": [START, each("nodes", CHUNKS)]})
+    before = pipeline.describe()
+    monkeypatch.setattr(control, "code", lambda function: f"edited {function.__name__}")
+    assert pipeline.describe() != before

@@ -76,6 +76,11 @@ def mass(nodes: Ranked[Node]) -> NodeScores:
     return NodeScores(np.bincount(nodes.ids, minlength=4).astype(float))
 
 
+def heaviest(scores: NodeScores) -> Query:
+    """The number with the most mass, as a text."""
+    return Query((str(int(scores.values.argmax())),))
+
+
 def twice(nodes: Ranked[Node]) -> Ranked[Node]:
     """Every number doubled; 13 brings bad luck."""
     if 13 in nodes.ids:
@@ -121,7 +126,8 @@ def echo(question: Question, *, llm: LLM) -> Answer:
 
 def register() -> None:
     """Register them all as `tiny.<name>`."""
-    for function in (start, names, grow, first, chunks, query, enough, mass, either, careless):
+    plain = (start, names, grow, first, chunks, query, enough, mass, heaviest, either, careless)
+    for function in plain:
         operator(f"tiny.{function.__name__}")(function)
     operator("tiny.twice")(twice)
     operator.batched("tiny.twice")(twice_batched)

@@ -139,6 +139,12 @@ def test_usage_sums_calls_and_tokens():
     assert usage["tokens_per_question"] == 110.0
 
 
+def test_what_failed_questions_have_cost_is_in_the_usage_too():
+    rows = [row("one"), {**failed("two", "late"), "calls": 3, "prompt_tokens": 70}]
+    usage = score(rows, GOLD, [])["usage"]
+    assert (usage["calls"], usage["prompt_tokens"]) == (4, 170)
+
+
 def test_a_question_takes_the_seconds_of_its_last_try():
     timing = [
         {"question": "one", "step": "retrieve.0", "seconds": 9.0},
