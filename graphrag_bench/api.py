@@ -16,6 +16,7 @@ from graphrag_bench.experiment.execute import RunResult, build_resources, execut
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, load
 from graphrag_bench.experiment.method import RESERVED
+from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, applied
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.build import STAGES
@@ -46,7 +47,8 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     method (`damping=0.3`), or a run setting (`llm="local"`, `embedder="hashing"`, `workers=2`, a
     mapping for a group with settings of its own). Raises UserError for any other name.
     """
-    raw = load("method", method) if isinstance(method, str) else copy.deepcopy(dict(method))
+    file = load("method", method) if isinstance(method, str) else method
+    raw = applied(file, *(str(settings.get(name, DEFAULT)) for name in SELECTORS))
     known = [name for name in raw if name not in RESERVED]
     run_settings: dict[str, Any] = {}
     for name, value in settings.items():
@@ -137,6 +139,11 @@ class Pipeline:
 
     def experiment(self, data: Dataset, **settings: Any) -> Experiment:
         """The checked experiment on a data set; raises UserError with every problem."""
+        late = [name for name in SELECTORS if name in settings]
+        if late:
+            raise UserError(
+                f"{late[0]} is chosen with the method: gb.pipeline(NAME, {late[0]}=...)."
+            )
         rest = {**self.settings, **settings}
         choices = {name: rest.pop(name) for name in _GROUPS if rest.get(name) is not None}
         source = {"name": data.card.name, "root": data.root}

@@ -10,6 +10,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, nearest, unknown
 from graphrag_bench.experiment.groups import GROUPS, names, resolve
+from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, changes
 from graphrag_bench.experiment.settings import RunSettings, explained
 from graphrag_bench.locations import project_folder
 
@@ -108,9 +109,20 @@ def composed(overrides: Sequence[str]) -> dict[str, Any]:
     refused = _refused_by_hydra()
     try:
         config = _compose(overrides)
+        before = _of_sources(config)
+        config = _compose([*before, *overrides]) if before else config
     except refused as error:
         raise _first_refused(overrides) or refusal(" ".join(overrides), error, {}) from None
     return resolve(config, OmegaConf, OmegaConfBaseException)
+
+
+def _of_sources(config: Any) -> list[str]:
+    """What profile and fidelity change in the method, as overrides that go before the user's."""
+    chosen = [str(config.get(name, DEFAULT)) for name in SELECTORS]
+    if set(chosen) == {DEFAULT}:
+        return []
+    found = changes(config.method, *chosen)
+    return [f"++method.{path}={value}" for path, value in found.items()]
 
 
 def _refused_by_hydra() -> tuple[type[Exception], ...]:

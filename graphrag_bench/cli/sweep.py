@@ -10,7 +10,7 @@ from typing import Any
 from graphrag_bench.cli.overrides import composed, refusal
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import load, names, resolve
+from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.locations import project_folder
 
@@ -87,16 +87,16 @@ def launch(
     after it are passed over, and it is raised again here.
     """
     import hydra
-    from omegaconf import DictConfig, OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
+    from hydra.core.hydra_config import HydraConfig
+    from omegaconf import DictConfig
 
     stopped: list[UserError] = []
 
-    def cell(config: DictConfig) -> None:
+    def cell(_: DictConfig) -> None:
         if stopped:
             return
         try:
-            job(one_method_only(resolve(config, OmegaConf, OmegaConfBaseException)))
+            job(one_method_only(composed(list(HydraConfig.get().overrides.task))))
         except UserError as error:
             stopped.append(error)
 

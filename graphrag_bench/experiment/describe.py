@@ -18,7 +18,8 @@ def describe(experiment: Experiment) -> str:
 def _lines(experiment: Experiment) -> Iterator[str]:
     method, pipeline = experiment.method, experiment.method.pipeline
     settings = experiment.settings
-    yield f"method {method.name} on {experiment.dataset.name}"
+    sources = f"profile {settings.profile}, fidelity {settings.fidelity}"
+    yield f"method {method.name} on {experiment.dataset.name} ({sources})"
     for name, value in method.parameters.items():
         yield f"  method.{name} = {value}"
     yield ""

@@ -14,6 +14,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, load, names
 from graphrag_bench.experiment.models import Models
+from graphrag_bench.experiment.profiles import SELECTORS
 from graphrag_bench.experiment.results import results, write_provenance
 from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.run import run
@@ -179,8 +180,9 @@ def framed(experiment: Experiment) -> list[dict[str, Any]]:
     has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
     values = {**settings.model_dump(), "build": {}}
     roles = {name: load("method", name).get("role") for name in names("method")}
+    sources = {name: values[name] for name in SELECTORS}
     return [
-        {**values, "method": compose({"method": name}, {})["method"]}
+        {**values, "method": compose({"method": name}, sources)["method"]}
         for wanted in (("floor", "ceiling") if has_gold else ("floor",))
         for name, role in roles.items()
         if role == wanted

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.experiment.profiles import DEFAULT, KEYS, SELECTORS, applied
 from graphrag_bench.locations import project_folder
 
 GROUPS = ("dataset", "method", "llm", "llm_build", "embedder", "chunking", "experiment")
@@ -41,7 +42,8 @@ def compose(
     """The resolved settings of chosen groups with other settings laid over them.
 
     A choice is a name, or the content itself; `rest` is nested as the settings are. What is not
-    chosen takes the default of `run.yaml`. Interpolations are resolved over the whole.
+    chosen takes the default of `run.yaml`; profile and fidelity change the method's file before
+    `rest` does. Interpolations are resolved over the whole.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -59,6 +61,8 @@ def compose(
         group: load(group, choice) if isinstance(choice, str) else dict(choice)
         for group, choice in chosen.items()
     }
+    sources = [str(rest.get(name, DEFAULT)) for name in SELECTORS]
+    content["method"] = applied(content["method"], *sources)
     merged = OmegaConf.merge(OmegaConf.create(content), OmegaConf.create(dict(rest)))
     return resolve(merged, OmegaConf, OmegaConfBaseException)
 
@@ -70,4 +74,6 @@ def resolve(config: Any, conf: Any, error_type: type[Exception]) -> dict[str, An
     except error_type as error:
         raise UserError(f"The configuration cannot be resolved: {error}") from None
     plain.pop("hydra", None)
+    for key in KEYS:
+        plain.get("method", {}).pop(key, None)
     return plain

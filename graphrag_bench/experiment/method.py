@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.profiles import KEYS
 from graphrag_bench.pipeline.build import STAGES, Pipeline, build, refuse
 from graphrag_bench.prompts import Prompt
 
-RESERVED = frozenset({"name", "title", "role", "build", "given", "prompts", *STAGES})
+RESERVED = frozenset({"name", "title", "role", "build", "given", "prompts", *KEYS, *STAGES})
 ROLES = ("floor", "ceiling")
 GIVEN = {"gold_chunks": "chunks"}
 """What a method may be given before its first step, and the slot it fills."""

@@ -57,6 +57,8 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "method": experiment.method.name,
         "title": experiment.method.title,
         "role": experiment.method.role,
+        "profile": settings.profile,
+        "fidelity": settings.fidelity,
         "parameters": dict(experiment.method.parameters),
         "settings": _flat(settings.model_dump(include=_DECIDING)),
         "key": experiment.key,

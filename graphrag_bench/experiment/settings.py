@@ -106,6 +106,12 @@ class RunSettings(_Settings):
         {}, description="variant of an artifact: build.extraction=nlp, build.graph.synonymy=add"
     )
     graph: GraphSettings = GraphSettings()  # type: ignore[call-arg]
+    profile: Literal["default", "zhou2025", "upstream"] = Field(
+        "default", description="whose values a method takes where sources disagree: see its README"
+    )
+    fidelity: Literal["default", "paper"] = Field(
+        "default", description="paper: ask a language model wherever the method's paper does"
+    )
     limit: PositiveInt | None = Field(None, description="only the first questions, types mixed")
     answer: Literal["on", "off"] | PositiveInt = Field(
         "on", description="off stops after retrieval; a number answers only the first so many"

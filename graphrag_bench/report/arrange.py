@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _PLACES = {"floor": 0, "": 1, "ceiling": 2}
-_BESIDE = ("llm", "llm_build", "embedder", "extraction", "limit", "answer")
+_SOURCES = ("profile", "fidelity")
+_BESIDE = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "limit", "answer")
 Run = Mapping[str, Any]
 
 
@@ -14,8 +15,9 @@ def arranged(runs: Sequence[Run]) -> list[Run]:
     """The runs by data set, the floor first and the ceiling last, with distinct `title`s.
 
     A title names the data set when there are several, and, where several runs share a title, the
-    settings in which they differ: parameters and models first, then those of single steps, and
-    the run's key when nothing else tells two apart. Runs are what `metrics.json` holds.
+    settings in which they differ: profile and fidelity, then parameters and models, then settings
+    of single steps, as far as they are needed to tell all apart, and the run's key when nothing
+    else tells two apart. Runs are what `metrics.json` holds.
     """
     sets = list(dict.fromkeys(run["dataset"] for run in runs))
     ordered = sorted(runs, key=lambda run: (sets.index(run["dataset"]), _PLACES[run["role"]]))
@@ -37,10 +39,10 @@ def _told_apart(runs: Sequence[Run]) -> list[str]:
     names = sorted(set().union(*settings), key=_weight)
     differ = [name for name in names if len({repr(held.get(name)) for held in settings}) > 1]
     kept: list[str] = []
-    for deep in (False, True):
-        if deep and _distinct(_named(settings, kept)):
+    for place in range(3):
+        if place and _distinct(_named(settings, kept)):
             break
-        kept += [name for name in differ if _weight(name)[0] == deep]
+        kept += [name for name in differ if _weight(name)[0] == place]
     details = _named(settings, kept)
     if _distinct(details):
         return details
@@ -51,9 +53,10 @@ def _settings(run: Run) -> dict[str, Any]:
     return {**run["settings"], **{name: run[name] for name in _BESIDE}}
 
 
-def _weight(name: str) -> tuple[bool, str]:
-    """Settings of single steps last: they mostly follow from a parameter of the method."""
-    return name.startswith(("method.convert.", "method.retrieve.", "method.generate.")), name
+def _weight(name: str) -> tuple[int, str]:
+    """Sources first, and single steps last: these mostly follow from those, or from a parameter."""
+    deep = name.startswith(("method.convert.", "method.retrieve.", "method.generate."))
+    return 0 if name in _SOURCES else 1 + deep, name
 
 
 def _named(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:

@@ -133,6 +133,7 @@ def _notes(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
     notes = [
         f"answers by {said('llm')}; build model {said('llm_build')}; embedder {said('embedder')}",
+        f"profile {said('profile')}, fidelity {said('fidelity')}; "
         f"extraction: {_extractions(runs)}; commit {said('commit')}",
         "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
         "answered (of them with gold answers); intervals are 95 % bootstrap; faults and fallbacks: "

@@ -20,7 +20,8 @@ MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
 def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
     """What `metrics.json` holds of a run of four questions."""
     held = {
-        "title": title, "role": "", "dataset": "toy", "key": "0123456789ab", "limit": None,
+        "title": title, "role": "", "profile": "default", "fidelity": "default",
+        "dataset": "toy", "key": "0123456789ab", "limit": None,
         "answer": "on", "n": 4, "selected": 4, "failed": 0, "answered": 4, "errors": [],
         "rates": {},
         "metrics": {"evidence_recall@2": MEAN, "accuracy": MEAN, "f1": MEAN, "exact_match": MEAN},

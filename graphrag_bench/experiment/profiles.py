@@ -1,0 +1,63 @@
+"""Profiles: the values of a method's settings that differ from source to source.
+
+A method's file may say
+
+    profiles:
+      zhou2025: {damping: 0.1, build.graph.synonymy: add}
+      upstream: {damping: 0.1, top_k: 5, khop: unstated}
+    fidelity: {conversion: llm, build.extraction: llm}
+
+`profile=zhou2025` lays the first mapping over the file, `fidelity=paper` the last; what the user
+sets wins over both. `unstated` marks what a source leaves open: the file's own value stays.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from graphrag_bench.errors import UserError, nearest
+
+SELECTORS = ("profile", "fidelity")
+"""The run settings that choose a source."""
+KEYS = ("profiles", "fidelity")
+"""Where a method's file says what they stand for."""
+DEFAULT, PAPER, UNSTATED = "default", "paper", "unstated"
+
+
+def changes(method: Mapping[str, Any], profile: str, fidelity: str) -> dict[str, Any]:
+    """What a profile and a fidelity change in a method's file, by path; empty for the defaults.
+
+    Raises UserError when the file does not hold such mappings.
+    """
+    profiles = method.get("profiles") or {}
+    chosen = [profiles.get(profile)] if isinstance(profiles, Mapping) else [profiles]
+    if fidelity == PAPER:
+        chosen.append(method.get("fidelity"))
+    found: dict[str, Any] = {}
+    for values in chosen:
+        if values is not None and not isinstance(values, Mapping):
+            name = method.get("name")
+            raise UserError(f"method '{name}': {values!r} is no mapping from settings to values.")
+        found |= values or {}
+    return {path: value for path, value in found.items() if value != UNSTATED}
+
+
+def applied(method: Mapping[str, Any], profile: str, fidelity: str) -> dict[str, Any]:
+    """A copy of a method's file with the changes of its profile and fidelity, without the lists."""
+    made = copy.deepcopy({key: value for key, value in method.items() if key not in KEYS})
+    for path, value in changes(method, profile, fidelity).items():
+        held = made
+        *folders, last = path.split(".")
+        for folder in folders:
+            inner = held.get(folder)
+            held[folder] = inner if isinstance(inner, dict) else {"variant": inner}
+            held = held[folder]
+        if last not in held and folders[:1] != ["build"]:
+            close = ", ".join(nearest(last, held) or sorted(held))
+            raise UserError(
+                f"method '{method.get('name')}' has no '{path}' to change; it has {close}."
+            )
+        held[last] = value
+    return made

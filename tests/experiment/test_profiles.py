@@ -1,0 +1,95 @@
+"""Profiles lay a source's values over a method's file, and the user's over those."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphrag_bench import api
+from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.cli.sweep import cells
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.profiles import applied, changes
+from graphrag_bench.report.arrange import arranged
+
+FILE = {
+    "name": "mine",
+    "damping": 0.5,
+    "top_k": 4,
+    "build": {"graph": "kg"},
+    "profiles": {"zhou2025": {"damping": 0.1, "top_k": "unstated", "build.graph.synonymy": "add"}},
+    "fidelity": {"build.extraction": "llm"},
+}
+
+
+def test_a_profile_changes_what_its_source_states_and_leaves_the_rest() -> None:
+    made = applied(FILE, "zhou2025", "default")
+    assert (made["damping"], made["top_k"]) == (0.1, 4)
+    assert made["build"] == {"graph": {"variant": "kg", "synonymy": "add"}}
+    assert FILE["build"] == {"graph": "kg"}
+
+
+def test_fidelity_to_the_paper_adds_its_own_changes() -> None:
+    assert applied(FILE, "default", "paper")["build"] == {"graph": "kg", "extraction": "llm"}
+
+
+def test_the_default_profile_changes_nothing() -> None:
+    assert changes(FILE, "default", "default") == {}
+    assert "profiles" not in applied(FILE, "default", "default")
+
+
+def test_a_profile_that_sets_what_the_method_lacks_is_refused() -> None:
+    with pytest.raises(UserError, match="has no 'dampin'.*damping"):
+        applied({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")
+
+
+@pytest.mark.parametrize("profile", ["zhou2025", "upstream"])
+@pytest.mark.parametrize("fidelity", ["default", "paper"])
+@pytest.mark.parametrize("name", names("method"))
+def test_every_method_can_be_planned_under_every_profile(
+    name: str, profile: str, fidelity: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    groups = {"dataset": "toy", "embedder": "hashing", "method": name}
+    by_python = compose(groups, {"profile": profile, "fidelity": fidelity})
+    assert Experiment.prepare(by_python).key
+    words = [f"{key}={value}" for key, value in groups.items()]
+    by_shell = composed(prepared([*words, f"profile={profile}", f"fidelity={fidelity}"]))
+    assert by_shell["method"] == by_python["method"]
+
+
+def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() -> None:
+    words = ["method=hipporag", "profile=zhou2025", "method.damping=0.5"]
+    assert composed(prepared(words))["method"]["damping"] == 0.5
+    assert composed(prepared(words[:2]))["method"]["damping"] == 0.1
+    assert api.pipeline("hipporag", profile="zhou2025", damping=0.5).method["damping"] == 0.5
+    assert api.pipeline("hipporag", profile="zhou2025").method["damping"] == 0.1
+
+
+def test_a_sweep_over_profiles_has_a_cell_for_each_and_a_table_that_names_them() -> None:
+    words = ["dataset=toy", "embedder=hashing", "method=hipporag", "profile=default,zhou2025"]
+    found = cells(prepared(words))
+    assert [cell["method"]["damping"] for cell in found] == [0.5, 0.1]
+    runs = [
+        {"dataset": "toy", "title": "HippoRAG", "role": "", "key": str(row), "profile": profile,
+         "settings": {"method.damping": damping, "method.retrieve.0.damping": damping},
+         **dict.fromkeys(("fidelity", "llm", "llm_build", "embedder", "extraction", "limit",
+                          "answer"), "")}
+        for row, (profile, damping) in enumerate([("default", 0.5), ("zhou2025", 0.1)])
+    ]  # fmt: skip
+    titles = [run["title"] for run in arranged(runs)]
+    assert titles == ["HippoRAG profile=default", "HippoRAG profile=zhou2025"]
+
+
+def test_a_profile_is_chosen_with_the_method_and_not_with_the_data_set() -> None:
+    pipeline = api.pipeline("vanilla", embedder="hashing")
+    with pytest.raises(UserError, match="profile is chosen with the method"):
+        pipeline.experiment(api.dataset("toy"), profile="zhou2025")
+
+
+def test_every_profile_of_a_file_names_sources_that_exist() -> None:
+    for name in names("method"):
+        assert set(load("method", name).get("profiles", {})) <= {"zhou2025", "upstream"}, name
