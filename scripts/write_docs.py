@@ -1,0 +1,230 @@
+"""Write docs/operators.md, docs/methods.md and the profile lists of the methods' pages.
+
+Everything comes from the registry and from configs/method/*.yaml; a test holds that the files are
+what this script writes. Usage: python scripts/write_docs.py
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
+from graphrag_bench.experiment.experiment import Experiment, load_plugins
+from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.graph.graph import ATTRIBUTES
+
+ROOT = Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- profiles: scripts/write_docs.py -->", "<!-- end of profiles -->"
+MADE = "Written by `python scripts/write_docs.py`; a test holds it equal to the code."
+FAMILIES = ("question", "query", "node", "relationship", "chunk", "subgraph", "community", "path")
+COLUMNS = ("node", "relationship", "chunk", "subgraph", "community", "path")
+NO_CALLS = {"dataset": "toy", "embedder": "hashing"}
+MARK = "✓"
+PACKAGES = ("graphrag_bench", "operators", "methods")
+Item = TypeVar("Item", Operator, Builder)
+
+
+def main() -> int:
+    """Write every file; the exit code is 0."""
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
+    return 0
+
+
+def pages() -> dict[Path, str]:
+    """The files that this script writes, with their texts."""
+    load_plugins(["operators", "methods"])
+    made = {
+        ROOT / "docs" / "operators.md": operators_page(),
+        ROOT / "docs" / "methods.md": methods_page(),
+    }
+    by_page: dict[Path, list[str]] = {}
+    for name in names("method"):
+        by_page.setdefault(page_of(name), []).append(name)
+    for page, held in by_page.items():
+        if text := profiles(held):
+            made[page] = with_profiles(page.read_text(encoding="utf-8"), text)
+    return made
+
+
+def own(items: Iterable[Item]) -> list[Item]:
+    """The operators or builders of the project, without those that plug-ins and tests add."""
+    return [i for i in items if i.function.__module__.split(".")[0] in PACKAGES]
+
+
+def page_of(name: str) -> Path:
+    """The README of a method: the one its file names, or that of its own folder."""
+    file = ROOT / "configs" / "method" / f"{name}.yaml"
+    found = re.search(r"^#.*?(methods/\w+/README\.md)", file.read_text(encoding="utf-8"), re.M)
+    return ROOT / (found[1] if found else f"methods/{name}/README.md")
+
+
+def with_profiles(page: str, text: str) -> str:
+    """A method's page with the list of its profiles in its place, at the end where it has none."""
+    block = f"{BEGIN}\n**Profiles**\n\n{text}\n{END}"
+    if BEGIN in page:
+        return re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: block, page, flags=re.S)
+    return f"{page.rstrip()}\n\n{block}\n"
+
+
+def profiles(methods: Sequence[str]) -> str:
+    """What each source changes in some methods, as one table; empty when none has a profile."""
+    rows = [
+        f"| `{name}` | {source} | {_settings(changed)} |"
+        for name in methods
+        for source, changed in _sources(load("method", name))
+    ]
+    if not rows:
+        return ""
+    head = "What `profile=` and `fidelity=` change; *unstated*: the source leaves it\n"
+    head += "open, and the method's own value stays.\n\n"
+    return "\n".join([f"{head}| method | choice | settings |", "|---|---|---|", *rows]) + "\n"
+
+
+def _sources(method: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for source, changed in (method.get("profiles") or {}).items():
+        yield f"`profile={source}`", changed
+    if method.get("fidelity"):
+        yield "`fidelity=paper`", method["fidelity"]
+
+
+def _settings(changed: Mapping[str, Any]) -> str:
+    said = []
+    for path, value in changed.items():
+        name = path if path.startswith("build.") else f"method.{path}"
+        said.append(f"`{name}` *unstated*" if value == "unstated" else f"`{name}={value}`")
+    return ", ".join(said)
+
+
+def operators_page() -> str:
+    """The operators family by family, then the builders, then the graph types' attributes."""
+    lines = ["# Operators and builders", "", MADE]
+    lines += ["", "## Operators by family (Zhou et al. 2025, Table 3)", "", *_table_3()]
+    families: dict[str, list[Operator]] = {}
+    for operator in own(operators.all()):
+        families.setdefault(operator.name.partition(".")[0], []).append(operator)
+    order = sorted(families, key=lambda f: (FAMILIES.index(f) if f in FAMILIES else 99, f))
+    for family in order:
+        lines += ["", f"## {family}", ""]
+        for operator in families[family]:
+            lines += _operator(operator)
+    lines += ["", "## Graph types (Zhou et al. 2025, Table 2)", "", *_table_2()]
+    lines += ["", "## Builders", ""]
+    for builder in own(builders.all()):
+        lines += _builder(builder)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table_3() -> list[str]:
+    by_family = {
+        family: [
+            op.name.partition(".")[2] for op in own(operators.all()) if op.name.startswith(family)
+        ]
+        for family in COLUMNS
+    }
+    known = {family: names for family, names in by_family.items() if names}
+    height = max(len(names) for names in known.values())
+    rows = [
+        "| " + " | ".join(f"`{n[row]}`" if row < len(n) else "" for n in known.values()) + " |"
+        for row in range(height)
+    ]
+    return ["| " + " | ".join(known) + " |", "|" + "---|" * len(known), *rows]
+
+
+def _table_2() -> list[str]:
+    attributes = [*ATTRIBUTES.values(), "relationship.weight"]
+    graphs = [builder for builder in own(builders.all()) if builder.resource == "graph"]
+    rows = []
+    for builder in graphs:
+        held = builder.provides
+        marks = [MARK if name in held else "–" for name in attributes]
+        rows.append(f"| `{builder.variant}` | {' | '.join(marks)} |")
+    return [f"| graph | {' | '.join(attributes)} |", "|" + "---|" * (len(attributes) + 1), *rows]
+
+
+def _operator(operator: Operator) -> list[str]:
+    reads = ", ".join(r.slot + ("?" if r.optional else "") for r in operator.reads) or "nothing"
+    writes = ", ".join([*operator.writes, *(f"{name}?" for name in operator.may_write)])
+    lines = [f"### `{operator.name}`", "", f"{_first(operator.function)}", ""]
+    lines += [f"- {reads} → {writes}"]
+    if operator.needs:
+        lines.append(f"- needs {', '.join(operator.needs)}")
+    if operator.requires:
+        lines.append(f"- requires {', '.join(sorted(operator.requires))}")
+    return [*lines, *_facts(operator), ""]
+
+
+def _builder(builder: Builder) -> list[str]:
+    needs = [need for need in builder.needs if need not in ("scratch", "progress")]
+    lines = [f"### `{builder.name}`", "", _first(builder.function), ""]
+    lines.append(f"- from {', '.join(needs)}")
+    return [*lines, *_facts(builder), ""]
+
+
+def _facts(item: Operator | Builder) -> list[str]:
+    lines = [
+        f"- `{name}`" + ("" if setting.default is REQUIRED else f" = `{_shown(setting.default)}`")
+        for name, setting in item.settings.items()
+    ]
+    if source := re.search(r"Source:\s*(.*?)(?:\n\s*\n|\n\s*Deviation|$)", _doc(item), re.S):
+        lines.append(f"- Source: {' '.join(source[1].split())}")
+    return lines
+
+
+def _shown(value: Any) -> str:
+    if hasattr(value, "digest"):
+        return str(value.name)
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _doc(item: Operator | Builder) -> str:
+    return item.function.__doc__ or ""
+
+
+def _first(function: Any) -> str:
+    return str((function.__doc__ or "").strip().splitlines()[0])
+
+
+def methods_page() -> str:
+    """The classification of the methods, and what every profile changes."""
+    lines = ["# Methods", "", MADE, "", "## What each is made of (Zhou et al. 2025, Table 1)", ""]
+    lines += [
+        "| method | graph | indices | reads of the question | operators | generation | calls |"
+    ]
+    lines += ["|---|---|---|---|---|---|---|"]
+    for name in names("method"):
+        lines.append(_method_row(name))
+    lines += ["", "Calls: the most that one question can cost, conversion and answer included.", ""]
+    lines += ["## Profiles", "", profiles(names("method"))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _method_row(name: str) -> str:
+    experiment = Experiment.prepare(compose({**NO_CALLS, "method": name}, {}))
+    pipeline = experiment.method.pipeline
+    planned = {item.resource: item.builder.variant for item in experiment.plan}
+    wanted = sorted(experiment.wanted - {"graph", "chunk_table", "corpus"})
+
+    def chain(steps: Any) -> str:
+        found = [op.operator.name for step in steps for op in step.operators()]
+        return " → ".join(f"`{one}`" for one in dict.fromkeys(found)) or "–"
+
+    cells = [
+        f"[{experiment.method.title}](../{page_of(name).relative_to(ROOT).as_posix()})",
+        planned.get("graph", "–") if "graph" in experiment.wanted or "graph" in planned else "–",
+        ", ".join(wanted) or "–",
+        chain(pipeline.convert),
+        chain(pipeline.retrieve),
+        chain(pipeline.generate),
+        str(pipeline.bound()),
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

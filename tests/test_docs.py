@@ -1,0 +1,48 @@
+"""The generated pages are what the code says today, and the README's example is the file itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def writer() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("write_docs", ROOT / "scripts" / "write_docs.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_generated_pages_are_up_to_date(writer: ModuleType) -> None:
+    stale = [
+        str(path.relative_to(ROOT))
+        for path, text in writer.pages().items()
+        if path.read_text(encoding="utf-8") != text
+    ]
+    assert not stale, f"run python scripts/write_docs.py: {', '.join(stale)}"
+
+
+def test_every_method_has_a_page(writer: ModuleType) -> None:
+    from graphrag_bench.experiment.groups import names
+
+    assert all(writer.page_of(name).is_file() for name in names("method"))
+
+
+def test_the_new_method_of_the_readme_is_the_example_file() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("## A method of your own")[2]
+    shown = re.search(r"```yaml\n(.*?)```", section, re.S)
+    assert shown is not None
+    file = ROOT / "configs" / "method" / "example_new_method.yaml"
+    held = yaml.safe_load(file.read_text(encoding="utf-8"))
+    steps = yaml.safe_load(shown[1])
+    assert steps == {key: held[key] for key in steps}
