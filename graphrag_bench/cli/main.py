@@ -16,6 +16,7 @@ COMMANDS = {
     "ask": "answer one question of your own",
     "list": "list methods, data sets, models, embedders and operators",
     "doctor": "check address, key, model, JSON replies, window and embedding before a run",
+    "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",
     "cache": "count, export and import the replies that were paid for",
 }
 _OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
@@ -35,7 +36,7 @@ start here:
 
 def usage() -> str:
     """The help text."""
-    rows = "\n".join(f"  {name:<8} {meaning}" for name, meaning in COMMANDS.items())
+    rows = "\n".join(f"  {name:<9} {meaning}" for name, meaning in COMMANDS.items())
     return _USAGE.format(commands=rows)
 
 

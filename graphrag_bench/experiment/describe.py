@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from graphrag_bench.experiment.estimate import Estimate, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.offline.store import Store
 
 
 def describe(experiment: Experiment) -> str:
@@ -24,7 +23,7 @@ def _lines(experiment: Experiment) -> Iterator[str]:
         yield f"  method.{name} = {value}"
     yield ""
     yield "artifacts"
-    store = Store(experiment.artifacts)
+    store = experiment.store()
     if settings.graph.scope == "per_scope":
         yield f"  one set of artifacts for each of {len(experiment.dataset.scopes())} scopes:"
     for item in experiment.plan:

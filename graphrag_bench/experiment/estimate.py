@@ -10,7 +10,6 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.models.fan_out import FanOut
 from graphrag_bench.models.ledger import Part, read_ledger, sums
 from graphrag_bench.models.settings import Prices
-from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.text import count_tokens
 
@@ -62,7 +61,7 @@ def _building(experiment: Experiment, sizes: Sizes, *, left: bool) -> list[Estim
 
     With `left` only what is still to be paid: an artifact that is there costs nothing.
     """
-    store = Store(experiment.artifacts)
+    store = experiment.store()
     rows = []
     for item in experiment.plan:
         if not item.builder.calls:

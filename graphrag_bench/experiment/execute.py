@@ -65,7 +65,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
 
 def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Question]) -> None:
     """Direct this run's calls to its ledger, and count what it has cost before."""
-    store = Store(experiment.artifacts)
+    store = experiment.store()
     plans = experiment.plans(selected)
     own = folder.file("ledger")
 
@@ -121,6 +121,7 @@ def build_resources(
         failures.after,
         gates=experiment.models.gates,
         explains=experiment.settings.graph.scope == "all",
+        shared=experiment.shared_artifacts,
     )
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}

@@ -21,6 +21,7 @@ from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.settings import RunSettings, check_settings
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.offline.plan import Planned, plan
+from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.build import refuse
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.values import Question
@@ -198,6 +199,20 @@ class Experiment:
     def artifacts(self) -> Path:
         """Where the artifacts of this data set are stored."""
         return self.home / "artifacts" / safe_name(self.dataset.name)
+
+    @property
+    def shared_artifacts(self) -> Path | None:
+        """Where those of a second store stand; raises UserError when that is no folder."""
+        given = self.settings.paths.shared_artifacts
+        if given is None:
+            return None
+        if not Path(given).is_dir():
+            raise UserError(f"paths.shared_artifacts: there is no folder '{given}'.")
+        return Path(given) / safe_name(self.dataset.name)
+
+    def store(self) -> Store:
+        """The artifacts as they stand; what builds them is given the rest."""
+        return Store(self.artifacts, shared=self.shared_artifacts)
 
     @property
     def extraction(self) -> str:

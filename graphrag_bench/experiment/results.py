@@ -12,7 +12,6 @@ from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.models.api_key import public_address
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
-from graphrag_bench.offline.store import Store
 from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, RunFolder, write_whole
 from graphrag_bench.runs.provenance import commit, environment
 from graphrag_bench.runs.scoring import score
@@ -92,7 +91,7 @@ def _flat(value: Any, path: str = "") -> dict[str, Any]:
 
 def _statistics(experiment: Experiment) -> dict[str, Any]:
     """What the extraction reports about itself, where it is built; empty otherwise."""
-    store = Store(experiment.artifacts)
+    store = experiment.store()
     found = [item for item in experiment.plan if item.resource == "extraction"]
     recipes = [store.recipe(item) for item in found if store.holds(item)]
     return dict(recipes[0].get("statistics", {})) if recipes else {}
@@ -100,7 +99,7 @@ def _statistics(experiment: Experiment) -> dict[str, Any]:
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
     """The sums of the ledgers by stage and step, paid for and cached apart, building included."""
-    store = Store(experiment.artifacts)
+    store = experiment.store()
     plans = experiment.plans(selected)
     build = [path for plan in plans for item in plan for path in store.ledgers(item)]
     lines = list(read_ledger(*experiment.folder.files("ledger"), *build))

@@ -50,7 +50,11 @@ class PathSettings(_Settings):
 
     home: str = Field(".", description="folder that holds runs/ and artifacts/")
 
-    _text = field_validator("home", mode="before")(_number_as_text)
+    shared_artifacts: str | None = Field(
+        None, description="an artifacts/ folder of others, read and never written"
+    )
+
+    _text = field_validator("home", "shared_artifacts", mode="before")(_number_as_text)
 
 
 class EvaluationSettings(_Settings):

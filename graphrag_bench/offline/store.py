@@ -25,8 +25,9 @@ _MODELS = ("llm", "llm_build")
 class Store:
     """The artifacts of one data set under `root`, built when they are first asked for.
 
-    `explains` says whether to tell why an artifact is built anew although others of its kind are
-    there: not where there is one for each scope.
+    Those under `shared` are used as they are; nothing is ever written there. `explains` says
+    whether to tell why an artifact is built anew although others of its kind are there: not where
+    there is one for each scope.
     """
 
     root: Path
@@ -35,10 +36,15 @@ class Store:
     failure_after: int = 50
     gates: dict[str, FailureGate] = field(default_factory=dict)
     explains: bool = True
+    shared: Path | None = None
 
     def folder(self, planned: Planned) -> Path:
         """Where an artifact stands, or will stand."""
-        return self.root / planned.resource / planned.key
+        own = self.root / planned.resource / planned.key
+        if self.shared is not None and not (own / RECIPE).is_file():
+            theirs = self.shared / planned.resource / planned.key
+            return theirs if (theirs / RECIPE).is_file() else own
+        return own
 
     def holds(self, planned: Planned) -> bool:
         """Whether the artifact is there, whole."""
@@ -80,7 +86,8 @@ class Store:
                         self.progress.say(f"{planned.resource} is built anew: {'; '.join(reasons)}")
                     self._build(planned, get)
             Path(f"{folder}.lock").unlink(missing_ok=True)
-        shutil.rmtree(f"{self.folder(planned)}.scratch", ignore_errors=True)  # of a killed process
+        own = self.root / planned.resource / planned.key
+        shutil.rmtree(f"{own}.scratch", ignore_errors=True)  # of a killed process
         return self._load(planned, get)
 
     def _load(self, planned: Planned, get: Any) -> Any:

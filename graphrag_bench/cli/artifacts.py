@@ -1,0 +1,147 @@
+"""`graphrag-bench artifacts`: what was built, listed, written to a file and taken over."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline.exporters import export_graphml, export_parquet
+from graphrag_bench.offline.sharing import (
+    Stored,
+    export_artifacts,
+    find,
+    import_artifacts,
+    stored,
+    with_inputs,
+)
+from graphrag_bench.report.tables import Table, show
+
+_HELP = """usage: graphrag-bench artifacts ls [DATASET] [--home HOME]
+       graphrag-bench artifacts export KEY FILE [--alone] [--home HOME]
+       graphrag-bench artifacts import FILE [--home HOME]
+
+Chunks, extractions, graphs, indices and reports are built once and kept in HOME/artifacts under a
+key made of code, settings and inputs. A graph that took a night of calls can be handed on.
+
+  ls               what there is: data set, resource, variant, key, size, seconds it took
+  export KEY FILE  write an artifact and all it is built from; the beginning of a key is enough
+                   FILE.tar.gz   as it is, for `import`
+                   FILE.graphml  a graph for other tools (and for graph.import_from)
+                   FILE.parquet  a folder of tables, named as Microsoft GraphRAG does
+  import FILE.tar.gz  put its artifacts into HOME/artifacts; those that are there stay
+
+  --alone          the artifact without what it is built from
+  --home HOME      the folder that holds artifacts/ (paths.home of a run); default: .
+
+A run can read a second store that it never writes to: paths.shared_artifacts=FOLDER.
+
+examples
+  graphrag-bench artifacts ls sample
+  graphrag-bench artifacts export 3f2a graph.tar.gz
+  graphrag-bench artifacts import graph.tar.gz --home /scratch/me
+  graphrag-bench artifacts export 3f2a graph.graphml
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors end like any other mistake of the user."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError."""
+        raise UserError(f"{message}. See graphrag-bench artifacts --help.")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the list, or what was written or taken over."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(_HELP)
+        return 0
+    asked = _parser().parse_args(arguments)
+    folder = Path(asked.home) / "artifacts"
+    if asked.action == "ls":
+        show(_table(folder, asked.dataset))
+    elif asked.action == "export":
+        print(_exported(folder, asked.key, Path(asked.file), asked.alone))  # noqa: T201
+    else:
+        new, known = import_artifacts(_existing(Path(asked.file)), folder)
+        for place in new:
+            print(f"new: {folder / place}")  # noqa: T201 - read by scripts
+        for place in known:
+            print(f"there already: {folder / place}")  # noqa: T201 - read by scripts
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="graphrag-bench artifacts", add_help=False, allow_abbrev=False)
+    actions = parser.add_subparsers(dest="action", required=True, parser_class=_Parser)
+    listing, exporting, importing = (
+        actions.add_parser(name, add_help=False, allow_abbrev=False)
+        for name in ("ls", "export", "import")
+    )
+    listing.add_argument("dataset", nargs="?")
+    exporting.add_argument("key")
+    exporting.add_argument("file")
+    exporting.add_argument("--alone", action="store_true")
+    importing.add_argument("file")
+    for action in (listing, exporting, importing):
+        action.add_argument("--home", default=".")
+    return parser
+
+
+def _existing(file: Path) -> Path:
+    if not file.is_file():
+        raise UserError(f"There is no file '{file}'.")
+    return file
+
+
+def _table(folder: Path, dataset: str | None) -> Table:
+    found = stored(folder)
+    sets = sorted({one.dataset for one in found})
+    if dataset is not None and dataset not in sets:
+        raise unknown("artifacts of", dataset, sets)
+    rows = tuple(
+        (
+            one.dataset,
+            one.resource,
+            str(one.recipe["builder"]).partition(".")[2],
+            one.key,
+            f"{one.n_bytes / 1e6:.1f}",
+            f"{one.recipe.get('seconds', 0):.1f}",
+        )
+        for one in found
+        if dataset in (None, one.dataset)
+    )
+    heads = ("data set", "resource", "variant", "key", "MB", "s")
+    return Table(str(folder), heads, rows, (), texts=heads[:4])
+
+
+def _exported(folder: Path, key: str, file: Path, alone: bool) -> str:
+    one = find(folder, key)
+    if not file.parent.is_dir():
+        raise UserError(f"There is no folder '{file.parent}' to write to.")
+    items = with_inputs(folder, one)
+    if file.name.endswith((".tar.gz", ".tgz")):
+        chosen = [one] if alone else items
+        export_artifacts(chosen, file)
+        return f"{len(chosen)} artifacts to {file}"
+    if file.suffix not in (".graphml", ".parquet"):
+        raise UserError(f"'{file}': a name in .tar.gz, .graphml or .parquet was expected.")
+    if one.resource != "graph":
+        raise UserError(f"{one.key} is a {one.resource}; {file.suffix} files are made of graphs.")
+    graph, chunks = Graph.load(one.folder), ChunkTable.load(_chunk_table(items).folder)
+    write = export_graphml if file.suffix == ".graphml" else export_parquet
+    write(graph, chunks, file)
+    return f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}"
+
+
+def _chunk_table(items: Sequence[Stored]) -> Stored:
+    for item in items:
+        if item.resource == "chunk_table":
+            return item
+    raise UserError("The chunks of this graph are not there; import or build its chunk_table too.")

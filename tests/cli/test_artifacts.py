@@ -1,0 +1,148 @@
+"""`graphrag-bench artifacts`: what was built, listed, packed, taken over, and read from others."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, command, ran, refused
+
+HIPPORAG = [*TOY, "method=hipporag", "answer=off"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the artifacts of HippoRAG on the toy set."""
+    home = tmp_path_factory.mktemp("built")
+    ran(*HIPPORAG, f"paths.home={home}")
+    return home
+
+
+@pytest.fixture(autouse=True)
+def home(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, as the working folder."""
+    monkeypatch.setenv("COLUMNS", "200")
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def key_of(resource: str) -> str:
+    return next(Path("artifacts/toy", resource).glob("*/recipe.json")).parent.name
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(folder.rglob("*")) if path.is_file()}  # fmt: skip
+
+
+def test_ls_names_every_artifact_with_its_variant() -> None:
+    shown = command("artifacts", "ls", "toy")
+    assert shown.code == 0, shown.err
+    assert "kg_synonymy" in shown.out and key_of("graph") in shown.out
+    assert "No artifacts of 'toi'. Did you mean 'toy'?" in refused("ls", "toi", name="artifacts")
+
+
+def test_an_exported_graph_comes_with_what_it_is_built_from_and_is_not_built_again() -> None:
+    told = command("artifacts", "export", key_of("graph")[:6], "graph.tar.gz")
+    assert told.code == 0, told.err
+    taken = command("artifacts", "import", "graph.tar.gz", "--home", "theirs")
+    assert taken.out.count("new: ") == int(told.out.split()[0]) >= 4
+    mine, theirs = files_below(Path("artifacts")), files_below(Path("theirs/artifacts"))
+    assert theirs.items() <= mine.items()
+    planned = command("plan", *HIPPORAG, "paths.home=theirs").out
+    assert "reuse  graph.kg_synonymy" in planned and "reuse  extraction" in planned
+
+
+def test_importing_twice_changes_nothing() -> None:
+    command("artifacts", "export", key_of("graph"), "graph.tar.gz")
+    again = command("artifacts", "import", "graph.tar.gz")
+    assert again.code == 0 and "new: " not in again.out and "there already: " in again.out
+
+
+def test_alone_leaves_out_what_it_is_built_from() -> None:
+    assert command("artifacts", "export", key_of("graph"), "a.tar.gz", "--alone").out == (
+        "1 artifacts to a.tar.gz\n"
+    )
+
+
+def test_equal_artifacts_give_equal_archives() -> None:
+    for name in ("a.tar.gz", "b.tar.gz"):
+        command("artifacts", "export", key_of("graph"), name)
+    first, second = (Path(name).read_bytes() for name in ("a.tar.gz", "b.tar.gz"))
+    assert first == second
+
+
+def repacked(change: str) -> None:
+    """graph.tar.gz with one thing changed, as bad.tar.gz."""
+    with tarfile.open("graph.tar.gz") as old, tarfile.open("bad.tar.gz", "w:gz") as new:
+        for info in old:
+            content = old.extractfile(info)
+            assert content is not None
+            text = content.read()
+            if change == "content" and info.name.endswith("recipe.json"):
+                text = text.replace(b"toy", b"yot") + b" "
+            if change == "path" and info.name.endswith("recipe.json"):
+                info.name = f"../{info.name}"
+            info.size = len(text)
+            new.addfile(info, io.BytesIO(text))
+
+
+@pytest.mark.parametrize(
+    "change, said", [("content", "checksums do not fit"), ("path", "no file of an artifact")]
+)
+def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, said: str) -> None:
+    command("artifacts", "export", key_of("graph"), "graph.tar.gz")
+    repacked(change)
+    assert said in refused("import", "bad.tar.gz", "--home", "theirs", name="artifacts")
+    assert not files_below(Path("theirs"))
+
+
+def test_what_is_no_archive_is_refused() -> None:
+    Path("x.tar.gz").write_text("no archive")
+    assert "no archive of artifacts" in refused("import", "x.tar.gz", name="artifacts")
+    assert "There is no file 'y'" in refused("import", "y", name="artifacts")
+    assert "No artifact 'zzz'" in refused("export", "zzz", "z.tar.gz", name="artifacts")
+
+
+@pytest.mark.parametrize("name", ["graph.graphml", "graph.parquet"])
+def test_an_exported_graph_can_be_imported_as_a_graph(name: str) -> None:
+    told = command("artifacts", "export", key_of("graph"), name)
+    assert told.code == 0 and "nodes and" in told.out
+    other = key_of("extraction")
+    assert "files are made of graphs" in refused("export", other, name, name="artifacts")
+    words = [*TOY, "method=hipporag", "answer=off", f"graph.import_from={name}", "paths.home=new"]
+    table = ran(*[word for word in words if not word.startswith("build.")])
+    assert "HippoRAG" in table.out
+
+
+def test_a_shared_store_is_read_and_never_written(home: Path) -> None:
+    shutil.copytree("artifacts", "group")
+    before = files_below(Path("group"))
+    words = [*HIPPORAG, "paths.home=mine", "paths.shared_artifacts=group"]
+    assert "build  " not in command("plan", *words).out.partition("steps")[0]
+    ran(*words)
+    assert files_below(Path("group")) == before
+    assert not list(Path("mine").glob("artifacts/toy/*/*/recipe.json"))
+    more = [*words, "method.damping=0.3", "build.graph.synonymy=add"]
+    ran(*more)
+    assert files_below(Path("group")) == before
+    assert [path.parent.parent.name for path in Path("mine").glob("artifacts/toy/*/*/recipe.json")]
+
+
+def test_a_shared_store_that_is_not_there_is_an_error() -> None:
+    said = refused(*HIPPORAG, "paths.shared_artifacts=nowhere")
+    assert "there is no folder 'nowhere'" in said
+
+
+def test_the_key_of_every_recipe_is_the_one_it_gives() -> None:
+    from graphrag_bench.fingerprint import digest
+
+    for path in Path("artifacts").glob("*/*/*/recipe.json"):
+        held = json.loads(path.read_text(encoding="utf-8"))
+        parts = (held[name] for name in ("builder", "code", "settings", "inputs"))
+        assert digest(*parts) == path.parent.name
