@@ -265,9 +265,13 @@ class RetrievalState:
         return self.question if slot == "question" else self.slots.get(slot)
 
     def write(self, values: Mapping[str, Any]) -> RetrievalState:
-        """A new state with these slots written; None values are left out."""
+        """A new state with these slots written; None values are left out.
+
+        A step may put another question in the place of the one at hand.
+        """
         new = {slot: value for slot, value in values.items() if value is not None}
-        return RetrievalState(self.question, {**self.slots, **new})
+        question = new.pop("question", self.question)
+        return RetrievalState(question, {**self.slots, **new})
 
     def __iter__(self) -> Iterator[str]:
         """The names of the written slots, in the order they were first written."""

@@ -142,12 +142,12 @@ def own_slots(monkeypatch):
 
 @pytest.mark.usefixtures("own_slots")
 def test_a_plug_in_brings_its_own_value_type():
-    @value("plan")
+    @value("itinerary")
     @dataclass(frozen=True)
     class Plan:
         steps: tuple[str, ...]
 
-    assert slot_of(Plan) == "plan"
+    assert slot_of(Plan) == "itinerary"
 
 
 @pytest.mark.usefixtures("own_slots")
@@ -162,14 +162,14 @@ def test_a_slot_that_another_type_holds_is_refused():
 @pytest.mark.usefixtures("own_slots")
 def test_a_notebook_cell_run_again_replaces_its_value_type():
     def cell() -> type:
-        @value("plan")
+        @value("itinerary")
         class Plan:
             pass
 
         return Plan
 
     old, new = cell(), cell()
-    assert slot_of(new) == "plan"
+    assert slot_of(new) == "itinerary"
     assert slot_of(old) is None
 
 

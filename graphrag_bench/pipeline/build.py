@@ -10,6 +10,7 @@ from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.pipeline.control import Branch, Each, Repeat, Switch
 from graphrag_bench.pipeline.merge import Keep, Rule
+from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.scope import Scope
 from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 from graphrag_bench.prompts import Prompt
@@ -21,6 +22,7 @@ _FORMS: Mapping[str, frozenset[str]] = {
     "repeat": frozenset({"repeat", "until", "keep", "steps"}),
     "each": frozenset({"each", "merge", "at_most", "steps"}),
     "switch": frozenset({"switch", "cases"}),
+    "resolve": frozenset({"resolve", "merge", "at_most", "prune_unused", "steps"}),
 }
 
 
@@ -141,9 +143,9 @@ class _Builder:
                 self.problems.append(f"{label}: {error}")
         return settings
 
-    def _choice(self, value: Any, valid: tuple[str, ...], path: str) -> Any:
+    def _choice(self, value: Any, valid: tuple[Any, ...], path: str) -> Any:
         if value not in valid:
-            self.problems.append(f"{path}: '{value}' is none of {', '.join(valid)}.")
+            self.problems.append(f"{path}: '{value}' is none of {', '.join(map(str, valid))}.")
         return value
 
     def _count(self, value: Any, path: str) -> int:
@@ -181,6 +183,13 @@ class _Builder:
         steps = self.steps(item.get("steps", ()), path)
         at_most = self._count(item.get("at_most", 64), f"{path} at_most")
         return Each(str(item["each"]), steps, rule, f"{path} each", at_most)
+
+    def _resolve(self, item: Mapping[str, Any], path: str) -> Step:
+        rule = self._choice(item.get("merge", "interleave"), get_args(Rule), f"{path} merge")
+        steps = self.steps(item.get("steps", ()), path)
+        at_most = self._count(item.get("at_most", 12), f"{path} at_most")
+        prune = self._choice(item.get("prune_unused", False), (True, False), f"{path} prune_unused")
+        return Resolve(str(item["resolve"]), steps, rule, f"{path} resolve", at_most, prune)
 
 
 def build(method: Mapping[str, Any], prompts: str | None = None) -> tuple[Pipeline, list[str]]:

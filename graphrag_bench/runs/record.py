@@ -16,6 +16,7 @@ from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.steps import StepTrace
+from graphrag_bench.question_plan import Plan
 from graphrag_bench.values import (
     DECIMALS,
     Answer,
@@ -24,6 +25,7 @@ from graphrag_bench.values import (
     Mentions,
     NodeScores,
     Query,
+    Question,
     Ranked,
     RelationshipScores,
     RetrievalState,
@@ -105,6 +107,10 @@ def summary(value: Any) -> Any:
         }
     if isinstance(value, Exploration):
         return _explored(value)
+    if isinstance(value, Question):
+        return value.text
+    if isinstance(value, Plan):
+        return _planned(value)
     if isinstance(value, Context):
         pieces = [
             {"kind": p.kind, "id": p.id, "score": round(p.score, DECIMALS), "tokens": p.n_tokens}
@@ -112,6 +118,15 @@ def summary(value: Any) -> Any:
         ]
         return {"pieces": pieces, "cut": [list(item) for item in value.cut]}
     return repr(value)
+
+
+def _planned(value: Plan) -> dict[str, Any]:
+    """The sub-questions with what they hang on, the final one last, and what was mended."""
+    rows = [
+        {"id": one.id, "text": one.text, "kind": one.kind, "needs": list(one.dependencies)}
+        for one in (*value.sub_questions, value.final)
+    ]
+    return {"sub_questions": rows, "mended": list(value.mended)}
 
 
 def _explored(value: Exploration) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from pydantic import PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.prompts import Message, Prompt
+from graphrag_bench.question_plan import Dependencies, Plan, SubQuestion, checked_plan
 from graphrag_bench.values import (
     Answer,
     Chunk,
@@ -124,9 +126,45 @@ def echo(question: Question, *, llm: LLM) -> Answer:
     return Answer(reply(llm, (Message("user", question.text),), max_tokens=8).text)
 
 
+def plan(question: Question) -> Plan:
+    """A plan written as "1-1: 5; 1-2(1-1): 7 8; final(1-2): 9"; sub-questions are numbers."""
+    found = []
+    for part in question.text.split(";"):
+        head, _, text = part.strip().partition(":")
+        name, _, needs = head.partition("(")
+        found.append(SubQuestion(name, text.strip(), "specific", tuple(needs.strip(")").split())))
+    return checked_plan(found[:-1], found[-1])
+
+
+def total(question: Question, dependencies: Dependencies) -> Answer:
+    """The sum of the question's numbers and of the answers it hangs on."""
+    return Answer(str(sum(map(int, (*question.text.split(), *dependencies.answers)))))
+
+
+def rephrased(question: Question, dependencies: Dependencies) -> Question:
+    """The question with a number more for each answer it hangs on: ten times that."""
+    tens = [f"{10 * int(answer)}" for answer in dependencies.answers]
+    return replace(question, text=" ".join([question.text, *tens]))
+
+
 def register() -> None:
     """Register them all as `tiny.<name>`."""
-    plain = (start, names, grow, first, chunks, query, enough, mass, heaviest, either, careless)
+    plain = (
+        start,
+        names,
+        grow,
+        first,
+        chunks,
+        query,
+        enough,
+        mass,
+        heaviest,
+        either,
+        careless,
+        plan,
+        total,
+        rephrased,
+    )
     for function in plain:
         operator(f"tiny.{function.__name__}")(function)
     operator("tiny.twice")(twice)

@@ -1,0 +1,152 @@
+"""The combinator `resolve`: a plan of sub-questions, worked off in dependency order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from graphrag_bench.fingerprint import code
+from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.joining import combined, join
+from graphrag_bench.pipeline.merge import MERGEABLE, Rule, merge
+from graphrag_bench.pipeline.scope import Scope
+from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Steps, World, run_steps
+from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
+from graphrag_bench.values import Answer, RetrievalState
+
+GIVEN = ("dependencies", "sought")
+"""What the inner steps find in their state beside the sub-question itself."""
+
+
+@dataclass(frozen=True)
+class Resolve:
+    """The inner steps for every sub-question of a plan, and then for the final question.
+
+    Each runs on a copy of the state whose question is the sub-question, with the sub-questions it
+    hangs on and their answers in `dependencies`, and its kind in `sought`. Sub-questions that do
+    not need each other run as one block. Ranked rows of all of them are merged, the final
+    question's last; whatever else was written is the final question's.
+    Source: PankRAG (2025), section 3: planning and resolving; architecture of this project.
+    """
+
+    slot: str
+    steps: Steps
+    merge: Rule
+    label: str
+    at_most: int = 12
+    prune_unused: bool = False
+
+    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+        """The states with the final question's slots; one failed sub-question fails the question.
+
+        At most `at_most` sub-questions are taken, those that others need first.
+        """
+        works = [_Work(state, self._taken(state.get(self.slot))) for state in states]
+        for number in range(max((len(work.layers) for work in works), default=0)):
+            self._resolve([work.layer(number) for work in works], works, world)
+        self._resolve([[work.plan.final] for work in works], works, world)
+        return [self._merged(work) for work in works]
+
+    def _taken(self, plan: Plan) -> Plan:
+        chosen = plan.needed() if self.prune_unused else plan
+        if len(chosen) <= self.at_most:
+            return chosen
+        order = [one.id for layer in chosen.layers() for one in layer]
+        kept = set(order[: self.at_most])
+        return checked_plan([o for o in chosen.sub_questions if o.id in kept], chosen.final)
+
+    def _resolve(
+        self, layers: Sequence[Sequence[SubQuestion]], works: Sequence[_Work], world: World
+    ) -> None:
+        """Run the steps for one layer of every question, as one block."""
+        jobs = [
+            (work, one)
+            for work, layer in zip(works, layers, strict=True)
+            if work.failure is None
+            for one in layer
+        ]
+        block = [work.state_for(one) for work, one in jobs]
+        for (work, one), outcome in zip(jobs, run_steps(self.steps, block, world), strict=True):
+            work.keep(one, outcome)
+
+    def _merged(self, work: _Work) -> Outcome:
+        if work.failure is not None:
+            return work.failure
+        outcomes = list(work.done.values())
+        new = combined(work.start, outcomes, self.merge)
+        final = outcomes[-1]
+        last = {s: v for s in new if s not in MERGEABLE and (v := final.get(s)) is not None}
+        return work.start.write({s: v for s, v in {**new, **last}.items() if s not in GIVEN})
+
+    def check(self, scope: Scope) -> None:
+        """Reads the plan; the inner steps must write `answer`, the answer of a sub-question."""
+        scope.read(self.label, self.slot)
+        inner = scope.copy()
+        inner.written |= set(GIVEN)
+        for step in self.steps:
+            step.check(inner)
+        if "answer" not in inner.written:
+            scope.problem(f"{self.label}: no inner step writes 'answer', which others wait for.")
+        inner.unread = {slot: who for slot, who in inner.unread.items() if slot not in GIVEN}
+        join(scope, [inner])
+        scope.unread.pop("answer", None)
+        scope.written |= inner.written - set(GIVEN)
+
+    def describe(self) -> dict[str, Any]:
+        """The slot, the settings and the steps."""
+        return {
+            "resolve": self.slot,
+            "merge": self.merge,
+            "at_most": self.at_most,
+            "prune_unused": self.prune_unused,
+            "steps": [step.describe() for step in self.steps],
+            "code": code(merge),
+        }
+
+    def operators(self) -> list[OperatorStep]:
+        """The operator steps inside."""
+        return [op for step in self.steps for op in step.operators()]
+
+    def bound(self) -> int:
+        """Calls for `at_most` sub-questions and the final question."""
+        return (self.at_most + 1) * sum(step.bound() for step in self.steps)
+
+
+class _Work:
+    """One question's plan and what its sub-questions came to."""
+
+    def __init__(self, state: RetrievalState, plan: Plan) -> None:
+        self.start = state
+        self.plan = plan
+        self.layers = plan.layers()
+        self.done: dict[str, RetrievalState] = {}
+        self.failure: Failure | None = None
+
+    def layer(self, number: int) -> list[SubQuestion]:
+        """The sub-questions of a layer; none beyond the last."""
+        return self.layers[number] if number < len(self.layers) else []
+
+    def state_for(self, one: SubQuestion) -> RetrievalState:
+        """The state in which a sub-question is asked: its id in the ledger is the question's."""
+        by_id = {other.id: other for other in self.plan.sub_questions}
+        found = Dependencies(
+            one.dependencies,
+            tuple(by_id[name].text for name in one.dependencies),
+            tuple(self._answer(name) for name in one.dependencies),
+        )
+        asked = replace(self.start.question, text=one.text)
+        state = self.start.write({"dependencies": found, "sought": Sought(one.kind)})
+        return replace(state, question=asked)
+
+    def _answer(self, name: str) -> str:
+        answer = self.done[name].get("answer")
+        assert isinstance(answer, Answer)
+        return answer.text
+
+    def keep(self, one: SubQuestion, outcome: Outcome) -> None:
+        """Note how a sub-question ended."""
+        if isinstance(outcome, Failure):
+            self.failure = self.failure or outcome
+        else:
+            self.done[one.id] = outcome

@@ -1,0 +1,102 @@
+"""`resolve` over tiny operators: sub-questions are numbers, and their answers are sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tiny_operators
+from tiny_runs import CHUNKS, START, outcomes
+
+from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.steps import Outcome, World
+from graphrag_bench.values import RetrievalState
+
+PLAN, TOTAL = {"op": "tiny.plan"}, {"op": "tiny.total"}
+
+
+def resolved(text: str, *inner: Any, world: World | None = None, **settings: Any) -> Outcome:
+    step = {"resolve": "plan", "steps": [*inner, TOTAL], **settings}
+    (outcome,) = outcomes([PLAN, step], text, world=world)
+    return outcome
+
+
+def answer(outcome: Outcome) -> str:
+    assert isinstance(outcome, RetrievalState), outcome
+    return str(outcome.get("answer").text)
+
+
+def test_each_sub_question_is_told_the_answers_it_hangs_on() -> None:
+    assert answer(resolved("1-1: 5; 1-2(1-1): 7; final(1-2): 9")) == "21"
+    assert answer(resolved("1-1: 5; 2-1: 7; final(1-1 2-1): 1")) == "13"
+
+
+def test_a_plan_without_sub_questions_asks_the_final_question_alone() -> None:
+    assert answer(resolved("final: 4")) == "4"
+
+
+def test_the_order_of_the_document_does_not_matter() -> None:
+    assert answer(resolved("1-2(1-1): 7; 1-1: 5; final(1-2): 9")) == "21"
+
+
+def test_circles_end() -> None:
+    assert answer(resolved("1-1(1-2): 1; 1-2(1-1): 2; final(1-2): 0")) == "3"
+
+
+def test_a_step_may_put_another_question_in_the_place_of_the_sub_question() -> None:
+    found = resolved("1-1: 5; final(1-1): 1", {"op": "tiny.rephrased"})
+    assert answer(found) == "56"  # 1 + 10 * 5 + 5
+    assert isinstance(found, RetrievalState) and found.question.text == "1-1: 5; final(1-1): 1"
+
+
+def test_the_chunks_of_all_sub_questions_are_merged_and_the_rest_is_the_final_ones() -> None:
+    found = resolved("1-1: 5 6; final(1-1): 9", START, CHUNKS)
+    assert isinstance(found, RetrievalState)
+    assert found.get("chunks").ids.tolist() == [5, 9, 6]
+    assert answer(found) == "20"
+    assert found.get("dependencies") is None
+
+
+def test_independent_sub_questions_of_all_questions_run_as_one_block() -> None:
+    step = {"resolve": "plan", "steps": [START, {"op": "tiny.twice"}, CHUNKS, TOTAL]}
+    outcomes([PLAN, step], "1-1: 5; 1-2: 6; final(1-1 1-2): 9", "1-1: 5; final: 3")
+    assert tiny_operators.blocks == [3, 2]
+
+
+def test_a_failed_sub_question_fails_its_question_and_no_other() -> None:
+    step = {"resolve": "plan", "steps": [START, CHUNKS, TOTAL]}
+    good, bad = outcomes([PLAN, step], "1-1: 5; final(1-1): 9", "1-1: 13; final(1-1): 9")
+    assert answer(good) == "14"
+    assert isinstance(bad, Failure) and bad.step == "retrieve.1.1 tiny.chunks"
+
+
+def test_at_most_so_many_sub_questions_are_taken_those_that_others_need_first() -> None:
+    text = "1-2(1-1): 7; 1-1: 5; 3-1: 100; final(1-2): 9"
+    assert answer(resolved(text, at_most=2)) == "114"  # 1-1 and 3-1 have no needs: both are taken
+    assert answer(resolved(text, at_most=2, prune_unused=True)) == "21"
+
+
+def test_every_step_of_every_sub_question_is_traced_under_the_question() -> None:
+    world = World({})
+    resolved("1-1: 5; final(1-1): 9", world=world)
+    assert [trace.operator for trace in world.traces["q0"]] == ["tiny.plan"] + 2 * ["tiny.total"]
+
+
+def test_inner_steps_without_an_answer_are_refused() -> None:
+    step = {"resolve": "plan", "steps": [START, CHUNKS]}
+    pipeline, problems = build({"retrieve": [PLAN, step]})
+    assert not problems
+    assert any("no inner step writes 'answer'" in said for said in pipeline.check())
+
+
+def test_an_unknown_setting_and_a_missing_plan_are_problems() -> None:
+    _, problems = build({"retrieve": [{"resolve": "plan", "steps": [TOTAL], "depth": 2}]})
+    assert "(resolve) has no key 'depth'" in problems[0]
+    pipeline, _ = build({"retrieve": [{"resolve": "plan", "steps": [TOTAL]}]})
+    assert any("reads 'plan', which no earlier step writes" in said for said in pipeline.check())
+
+
+def test_calls_are_bounded_by_the_sub_questions_taken() -> None:
+    step = {"resolve": "plan", "at_most": 3, "steps": [{"op": "tiny.echo"}]}
+    pipeline, _ = build({"retrieve": [PLAN, step]})
+    assert pipeline.bound() == 4
