@@ -1,0 +1,135 @@
+"""Chunks put in another order by a language model, and the first of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, PositiveInt
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.models.json_replies import Unfit, read_json, schema_of
+from graphrag_bench.models.llm import LLM, CallFailed
+from graphrag_bench.models.structured import Reading, ask_each, settled
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Chunk, Question, Ranked, unique
+
+PROMPT = Prompt("operators:prompts/chunk_rerank.j2")
+PURPOSE = "passage order"
+
+
+class Order(BaseModel):
+    """What the rerank prompt returns: numbers of passages, counted from 1, the best first."""
+
+    order: list[int]
+
+
+def _windows(n_rows: int, window: int, stride: int) -> list[int]:
+    """Where the windows over so many rows begin, the last rows' first; the last one at 0."""
+    return [*range(max(n_rows - window, 0), 0, -stride), 0]
+
+
+def _calls(settings: Mapping[str, Any]) -> int:
+    """One for each window, and a corrective retry of each."""
+    return 2 * len(_windows(settings["depth"], settings["window"], settings["stride"]))
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The template, the question and the passages of a window; a number for each comes back."""
+    rows = min(settings["window"], settings["depth"])
+    prompt = count_tokens(settings["prompt"].text) + sizes.question
+    return prompt + rows * min(sizes.chunk, 1.4 * settings["passage_words"]), 4.0 * rows
+
+
+@operator(
+    "chunk.rerank",
+    calls=_calls,
+    supplies={"question", "passages"},
+    tokens=_tokens,
+    unordered="the order that the model gives",
+)
+def rerank(
+    question: Question,
+    chunks: Ranked[Chunk],
+    *,
+    chunk_table: ChunkTable,
+    llm: LLM,
+    prompt: Prompt = PROMPT,
+    depth: PositiveInt = 20,
+    window: PositiveInt = 20,
+    stride: PositiveInt = 10,
+    passage_words: PositiveInt = 300,
+    max_tokens: PositiveInt = 160,
+) -> Ranked[Chunk]:
+    """The chunks in the order that the model gives the first `depth` of them, the rest behind.
+
+    The model sees numbered passages (the first `passage_words` words of each) and lists the
+    numbers, best first. Passages that it does not name follow in their former order, and that
+    reply counts as a fallback; so does one that cannot be read twice, which changes nothing.
+    Numbers of no passage and repeated ones are passed over. With more than `window` chunks windows
+    slide from the last to the first by `stride` rows, so that good ones climb; one call each.
+    Score: 1 / rank, 0..1. One chunk needs no call. Raises CallFailed when the model gives no
+    reply, UserError when `stride` is above `window`.
+    Source: RankGPT (Sun et al., EMNLP 2023), sections 3.2 and 3.3.
+    """
+    if stride > window:
+        raise UserError(f"chunk.rerank: stride {stride} passes over rows of a window of {window}.")
+    rows: list[int] = chunks.ids.tolist()
+    first = rows[:depth]
+    for begin in _windows(len(first), window, stride) if len(first) > 1 else ():
+        part = first[begin : begin + window]
+        passages = [_words(chunk_table.passage(row), passage_words) for row in part]
+        order = _order(
+            llm,
+            prompt.render({"question": question.text, "passages": passages}),
+            len(part),
+            max_tokens,
+        )
+        first[begin : begin + window] = [part[position] for position in order]
+    ids = np.array([*first, *rows[depth:]], np.int64)
+    return Ranked(ids, 1.0 / np.arange(1, len(ids) + 1))
+
+
+def _words(text: str, most: int) -> str:
+    """The first words of a text on one line."""
+    return " ".join(text.split()[:most])
+
+
+def _order(llm: LLM, chat: Any, n_passages: int, max_tokens: int) -> list[int]:
+    """Positions of all passages in the model's order, those that it left out last."""
+
+    def read(text: str, cut: bool) -> tuple[int, ...]:
+        named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
+        found = unique([number - 1 for number in named if 1 <= number <= n_passages])
+        if not found:
+            raise Unfit(PURPOSE, text, f"field 'order': no number from 1 to {n_passages} in it")
+        return found
+
+    reading = Reading(PURPOSE, read, schema_of(Order))
+    (reply,) = ask_each(llm, [chat], reading, max_tokens=max_tokens)
+    every = range(n_passages)
+    if isinstance(reply, CallFailed):
+        raise reply
+    if isinstance(reply, UnreadableReply):
+        return list(settled(llm, reply, tuple(every)))
+    order = _completed(reply, every)
+    if len(reply) < n_passages:
+        settled(llm, UnreadableReply(PURPOSE, str(reply)), order)
+    return order
+
+
+def _completed(named: Sequence[int], every: Sequence[int]) -> list[int]:
+    return [*named, *(position for position in every if position not in named)]
+
+
+@operator("chunk.head", unordered="the order given")
+def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
+    """The first `top_k` chunks, in the order given and with their scores.
+
+    Source: ours; an arm of a branch that keeps what is there, and a cap on what was collected.
+    """
+    return chunks.head(top_k)
