@@ -2,7 +2,17 @@
 
 from methods import context, conversion, generation, map_reduce
 from methods.dalk import evidence
+from methods.ircot import thinking
 from methods.kgp import walk
 from methods.tog import answering
 
-__all__ = ["answering", "context", "conversion", "evidence", "generation", "map_reduce", "walk"]
+__all__ = [
+    "answering",
+    "context",
+    "conversion",
+    "evidence",
+    "generation",
+    "map_reduce",
+    "thinking",
+    "walk",
+]

@@ -37,6 +37,7 @@ SOMETHING_FROM_NOTHING = {
     "node.ppr": "without seeds the walk starts at every node alike",
     "query.low": "without keywords the question itself is looked for",
     "query.high": "without keywords the question itself is looked for",
+    "thoughts.next": "without passages the model thinks about the question alone",
 }
 """Operators whose empty input has a meaning of its own."""
 

@@ -1,0 +1,104 @@
+"""IRCoT's chain of thought: one sentence at a time, each of which is looked for in its turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.structured import settled
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens, fit
+from graphrag_bench.values import Chunk, Query, Question, Ranked, value
+
+THOUGHT = Prompt("methods:ircot/prompts/thought.j2")
+_SENTENCE_END = re.compile(r"\w{3}[.!?][\"')\]]*(?=\s+[\"'(\[]?[A-Z0-9])")
+"""After a word of three characters or more, so that initials and "Dr." end no sentence."""
+
+
+@value("thoughts")
+@dataclass(frozen=True)
+class Thoughts:
+    """The sentences of a chain of thought, in order."""
+
+    sentences: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.sentences)
+
+
+@value("finished")
+@dataclass(frozen=True)
+class Finished:
+    """Why a chain of thought has ended: its last sentence, or that there was none."""
+
+    reason: str
+
+
+@operator("thoughts.begin")
+def begin(question: Question) -> Thoughts:
+    """No thought yet.
+
+    Source: IRCoT (Trivedi et al. 2023), section 3.
+    """
+    return Thoughts()
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The template, the question and half the passages that may be shown; one sentence."""
+    prompt = count_tokens(settings["prompt"].text) + sizes.question + settings["budget"] / 2
+    return prompt, settings["max_tokens"] / 2
+
+
+@operator(
+    "thoughts.next", calls=1, supplies={"question", "passages", "thoughts"}, tokens=_tokens
+)  # fmt: skip
+def think(
+    question: Question,
+    chunks: Ranked[Chunk],
+    thoughts: Thoughts,
+    *,
+    chunk_table: ChunkTable,
+    llm: LLM,
+    prompt: Prompt = THOUGHT,
+    end: str = "answer is",
+    budget: PositiveInt = 2400,
+    max_tokens: PositiveInt = 64,
+) -> tuple[Thoughts, Query, Finished | None]:
+    """The thoughts with the next sentence, that sentence as a query, and the end when it is one.
+
+    The model sees the chunks in their order, as many as fit `budget` tokens, the question and the
+    thoughts so far; the first sentence of its reply counts. A sentence that holds `end`, whatever
+    the case, is the last one. A reply without a word ends the thoughts too, adds none, leaves the
+    question as the query, and is counted as a fallback. Raises CallFailed when there is no reply.
+    Source: IRCoT (Trivedi et al. 2023), section 3.1.
+    """
+    passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
+    shown = passages[: fit([count_tokens(text) for text in passages], budget)]
+    chat = prompt.render(
+        {"question": question.text, "passages": shown, "thoughts": thoughts.sentences}
+    )
+    said = reply(llm, chat, max_tokens=max_tokens).text
+    sentence = first_sentence(said)
+    if not sentence:
+        blank = UnreadableReply("the next thought", said)
+        return thoughts, Query((question.text,)), settled(llm, blank, Finished("no thought"))
+    last = Finished(sentence) if end.casefold() in sentence.casefold() else None
+    return Thoughts((*thoughts.sentences, sentence)), Query((sentence,)), last
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of the first line that holds a word; "" when none does."""
+    lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
+    if not lines:
+        return ""
+    end = _SENTENCE_END.search(lines[0])
+    return lines[0][: end.end()] if end else lines[0]

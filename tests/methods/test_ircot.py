@@ -1,0 +1,121 @@
+"""IRCoT's thoughts and their retrievals, worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.experiment.groups import compose
+from graphrag_bench.models.bm25 import Bm25
+from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.scripted import Scripted, last_user_message
+from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.steps import World, run_steps
+from graphrag_bench.values import Query, Question, Ranked, RetrievalState
+from methods.ircot.thinking import Finished, Thoughts, first_sentence, think
+
+TEXTS = ("alpha beta", "beta gamma", "gamma delta", "delta epsilon", "zeta")
+TABLE = ChunkTable.of([(f"d{row}", "", text) for row, text in enumerate(TEXTS)])
+ASKED = Question("q", "What of alpha?")
+
+
+def thought(said: str, *before: str, **settings: Any) -> tuple[Any, Metered]:
+    """What the next thought comes to over the first two chunks, and the meter of its call."""
+    llm = Metered(Scripted(answer=lambda chat: said))
+    found = think(
+        ASKED, Ranked([0, 1], [1.0, 0.5]), Thoughts(before), chunk_table=TABLE, llm=llm, **settings
+    )  # fmt: skip
+    return found, llm
+
+
+def test_a_thought_is_added_and_becomes_the_query():
+    (thoughts, query, finished), llm = thought("Beta is next. And more.", "Alpha is first.")
+    assert thoughts == Thoughts(("Alpha is first.", "Beta is next."))
+    assert query == Query(("Beta is next.",))
+    assert finished is None
+    shown = last_user_message(llm.llm.asked[0])
+    assert shown == (
+        "Passages:\nalpha beta\n\nbeta gamma\n\nQuestion: What of alpha?\n"
+        "Thoughts so far:\nAlpha is first.\nNext thought:"
+    )
+
+
+def test_a_thought_with_the_answer_is_the_last_one():
+    (_, _, finished), _ = thought("So the ANSWER IS: gamma.")
+    assert finished == Finished("So the ANSWER IS: gamma.")
+    (_, _, finished), _ = thought("So the answer is: gamma.", end="therefore")
+    assert finished is None
+
+
+def test_a_reply_without_a_word_ends_the_thoughts_and_is_counted():
+    (thoughts, query, finished), llm = thought(" ... \n", "Alpha is first.")
+    assert thoughts == Thoughts(("Alpha is first.",))
+    assert query == Query((ASKED.text,))
+    assert finished == Finished("no thought")
+    assert llm.fallbacks == 1
+
+
+def test_passages_beyond_the_budget_are_not_shown():
+    (_, llm) = thought("Beta.", budget=2)
+    assert "alpha beta" in last_user_message(llm.llm.asked[0])
+    assert "beta gamma" not in last_user_message(llm.llm.asked[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("One fact. Another one.", "One fact."),
+        ("Dr. A. Marsh of the U.S. Army came. He left.", "Dr. A. Marsh of the U.S. Army came."),
+        ("It was in 1905. Then", "It was in 1905."),
+        ('He said "no." Then he left.', 'He said "no." Then he left.'),
+        ('He said "never." Then he left.', 'He said "never."'),
+        ("\n--\nFirst line\nsecond line", "First line"),
+        ("half a sentence with v. 2", "half a sentence with v. 2"),
+        ("?!", ""),
+    ],
+)  # fmt: skip
+def test_the_first_sentence_ends_before_a_capital_and_not_after_an_initial(text, sentence):
+    assert first_sentence(text) == sentence
+
+
+# ---- the whole chain: BM25 over five chunks, one found at a time
+
+
+def retrieved(*replies: str, **parameters: Any) -> tuple[RetrievalState, Scripted]:
+    """The state after retrieval, with a model that thinks these thoughts in turn."""
+    raw = compose({"method": "ircot"}, {"method": {"retriever": "bm25", "top_k": 1, **parameters}})
+    pipeline, problems = build(raw["method"])
+    assert not problems + pipeline.check()
+    left = list(replies)
+    llm = Scripted(answer=lambda chat: left.pop(0))
+    world = World({"bm25": Bm25.of(list(TEXTS)), "chunk_table": TABLE, "llm": llm})
+    (outcome,) = run_steps(pipeline.steps(answering=False), [RetrievalState(ASKED)], world)
+    assert isinstance(outcome, RetrievalState), outcome
+    return outcome, llm
+
+
+def test_each_thought_finds_a_chunk_and_the_union_keeps_the_order_of_finding():
+    """alpha finds 0; epsilon 3; zeta 4; epsilon 3 again; then the end finds nothing."""
+    state, llm = retrieved("Look for epsilon.", "Look for zeta.", "epsilon", "The answer is zeta.")
+    assert state.get("chunks").ids.tolist() == [0, 3, 4]
+    assert len(state.get("thoughts")) == 4
+    assert "alpha beta\n\ndelta epsilon\n\nzeta" in last_user_message(llm.asked[2])
+
+
+def test_the_last_thought_is_not_looked_for():
+    state, _ = retrieved("The answer is epsilon.")
+    assert state.get("chunks").ids.tolist() == [0]
+
+
+def test_the_thoughts_end_after_so_many_steps_and_the_chunks_at_the_cap():
+    state, llm = retrieved("epsilon", "zeta", max_steps=2, max_passages=2)
+    assert state.get("chunks").ids.tolist() == [0, 3]
+    assert len(llm.asked) == 2
+
+
+def test_a_call_that_fails_is_raised():
+    llm = Scripted(answer=lambda chat: CallFailed("refused", "no"))
+    with pytest.raises(CallFailed):
+        think(ASKED, Ranked([0], [1.0]), Thoughts(), chunk_table=TABLE, llm=llm)
