@@ -2,6 +2,8 @@
 
 from methods import context, conversion, generation, map_reduce
 from methods.dalk import evidence
+from methods.decompose import splitting
+from methods.hyde import hypothesis
 from methods.ircot import thinking
 from methods.kgp import walk
 from methods.tog import answering
@@ -12,7 +14,9 @@ __all__ = [
     "conversion",
     "evidence",
     "generation",
+    "hypothesis",
     "map_reduce",
+    "splitting",
     "thinking",
     "walk",
 ]

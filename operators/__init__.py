@@ -1,5 +1,5 @@
 """The retrieval operators, one module for each family; importing this package registers them."""
 
-from operators import chunk, community, node, relationship, reranking, subgraph
+from operators import chunk, community, mean_search, node, relationship, reranking, subgraph
 
-__all__ = ["chunk", "community", "node", "relationship", "reranking", "subgraph"]
+__all__ = ["chunk", "community", "mean_search", "node", "relationship", "reranking", "subgraph"]

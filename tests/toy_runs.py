@@ -55,6 +55,8 @@ def ada_marsh(chat: Chat) -> str | CallFailed:
         return json.dumps({"named_entities": Capitals().entities(text)})
     if '"points"' in chat[0].content:
         return json.dumps({"points": [{"description": "Ada Marsh", "score": 80}]})
+    if "sub_questions" in chat[0].content:
+        return json.dumps({"sub_questions": [f"What of {n}?" for n in Capitals().entities(text)]})
     if '"order"' in chat[0].content:
         n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
         return json.dumps({"order": list(range(n_passages, 0, -1))})

@@ -1,0 +1,1 @@
+"""Question decomposition without a graph."""

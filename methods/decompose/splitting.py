@@ -1,0 +1,65 @@
+"""A question into sub-questions, each of which is looked for by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, PositiveInt
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.structured import ask
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Query, Question, unique
+
+PROMPT = Prompt("methods:decompose/prompts/sub_questions.j2")
+
+
+class SubQuestions(BaseModel):
+    """What the decomposition prompt returns."""
+
+    sub_questions: list[str]
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The template and the question; two or three short questions come back."""
+    return count_tokens(settings["prompt"].text) + sizes.question, 2.5 * sizes.question
+
+
+@operator(
+    "question.decompose",
+    calls=2,
+    supplies={"question", "most"},
+    tokens=_tokens,
+    unordered="the order of the reply",
+)
+def decompose(
+    question: Question,
+    *,
+    llm: LLM,
+    prompt: Prompt = PROMPT,
+    at_most: PositiveInt = 4,
+    with_question: bool = False,
+    max_tokens: PositiveInt = 192,
+) -> Query:
+    """The sub-questions that the model splits the question into, each once, `at_most` of them.
+
+    `with_question` puts the question itself in front (it does not count towards `at_most`). A
+    question that the model leaves whole is looked for as it is; so is one whose two replies could
+    not be read, or that got no reply, and that counts as a fallback.
+    Source: Press et al. 2023 (self-ask), section 3; Khot et al. 2023 (decomposed prompting).
+    """
+    chat = prompt.render({"question": question.text, "most": at_most})
+    found = ask(
+        llm,
+        chat,
+        SubQuestions,
+        max_tokens=max_tokens,
+        purpose="sub-questions",
+        fallback=SubQuestions(sub_questions=[]),
+    )
+    parts = unique([text.strip() for text in found.sub_questions if text.strip()])[:at_most]
+    whole = (question.text,) if with_question or not parts else ()
+    return Query(unique([*whole, *parts]))

@@ -1,0 +1,1 @@
+"""HyDE: hypothetical document embeddings."""

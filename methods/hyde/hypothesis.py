@@ -1,0 +1,46 @@
+"""HyDE's hypothetical passage: what a passage that answers the question might say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.structured import settled
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Query, Question
+
+PROMPT = Prompt("methods:hyde/prompts/passage.j2")
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The template and the question; a passage comes back."""
+    prompt = count_tokens(settings["prompt"].text) + sizes.question
+    return prompt, 0.75 * settings["max_tokens"]
+
+
+@operator("question.hypothetical", calls=1, supplies={"question"}, tokens=_tokens)
+def hypothetical(
+    question: Question,
+    *,
+    llm: LLM,
+    prompt: Prompt = PROMPT,
+    max_tokens: PositiveInt = 160,
+) -> Query:
+    """The passage that the model writes as an answer to the question, true or not.
+
+    One that is cut at `max_tokens` serves as it is. A reply without a word is replaced by the
+    question and counted as a fallback. Raises CallFailed when the model gives no reply.
+    Source: HyDE (Gao et al., ACL 2023), section 3.2.
+    """
+    said = reply(llm, prompt.render({"question": question.text}), max_tokens=max_tokens).text
+    if re.search(r"\w", said):
+        return Query((said.strip(),))
+    blank = UnreadableReply("hypothetical passage", said)
+    return Query((settled(llm, blank, question.text),))

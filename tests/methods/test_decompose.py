@@ -1,0 +1,84 @@
+"""Sub-questions and what they find, worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphrag_bench.experiment.groups import compose
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.steps import World, run_steps
+from graphrag_bench.values import Question, RetrievalState
+from methods.decompose.splitting import decompose
+
+ASKED = Question("q", "Which is older, alpha or gamma?")
+TWO = '{"sub_questions": ["alpha", "gamma"]}'
+NONSENSE = "alpha, then gamma"
+
+
+def split(*replies: str, **settings: Any) -> tuple[tuple[str, ...], Metered]:
+    """The texts looked for when the model gives these replies, and the meter of its calls."""
+    left = list(replies)
+    llm = Metered(Scripted(answer=lambda chat: left.pop(0)))
+    return decompose(ASKED, llm=llm, **settings).texts, llm
+
+
+def test_the_sub_questions_come_in_the_order_of_the_reply_each_once():
+    assert split('{"sub_questions": ["b?", " a? ", "b?", ""]}')[0] == ("b?", "a?")
+
+
+def test_no_more_than_asked_for_are_taken_and_the_question_comes_on_top():
+    three = '{"sub_questions": ["a?", "b?", "c?"]}'
+    assert split(three, at_most=2)[0] == ("a?", "b?")
+    assert split(three, at_most=2, with_question=True)[0] == (ASKED.text, "a?", "b?")
+
+
+def test_a_question_that_is_left_whole_is_looked_for_and_is_no_fallback():
+    texts, llm = split('{"sub_questions": []}')
+    assert texts == (ASKED.text,)
+    assert llm.fallbacks == 0
+
+
+def test_a_reply_that_cannot_be_read_twice_is_a_counted_fallback_to_the_question():
+    texts, llm = split(NONSENSE, NONSENSE)
+    assert texts == (ASKED.text,)
+    assert (llm.fallbacks, llm.unreadable, len(llm.replies)) == (1, 1, 2)
+    texts, llm = split(NONSENSE, TWO)
+    assert texts == ("alpha", "gamma")
+    assert (llm.fallbacks, llm.corrected) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("merge", "expected"),
+    [("interleave", [0, 2, 1]), ("reciprocal_rank_fusion", [1, 0, 2])],
+)
+def test_each_sub_question_finds_its_own_and_the_lists_are_merged(merge, expected):
+    """alpha finds 0, 1 and gamma 2, 1.
+
+    By turns: 0, 2, 1. By reciprocal rank: 1 has 2/62 = 0.0323, 0 and 2 have 1/61 = 0.0164.
+    """
+    texts = ["alpha alpha", "alpha gamma", "gamma gamma", "delta"]
+    settings = {"merge": merge, "n_retrieved": 2}
+    raw = compose({"method": "decompose"}, {"method": settings})
+    pipeline, problems = build(raw["method"])
+    assert not problems + pipeline.check()
+    embedder = Hashing()
+    index = VectorIndex(embedder.encode(texts, kind="passage"))
+    llm = Scripted(answer=lambda chat: TWO)
+    world = World({"llm": llm, "embedder": embedder, "chunk_index": index})
+    (outcome,) = run_steps(
+        (*pipeline.convert, *pipeline.retrieve), [RetrievalState(ASKED)], world
+    )  # fmt: skip
+    assert isinstance(outcome, RetrievalState), outcome
+    assert outcome.get("chunks").ids.tolist() == expected
+
+
+def test_a_call_that_fails_is_counted_as_failed_and_as_a_fallback():
+    llm = Metered(Scripted(answer=lambda chat: CallFailed("refused", "no")))
+    assert decompose(ASKED, llm=llm).texts == (ASKED.text,)
+    assert (llm.failed, llm.fallbacks) == (1, 1)
