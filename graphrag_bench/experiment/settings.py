@@ -118,7 +118,7 @@ class RunSettings(_Settings):
     )
     limit: PositiveInt | None = Field(None, description="only the first questions, types mixed")
     answer: Literal["on", "off"] | PositiveInt = Field(
-        "on", description="off stops after retrieval; a number answers only the first so many"
+        "on", description="off stops at the packed context; a number answers only the first so many"
     )
     frame: Literal["on", "off"] = Field(
         "on", description="add the closed-book floor and the oracle ceiling to the table"

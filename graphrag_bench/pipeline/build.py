@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, get_args
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
@@ -35,8 +36,13 @@ class Pipeline:
     generate: Steps = ()
 
     def steps(self, answering: bool = True) -> Steps:
-        """All steps in order; those before generation when not answering."""
-        return (*self.convert, *self.retrieve, *(self.generate if answering else ()))
+        """All steps in order; those before generation, and its packing, when not answering."""
+        return (*self.convert, *self.retrieve, *(self.generate if answering else self.packing))
+
+    @property
+    def packing(self) -> Steps:
+        """The steps of generation before the first that may call a model or writes the answer."""
+        return tuple(takewhile(_packs, self.generate))
 
     def needs(self, answering: bool = True) -> set[str]:
         """The resources that the steps need."""
@@ -71,6 +77,11 @@ class Pipeline:
         if "answer" not in scope.written:
             scope.problem("No step writes 'answer'; end `generate` with an operator that does.")
         return scope.problems
+
+
+def _packs(step: Step) -> bool:
+    answers = any("answer" in op.operator.returns for op in step.operators())
+    return not step.bound() and not answers
 
 
 @dataclass

@@ -37,13 +37,14 @@ def run(
 ) -> Iterator[Finished]:
     """Every question once, yielded when its last step has ended, in the order given.
 
-    `start` makes the state that the first step is given.
+    `start` makes the state that the first step is given. Without `answering` the last steps are
+    those that pack the context, as long as they call no model.
 
     Retrieval runs in blocks, so that batched twins have work; generation runs in small blocks of
     `world.workers` questions, so that little is lost when a process is killed.
     """
     early = (*pipeline.convert, *pipeline.retrieve)
-    late = pipeline.generate if answering else ()
+    late = pipeline.generate if answering else pipeline.packing
     small = max(1, world.workers)
     block = BLOCK if not any(step.bound() for step in early) else small
     for first in range(0, len(questions), block):

@@ -29,14 +29,20 @@ class Table:
 def run_table(runs: Sequence[Mapping[str, Any]], *, seconds: bool = False) -> Table:
     """A row for each run: evidence first, answers with their intervals, then what went wrong.
 
-    The floor comes first and the ceiling last. `faults` and `fallbacks` are shares of the LLM
-    calls; a mean is marked with `!` while questions have failed. Without `seconds` the table holds
-    only what the configuration determines. Runs are what `metrics.json` holds.
+    The floor comes first and the ceiling last. `context` is the mean tokens of a context, `cut` the
+    share of questions with evidence that was retrieved and then cut from it by the budget.
+    `faults` and `fallbacks` are shares of the LLM calls; a mean is marked with `!` while questions
+    have failed. Without `seconds` the table holds only what the configuration determines. Runs are
+    what `metrics.json` holds.
     """
     ordered = arranged(runs)
     cuts = _cuts(ordered)
     answered = any(run["answered"] for run in ordered)
     heads = ["method", "n", "failed", *[f"evidence@{k}" for k in cuts]]
+    if any("evidence_cut" in run["metrics"] for run in ordered):
+        heads.append("cut")
+    if any(run["usage"]["context_tokens_per_question"] for run in ordered):
+        heads.append("context")
     if answered:
         heads += ["answered", "accuracy [95 %]", "F1 [95 %]", "EM", "tokens"]
     if any(run["rates"] for run in ordered):
@@ -90,6 +96,12 @@ def _row(run: Mapping[str, Any], cuts: Sequence[int], heads: Sequence[str]) -> t
     for k in cuts:
         held = metrics.get(f"evidence_recall@{k}")
         cells.append(f"{held['mean']:.3f}{mark}" if held else MISSING)
+    if "cut" in heads:
+        held = metrics.get("evidence_cut")
+        cells.append(f"{held['mean']:.3f}{mark}" if held else MISSING)
+    if "context" in heads:
+        n_tokens = run["usage"]["context_tokens_per_question"]
+        cells.append(f"{n_tokens:.0f}" if n_tokens else MISSING)
     if "answered" in heads:
         scored = metrics.get("accuracy", {}).get("n", 0)
         cells.append(f"{run['answered']} ({scored})")
@@ -137,7 +149,8 @@ def _notes(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         f"extraction: {_extractions(runs)}; commit {said('commit')}",
         "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
         "answered (of them with gold answers); intervals are 95 % bootstrap; faults and fallbacks: "
-        "shares of the LLM calls",
+        "shares of the LLM calls; context: its mean tokens; cut: share of questions with evidence "
+        "that the budget cut from it",
     ]
     if any(run["cost"]["mixed"] for run in runs):
         notes.append("! more than one model or build has served one step: see cost.models")

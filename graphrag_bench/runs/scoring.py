@@ -9,7 +9,7 @@ from typing import Any
 
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.evaluation.answers import METRICS, Containment, accuracy
-from graphrag_bench.evaluation.retrieval import all_evidence, evidence_recall
+from graphrag_bench.evaluation.retrieval import all_evidence, evidence_cut, evidence_recall
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.runs.record import Row
 
@@ -25,6 +25,9 @@ def question_scores(
         for k in cuts:
             scores[f"evidence_recall@{k}"] = evidence_recall(row["documents"], gold.evidence, k)
             scores[f"all_evidence@{k}"] = all_evidence(row["documents"], gold.evidence, k)
+    if gold.evidence and "context" in row:
+        kept = [piece["id"] for piece in _pieces(row) if piece["kind"] == "chunk"]
+        scores["evidence_cut"] = evidence_cut(kept, _cut(row), gold.evidence)
     if gold.answers and "answer" in row:
         for name, metric in METRICS.items():
             scores[name] = metric(row["answer"], gold.answers)
@@ -98,7 +101,7 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> dict[str, float]:
             seconds[row["question"], row["step"]] = row["seconds"]
     n = max(len(rows), 1)
     answered = [row for row in rows if row["status"] == "answered"]
-    tokens = [sum(p["tokens"] for p in _pieces(row)) for row in answered]
+    tokens = [context_tokens(row) for row in rows if row.get("context")]
     return {
         "calls": sum(row["calls"] for row in rows),
         "prompt_tokens": sum(row["prompt_tokens"] for row in rows),
@@ -111,6 +114,16 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> dict[str, float]:
         ),  # fmt: skip
         "seconds_per_question": round(sum(seconds.values()) / n, 3),
     }
+
+
+def context_tokens(row: Row) -> int:
+    """The tokens of the context of one row; 0 without a context."""
+    return sum(piece["tokens"] for piece in _pieces(row))
+
+
+def _cut(row: Row) -> list[str]:
+    """The documents of the chunks that the budget cut from the context."""
+    return [name for kind, name in row["context"].get("cut", ()) if kind == "chunk"]
 
 
 def _pieces(row: Row) -> list[dict[str, Any]]:

@@ -147,6 +147,17 @@ def test_without_answering_the_run_ends_after_retrieval():
     assert found.outcome.get("chunks").ids.tolist() == [1]
 
 
+def test_without_answering_the_context_is_packed_up_to_the_first_call_or_answer():
+    names, call = {"op": "tiny.names"}, {"op": "tiny.echo"}
+    for generate, n_packed in (([names, call, names], 1), ([call], 0), ([names, names], 2)):
+        pipeline, _ = build({"retrieve": [START], "generate": generate})
+        assert len(pipeline.packing) == n_packed
+        assert len(pipeline.steps(answering=False)) == 1 + n_packed
+    pipeline, _ = build({"retrieve": [START], "generate": [names, call]})
+    (found,) = run([Question("q", "1 ada")], pipeline, World({}), answering=False)
+    assert found.outcome.get("mentions").names == ("ada",)
+
+
 def test_the_first_state_may_hold_more_than_the_question():
     pipeline, _ = build({"generate": [{"op": "tiny.answer"}]})
     given = {"chunks": tiny_operators.numbers(8)}

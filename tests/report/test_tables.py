@@ -25,7 +25,10 @@ def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
         "answer": "on", "n": 4, "selected": 4, "failed": 0, "answered": 4, "errors": [],
         "rates": {},
         "metrics": {"evidence_recall@2": MEAN, "accuracy": MEAN, "f1": MEAN, "exact_match": MEAN},
-        "usage": {"tokens_per_question": 10.0, "seconds_per_question": 0.1},
+        "usage": {
+            "tokens_per_question": 10.0, "seconds_per_question": 0.1,
+            "context_tokens_per_question": 0.0,
+        },
         "cost": {"steps": {}, "mixed": False}, "estimate": {}, "settings": {}, "llm": "model",
         "llm_build": "", "embedder": "hashing", "extraction": "", "extraction_statistics": {},
         "commit": "abc",
@@ -66,6 +69,18 @@ def test_a_mean_has_its_interval_and_a_metric_that_nobody_has_is_missing() -> No
     assert row[:3] == ("VanillaRAG", "4", "0")
     assert "0.250 [0.00, 0.50]" in row
     assert MISSING in row
+
+
+def test_tokens_of_the_context_and_evidence_cut_from_it_have_columns_where_there_are_any() -> None:
+    packed = run(
+        metrics={"evidence_cut": MEAN},
+        usage={**run()["usage"], "context_tokens_per_question": 1834.4},
+    )
+    table = run_table([run("closed-book", role="floor"), packed])
+    at = table.heads.index("cut")
+    assert table.heads[at + 1] == "context"
+    assert [row[at : at + 2] for row in table.rows] == [(MISSING, MISSING), ("0.250", "1834")]
+    assert "context" not in run_table([run()]).heads
 
 
 def test_failed_questions_are_counted_marked_and_explained() -> None:
