@@ -15,6 +15,7 @@ from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.execute import RunResult, build_resources, execute, start_state
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, load
+from graphrag_bench.experiment.matching import matched
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, applied
 from graphrag_bench.experiment.settings import RunSettings
@@ -150,7 +151,7 @@ class Pipeline:
         if data.root is not None and data.openie is not None:
             source["openie"] = str(data.openie)
         values = compose({**choices, "dataset": source, "method": self.method}, rest)
-        return Experiment.prepare(values, data)
+        return Experiment.prepare(matched(values, data), data)
 
     def run(self, data: Dataset | str, **settings: Any) -> Run:
         """Run on a data set (`limit=20`, `answer="off"`): the folder, key and figures of the CLI.

@@ -9,6 +9,7 @@ from graphrag_bench.cli.overrides import composed, help_text, prepared
 from graphrag_bench.cli.sweep import cell_of, cells
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.matching import matched
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -21,6 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     all_cells = cells(overrides) if multirun else [composed(overrides)]
     seen = set()
     for values in all_cells:
+        values = matched(values, measure=False, swept=multirun)
         experiment = Experiment.prepare(values, swept=multirun)
         if cell_of(experiment) not in seen:
             seen.add(cell_of(experiment))

@@ -11,6 +11,7 @@ from graphrag_bench.cli.sweep import Cell, cell_of, cells, launch
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import RunResult, execute, framed
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.matching import fits, matched
 from graphrag_bench.report.tables import cost_table, markdown, run_table, show
 from graphrag_bench.runs.folder import write_whole
 
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
     results: dict[Cell, RunResult] = {}
     if multirun:
         overrides = prepared(rest)
-        checked = [Experiment.prepare(cell, swept=True) for cell in cells(overrides)]
+        checked = _checked(cells(overrides))
         sweeps = checked[0].home.resolve() / "runs" / ".sweeps"
         launch(overrides, sweeps, lambda values: run_one(values, results, swept=True))
         _gather(checked, results)
@@ -50,9 +51,22 @@ def run_one(
     values: Mapping[str, Any], results: dict[Cell, RunResult], *, swept: bool = False
 ) -> None:
     """Run one experiment and what frames it, each once."""
-    for one in _with_frames(Experiment.prepare(values, swept=swept)):
+    experiment = Experiment.prepare(matched(values, swept=swept), swept=swept)
+    for one in _with_frames(experiment):
         if cell_of(one) not in results:
             results[cell_of(one)] = execute(one)
+
+
+def _checked(found: Sequence[Mapping[str, Any]]) -> list[Experiment]:
+    """The experiment of every cell; all are checked before any budget is measured for one."""
+    plain = [Experiment.prepare({**cell, "match_tokens": None}, swept=True) for cell in found]
+    wanting = [cell for cell in found if cell.get("match_tokens") is not None]
+    if wanting and not any(map(fits, wanting)):
+        matched(wanting[0])
+    return [
+        Experiment.prepare(matched(cell, swept=True), swept=True) if cell in wanting else one
+        for cell, one in zip(found, plain, strict=True)
+    ]
 
 
 def _with_frames(experiment: Experiment) -> list[Experiment]:

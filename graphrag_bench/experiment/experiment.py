@@ -78,6 +78,8 @@ class Experiment:
         Raises UserError, with every problem of the pipeline in one message. No model is loaded.
         """
         settings = check_settings(values)
+        if settings.match_tokens is not None:
+            raise UserError("match_tokens takes the questions of a data set: use it with run.")
         load_plugins(settings.plugins)
         asked = settings.dataset
         found = dataset or read_dataset(asked.name, asked.root, asked.openie)

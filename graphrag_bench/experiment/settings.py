@@ -120,6 +120,9 @@ class RunSettings(_Settings):
     answer: Literal["on", "off"] | PositiveInt = Field(
         "on", description="off stops at the packed context; a number answers only the first so many"
     )
+    match_tokens: str | None = Field(
+        None, description="give the method as many context tokens as this other method used"
+    )
     frame: Literal["on", "off"] = Field(
         "on", description="add the closed-book floor and the oracle ceiling to the table"
     )
