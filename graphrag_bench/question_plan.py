@@ -83,6 +83,11 @@ class Dependencies:
         """The number of sub-questions."""
         return len(self.ids)
 
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Each sub-question with its answer, in order."""
+        return tuple(zip(self.questions, self.answers, strict=True))
+
 
 @value("sought")
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from methods.decompose import splitting
 from methods.hyde import hypothesis
 from methods.ircot import thinking
 from methods.kgp import walk
+from methods.pankrag import planning
 from methods.tog import answering
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "generation",
     "hypothesis",
     "map_reduce",
+    "planning",
     "splitting",
     "thinking",
     "walk",

@@ -10,6 +10,7 @@ from pydantic import PositiveInt
 from graphrag_bench.contract import Sizes, operator
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Question
 from methods.context import blocks
@@ -25,10 +26,16 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     return count_tokens(prompt.text) + sizes.question + context, settings["max_tokens"] / 2
 
 
-@operator("answer.direct", calls=1, supplies={"question", "pieces", "blocks"}, tokens=_tokens)
+@operator(
+    "answer.direct",
+    calls=1,
+    supplies={"question", "pieces", "blocks", "dependencies"},
+    tokens=_tokens,
+)
 def direct(
     question: Question,
     context: Context | None = None,
+    dependencies: Dependencies | None = None,
     *,
     llm: LLM,
     prompt: Prompt,
@@ -37,10 +44,18 @@ def direct(
 ) -> Answer:
     """The model's answer to the question, from the context where the step uses one.
 
-    The prompt is given `pieces` (the texts in order) and `blocks` (runs of one kind with the head
-    of their table). Raises CallFailed when the model gives no answer.
+    The prompt is given `pieces` (the texts in order), `blocks` (runs of one kind with the head of
+    their table) and `dependencies` (pairs of a sub-question and its answer). Raises CallFailed when
+    the model gives no answer.
     Source: Zhou et al. 2025, section 6.2, direct generation.
     """
     pieces = context.pieces if context else ()
-    chat = prompt.render({"question": question.text, "pieces": pieces, "blocks": blocks(pieces)})
+    chat = prompt.render(
+        {
+            "question": question.text,
+            "pieces": pieces,
+            "blocks": blocks(pieces),
+            "dependencies": dependencies.pairs if dependencies else (),
+        }
+    )
     return Answer(reply(llm, chat, max_tokens=max_tokens, stop=stop).text.strip())

@@ -13,6 +13,7 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.llm import LLM, CallFailed, reply
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.text import count_tokens, fit
 from graphrag_bench.values import Answer, Context, Piece, Question, value
 
@@ -41,6 +42,11 @@ class MapReply(BaseModel):
     """What the map prompt returns."""
 
     points: list[Point]
+
+    @field_validator("points", mode="before")
+    @classmethod
+    def _listed(cls, given: object) -> object:
+        return [given] if isinstance(given, Mapping) else given
 
 
 @value("points")
@@ -125,10 +131,16 @@ def _reduce_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, fl
     return prompt, settings["max_tokens"] / 2
 
 
-@operator("answer.reduce", calls=1, supplies={"question", "points"}, tokens=_reduce_tokens)
+@operator(
+    "answer.reduce",
+    calls=1,
+    supplies={"question", "points", "dependencies"},
+    tokens=_reduce_tokens,
+)
 def reduce(
     question: Question,
     points: Points,
+    dependencies: Dependencies | None = None,
     *,
     llm: LLM,
     prompt: Prompt = REDUCE,
@@ -137,15 +149,19 @@ def reduce(
 ) -> Answer:
     """The model's answer from the points, best first, as many as fit the budget of tokens.
 
-    Without a point it is the failure sentence of the paper's code, and no call is made.
+    The prompt is given `points` and, where the step uses them, `dependencies` (pairs of a
+    sub-question and its answer). Without any it is the failure sentence of the paper's code, and no
+    call is made.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
-    if not len(points):
+    known = dependencies.pairs if dependencies else ()
+    if not len(points) and not known:
         return Answer(FAILURE)
     rows = [
         {"analyst": number + 1, "score": score, "text": text}
         for number, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))
     ]
     kept = max(1, fit([count_tokens(text) for text in points.texts], budget))
-    chat = prompt.render({"question": question.text, "points": rows[:kept]})
+    asked = {"question": question.text, "points": rows[:kept], "dependencies": known}
+    chat = prompt.render(asked)
     return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())

@@ -1,7 +1,7 @@
 """The clusterings of RAPTOR's tree compared on the sample set: PCA and k-means against UMAP.
 
 `tightness`: mean cosine of two passages of one cluster of the lowest layer (higher is tighter);
-`recall`: evidence recall@5 of the collapsed tree; `seconds`: building the tree, vectors of chunks in place.
+`recall`: evidence recall@5 of the collapsed tree; `seconds`: building the tree.
 UMAP comes with the extra `umap`.
 """
 

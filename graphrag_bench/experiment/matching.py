@@ -15,6 +15,7 @@ from graphrag_bench.experiment.execute import execute, selection
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
 from graphrag_bench.experiment.groups import compose, load, names
 from graphrag_bench.experiment.method import Method, read_method
+from graphrag_bench.experiment.profiles import SELECTORS
 from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.scoring import context_tokens
@@ -107,7 +108,8 @@ def _reference(plain: Values, name: str, dataset: Dataset | None) -> Experiment:
         raise UserError(
             f"match_tokens={name}: '{name}' packs no context; methods that do: {close}."
         )
-    method = compose({"method": name}, {})["method"]
+    sources = {key: plain[key] for key in SELECTORS if key in plain}
+    method = compose({"method": name}, sources)["method"]
     values = {**plain, "method": method, "answer": "off", "frame": "off", "shard": None}
     return Experiment.prepare(values, dataset, swept=True)
 

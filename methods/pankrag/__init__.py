@@ -1,0 +1,1 @@
+"""PankRAG: a plan of sub-questions, each rephrased with the answers it hangs on."""

@@ -1,0 +1,233 @@
+"""What the planning prompt returns, in all the forms that models give it, and the plan it means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, Field, model_validator
+
+from graphrag_bench.question_plan import FINAL, Kind, Plan, SubQuestion, checked_plan
+
+_ID = re.compile(r"(\d+)\s*[-.]\s*(\d+)")
+_BRACKETED = re.compile(
+    r"<\s*[Aa]?\s*(\d+)\s*[-.]\s*(\d+)\s*>"
+    r"|\[\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\]"
+    r"|\{\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\}"
+    r"|\(\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\)"
+)
+"""A placeholder for an earlier answer; the letter may be missing inside `<...>` only."""
+_NO, _NOTHING = ("false", "no", "0", "none", "null", ""), ("none", "null", "")
+
+
+class _Lenient(BaseModel):
+    """A part of the plan that is read before it is checked."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            given = {cls.text_field(): given}
+        return cls.mended({str(key): value for key, value in given.items()})
+
+    @classmethod
+    def text_field(cls) -> str:
+        """The field that a bare text stands for."""
+        raise NotImplementedError
+
+    @classmethod
+    def mended(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """The fields as the schema has them."""
+        raise NotImplementedError
+
+
+class HopReply(_Lenient):
+    """One sub-question."""
+
+    hop_id: str
+    sub_query: str
+    if_abstract: bool
+    dependencies: list[str]
+
+    @classmethod
+    def text_field(cls) -> str:
+        """A bare text is the sub-question."""
+        return "sub_query"
+
+    @classmethod
+    def mended(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Other names of the fields, numbers as ids, texts as booleans, missing fields."""
+        return {
+            "hop_id": str(_first(given, "hop_id", "id", "hop") or ""),
+            "sub_query": str(_first(given, "sub_query", "query", "question") or "").strip(),
+            "if_abstract": _flag(given.get("if_abstract")),
+            "dependencies": _texts(given.get("dependencies")),
+        }
+
+
+class SequenceReply(_Lenient):
+    """Sub-questions that follow each other; sequence 0 holds the clauses of the question."""
+
+    sequence_id: str
+    hop: list[HopReply]
+
+    @classmethod
+    def text_field(cls) -> str:
+        """A bare list is the sub-questions."""
+        return "hop"
+
+    @classmethod
+    def mended(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """`hops` for `hop`, one sub-question in the place of a list, a number as id."""
+        hops = _first(given, "hop", "hops")
+        return {"sequence_id": str(_first(given, "sequence_id", "id") or ""), "hop": _items(hops)}
+
+
+class FinalReply(_Lenient):
+    """The question that closes the plan."""
+
+    final_query: str
+    if_abstract: bool
+    dependencies: list[str]
+
+    @classmethod
+    def text_field(cls) -> str:
+        """A bare text is the question."""
+        return "final_query"
+
+    @classmethod
+    def mended(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """As for sub-questions."""
+        return {
+            "final_query": str(_first(given, "final_query", "query", "sub_query") or "").strip(),
+            "if_abstract": _flag(given.get("if_abstract")),
+            "dependencies": _texts(given.get("dependencies")),
+        }
+
+
+class PathReply(_Lenient):
+    """The sequences and the final question."""
+
+    sequences: list[SequenceReply]
+    final_query: list[FinalReply]
+
+    @classmethod
+    def text_field(cls) -> str:
+        """A bare list is the sequences."""
+        return "sequences"
+
+    @classmethod
+    def mended(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """`null` or `none` for no sequences; an object or a text for the list of one."""
+        return {
+            "sequences": _items(given.get("sequences")),
+            "final_query": _items(_first(given, "final_query", "final")),
+        }
+
+
+class PlanReply(BaseModel):
+    """What the planning prompt returns."""
+
+    query: str = Field(default="")
+    path: PathReply
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, given: Any) -> Any:
+        """A plan without the outer `path`, and one whose path is `null`."""
+        if not isinstance(given, Mapping):
+            return given
+        if "path" not in given and not {"sequences", "final_query"} & set(given):
+            return given
+        path = given.get("path", given)
+        return {
+            "query": str(given.get("query") or ""),
+            "path": {} if path in (None, "none", "null") else path,
+        }
+
+
+def plan_of(reply: PlanReply, original: str, *, rewritten: bool = False) -> Plan:
+    """The normalised plan that a reply means; without sub-questions where it names none.
+
+    Ids become `sequence-hop`; a repeated id gets another number, the first one keeps it. A
+    placeholder that names a sub-question makes it a dependency. The final question is `original`,
+    or the plan's own wording when `rewritten` is set. Everything changed is told in `mended`.
+    Source: PankRAG (2025), section 3.1; the rules are on the method's page.
+    """
+    hops, said = _hops(reply.path.sequences)
+    known = {one.id for one in hops}
+    linked = [_with_placeholders(one, known, said) for one in hops]
+    closing = reply.path.final_query[0] if reply.path.final_query else None
+    text = (closing.final_query if closing and rewritten else "") or original
+    final = SubQuestion(
+        FINAL,
+        text,
+        "abstract" if closing is not None and closing.if_abstract else "specific",
+        _ids(closing.dependencies) if closing is not None else (),
+    )
+    return checked_plan(linked, final, said)
+
+
+def placeholders(text: str) -> list[tuple[str, str]]:
+    """Every placeholder of a text as (what stands there, the id it names), in order."""
+    return [
+        (found[0], "-".join(str(int(part)) for part in found.groups() if part is not None))
+        for found in _BRACKETED.finditer(text)
+    ]
+
+
+def _hops(sequences: Sequence[SequenceReply]) -> tuple[list[SubQuestion], list[str]]:
+    """The sub-questions with distinct ids, in document order, and what was changed."""
+    found: dict[str, SubQuestion] = {}
+    said: list[str] = []
+    for place, sequence in enumerate(sequences):
+        digits = re.search(r"\d+", sequence.sequence_id)
+        for row, hop in enumerate(sequence.hop):
+            if not hop.sub_query:
+                said.append(f"sub-question {hop.hop_id or row + 1} has no text")
+                continue
+            named = _ID.search(hop.hop_id)
+            prefix = int(digits[0]) if digits else place + 1
+            name = f"{int(named[1])}-{int(named[2])}" if named else f"{prefix}-{row + 1}"
+            if name in found:
+                new = next(f"{name}.{n}" for n in range(2, 10_000) if f"{name}.{n}" not in found)
+                said.append(f"two sub-questions are called {name}: the later one is {new}")
+                name = new
+            kind: Kind = "abstract" if hop.if_abstract else "specific"
+            found[name] = SubQuestion(name, hop.sub_query, kind, _ids(hop.dependencies))
+    return list(found.values()), said
+
+
+def _with_placeholders(one: SubQuestion, known: set[str], said: list[str]) -> SubQuestion:
+    """The sub-question with a dependency for each placeholder that names another one."""
+    named = dict.fromkeys(name for _, name in placeholders(one.text))
+    new = [name for name in named if name in known and name not in (*one.dependencies, one.id)]
+    said += [f"{one.id} speaks of {name} and depends on it now" for name in new]
+    return replace(one, dependencies=(*one.dependencies, *new))
+
+
+def _ids(given: Sequence[str]) -> tuple[str, ...]:
+    """Ids as `sequence-hop`; what holds none stays as it is, and is dropped as unknown later."""
+    found = ((text, _ID.search(text)) for text in given)
+    return tuple(f"{int(m[1])}-{int(m[2])}" if m else text.strip() for text, m in found)
+
+
+def _first(given: Mapping[str, Any], *names: str) -> Any:
+    return next((given[name] for name in names if given.get(name) is not None), None)
+
+
+def _flag(given: Any) -> bool:
+    return str(given).strip().lower() not in _NO if given is not None else False
+
+
+def _texts(given: Any) -> list[str]:
+    return [str(item) for item in _items(given) if item is not None]
+
+
+def _items(given: Any) -> list[Any]:
+    """The value as a list: nothing for null and `none`, one item for anything that is no list."""
+    if given is None or (isinstance(given, str) and given.strip().lower() in _NOTHING):
+        return []
+    return list(given) if isinstance(given, list | tuple) else [given]

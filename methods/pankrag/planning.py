@@ -1,0 +1,115 @@
+"""Planning and rephrasing: a question becomes sub-questions, and each stands by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.models.llm import LLM, CallFailed, Metered, reply
+from graphrag_bench.models.structured import ask
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.question_plan import Dependencies, Plan
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Question
+from methods.pankrag.plan_reply import PathReply, PlanReply, placeholders, plan_of
+
+PLAN = Prompt("methods:pankrag/prompts/plan.j2")
+REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
+MOST_WORDS = 30
+"""Words of an answer that stand in for a placeholder when the model does not rephrase."""
+
+
+def _plan_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    if settings["planning"] == "off":
+        return 0.0, 0.0
+    return count_tokens(settings["prompt"].text) + sizes.question, settings["max_tokens"] / 2
+
+
+@operator(
+    "question.plan",
+    calls=lambda settings: 2 if settings["planning"] == "on" else 0,
+    supplies={"question"},
+    tokens=_plan_tokens,
+)
+def plan(
+    question: Question,
+    *,
+    llm: LLM,
+    prompt: Prompt = PLAN,
+    planning: Literal["on", "off"] = "on",
+    final_text: Literal["original", "plan"] = "original",
+    max_tokens: PositiveInt = 700,
+) -> Plan:
+    """The model's plan of sub-questions for the question, put in order.
+
+    A reply that cannot be read twice is counted as a fallback to a plan without sub-questions, as
+    is `planning="off"` without a call. The final question is the question itself, or the model's
+    wording of it (`final_text="plan"`).
+    Source: PankRAG (2025), section 3.1, globally aware planning; its ablation "-Pank".
+    """
+    nothing = PlanReply(path=PathReply.model_validate({}))
+    if planning == "off":
+        return plan_of(nothing, question.text)
+    chat = prompt.render({"question": question.text})
+    read = ask(llm, chat, PlanReply, max_tokens=max_tokens, purpose="plan", fallback=nothing)
+    return plan_of(read, question.text, rewritten=final_text == "plan")
+
+
+def _rephrase_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    if settings["when"] == "never":
+        return 0.0, 0.0
+    prompt = count_tokens(settings["prompt"].text)
+    return prompt + 2 * sizes.question, settings["max_tokens"] / 2
+
+
+@operator(
+    "question.rephrase",
+    calls=lambda settings: 0 if settings["when"] == "never" else 1,
+    supplies={"question", "dependencies"},
+    tokens=_rephrase_tokens,
+)
+def rephrase(
+    question: Question,
+    dependencies: Dependencies,
+    *,
+    llm: LLM,
+    prompt: Prompt = REPHRASE,
+    when: Literal["placeholders_only", "always", "never"] = "placeholders_only",
+    max_tokens: PositiveInt = 64,
+) -> Question:
+    """The sub-question in words that stand by themselves, with the answers it hangs on.
+
+    The model rephrases it when it holds a placeholder such as `<A1-1>` (`placeholders_only`), when
+    it hangs on any answer (`always`), or not at all (`never`). Where no reply comes, or an empty
+    one, each placeholder becomes the first sentence of its answer, of at most 30 words; that is
+    counted as a fallback.
+    Source: PankRAG (2025), section 3.2, top-down resolving.
+    """
+    needed = bool(placeholders(question.text)) or when == "always"
+    if when == "never" or not needed or not len(dependencies):
+        return question
+    chat = prompt.render({"question": question.text, "dependencies": dependencies.pairs})
+    try:
+        text = reply(llm, chat, max_tokens=max_tokens).text.strip()
+    except CallFailed:
+        text = ""
+    if not text:
+        if isinstance(llm, Metered):
+            llm.fallbacks += 1
+        text = substituted(question.text, dependencies)
+    return replace(question, text=text)
+
+
+def substituted(text: str, dependencies: Dependencies) -> str:
+    """The text with the beginning of each answer in the place of its placeholder."""
+    answers = dict(zip(dependencies.ids, dependencies.answers, strict=True))
+    for shown, name in placeholders(text):
+        if name in answers:
+            sentence = re.split(r"(?<=[.!?])\s+", answers[name].strip())[0]
+            text = text.replace(shown, " ".join(sentence.split()[:MOST_WORDS]).rstrip("."))
+    return text

@@ -1,0 +1,219 @@
+"""PankRAG's plans: what models write in the place of the form asked for, and what it means."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.models.json_replies import read_json
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.question_plan import Dependencies, Plan
+from graphrag_bench.values import Question
+from methods.map_reduce import MapReply
+from methods.pankrag.plan_reply import PlanReply, placeholders, plan_of
+from methods.pankrag.planning import plan, rephrase, substituted
+
+ORIGINAL = "Which film won the prize that Ada Marsh founded?"
+
+
+def hop(name: Any, text: str, *needs: Any, abstract: Any = False) -> dict[str, Any]:
+    return {"hop_id": name, "sub_query": text, "if_abstract": abstract, "dependencies": list(needs)}
+
+
+def reply(*sequences: Any, final: Any = None) -> dict[str, Any]:
+    closing = {"final_query": "Which film?", "if_abstract": False, "dependencies": ["1-2"]}
+    path = {"sequences": list(sequences), "final_query": [closing] if final is None else final}
+    return {"query": ORIGINAL, "path": path}
+
+
+GOOD = reply(
+    {"sequence_id": "1", "hop": [hop("1-1", "Which {prize}?"), hop("1-2", "Who won?", "1-1")]}
+)
+
+
+def read(text: str, *, cut: bool = False) -> Plan:
+    return plan_of(read_json(text, PlanReply, repair=not cut), ORIGINAL)
+
+
+def needs(found: Plan) -> dict[str, tuple[str, ...]]:
+    return {one.id: one.dependencies for one in found.sub_questions}
+
+
+WHOLE = json.dumps(GOOD)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WHOLE,
+        f"```json\n{WHOLE}\n```",
+        f"Here is my plan, with {{braces}} in it:\n{WHOLE}",
+        f"{WHOLE}\nI hope this helps {{you}}.",
+        WHOLE.replace("}, {", "} {", 1),
+        WHOLE.replace("]}}", "],}}", 1),
+        WHOLE.replace("false", "False"),
+        WHOLE.replace('"1-1"', '"1.1"').replace('"1-2"', '"1.2"'),
+        WHOLE.replace('"1-1"', '"SubQ1.1"').replace('"1-2"', '"A1-2"'),
+        WHOLE.replace('"hop":', '"hops":'),
+        WHOLE.replace('"sequence_id": "1"', '"sequence_id": 1'),
+        WHOLE.replace("false", '"no"'),
+        json.dumps(GOOD["path"] | {"query": ORIGINAL}),
+    ],
+    ids=["whole", "fenced", "prose before", "prose after", "comma missing", "comma too many",
+         "python's false", "dots", "other ids", "hops", "numbers", "flags as text", "without path"],
+)  # fmt: skip
+def test_a_damaged_plan_means_the_same(text: str) -> None:
+    found = read(text)
+    assert needs(found) == {"1-1": (), "1-2": ("1-1",)}
+    assert found.final.dependencies == ("1-2",)
+    assert found.sub_questions[0].text == "Which {prize}?"
+
+
+def test_a_plan_cut_off_in_the_middle_is_not_guessed() -> None:
+    with pytest.raises(UnreadableReply):
+        read(WHOLE[:-60], cut=True)
+
+
+@pytest.mark.parametrize("nothing", ["null", '"none"', "none", "None", "[]", '""'])
+def test_no_sequences_in_any_spelling_is_no_decomposition(nothing: str) -> None:
+    text = '{"query": "q", "path": {"sequences": %s, "final_query": "Which film?"}}' % nothing
+    found = read(text)
+    assert len(found) == 0 and found.final.text == ORIGINAL and found.final.dependencies == ()
+
+
+@pytest.mark.parametrize(
+    "final",
+    [
+        {"final_query": "Which film?", "if_abstract": "true", "dependencies": ["1-2"]},
+        [{"final_query": "Which film?", "if_abstract": True, "dependencies": "1-2"}],
+        [{"query": "Which film?", "if_abstract": 1, "dependencies": [{"x": "1-2"}]}],
+    ],
+)
+def test_the_final_question_may_be_an_object_or_a_list(final: Any) -> None:
+    given = {**GOOD, "path": {**GOOD["path"], "final_query": final}}
+    found = plan_of(PlanReply.model_validate(given), ORIGINAL)
+    assert found.final.kind == "abstract"
+    assert found.final.dependencies == ("1-2",)
+
+
+def test_a_final_question_that_is_a_text_closes_over_what_nothing_uses() -> None:
+    assert read(json.dumps(reply(*GOOD["path"]["sequences"], final="?"))).final.dependencies == (
+        "1-2",
+    )
+
+
+def test_the_plans_own_wording_of_the_question_is_taken_when_asked_for() -> None:
+    assert plan_of(PlanReply.model_validate(GOOD), ORIGINAL).final.text == ORIGINAL
+    rewritten = plan_of(PlanReply.model_validate(GOOD), ORIGINAL, rewritten=True)
+    assert rewritten.final.text == "Which film?"
+
+
+def test_ids_that_are_missing_or_repeated_are_given_anew() -> None:
+    sequence = {"sequence_id": "2", "hop": [hop(None, "a?"), hop("2-1", "b?"), hop("2-1", "c?")]}
+    found = read(json.dumps(reply(sequence)))
+    assert list(needs(found)) == ["2-1", "2-1.2", "2-1.3"]
+    assert any("two sub-questions are called 2-1" in said for said in found.mended)
+
+
+def test_a_placeholder_without_a_dependency_becomes_one() -> None:
+    sequences = [
+        {"sequence_id": "1", "hop": [hop("1-1", "Which prize?")]},
+        {"sequence_id": "2", "hop": [hop("2-1", "When was <A1-1> founded? See [A7-7].")]},
+    ]
+    found = read(json.dumps(reply(*sequences)))
+    assert needs(found)["2-1"] == ("1-1",)
+    assert "2-1 speaks of 1-1 and depends on it now" in found.mended
+
+
+def test_dangling_self_and_circular_dependencies_are_mended() -> None:
+    sequence = {"sequence_id": "1", "hop": [
+        hop("1-1", "a?", "1-2", "3-9", "1-1"), hop("1-2", "b?", "1-1"), hop("1-3", ""),
+    ]}  # fmt: skip
+    found = read(json.dumps(reply(sequence, {"sequence_id": "3", "hop": []})))
+    assert needs(found) == {"1-1": (), "1-2": ("1-1",)}
+    assert len(found.mended) == 4
+
+
+@pytest.mark.parametrize(
+    "text, named",
+    [
+        ("for <A1-1>?", ["1-1"]), ("for < a1.2 >?", ["1-2"]), ("for <1-1>?", ["1-1"]),
+        ("for [A1.1]?", ["1-1"]), ("for {A2-1} and (A0-1)?", ["2-1", "0-1"]),
+        ("as [1.1] says", []), ("for <A1-1]", []), ("plain", []),
+    ],
+)  # fmt: skip
+def test_placeholders_are_known_in_every_bracket_and_citations_left_alone(
+    text: str, named: list[str]
+) -> None:
+    assert [name for _, name in placeholders(text)] == named
+
+
+def test_a_point_may_have_its_score_as_text_or_out_of_range() -> None:
+    rows = [{"description": "a", "score": "85"}, {"description": "b", "score": 140.4},
+            {"description": "c", "score": -3}, {"description": "d", "score": "high"}]  # fmt: skip
+    found = read_json(json.dumps({"points": rows, "score": 43}), MapReply)
+    assert [point.score for point in found.points] == [85, 100, 0, 0]
+
+
+def test_points_written_as_one_object_are_one_point() -> None:
+    found = read_json('{"points": {"description": "a", "score": 5}}', MapReply)
+    assert [(point.description, point.score) for point in found.points] == [("a", 5)]
+
+
+# ---- the operators
+
+LLM = Scripted({
+    "Which film won": WHOLE, "Broken": "no plan at all", "could not be read": "nor is this",
+    "re:Question: Who won <A1-1>": "Who won the Marsh Prize?", "re:Question: Silent <A1-1>": " ",
+})  # fmt: skip
+KNOWN = Dependencies(
+    ("1-1",), ("Which prize did Ada Marsh found?",), ("The Marsh Prize. It is old.",)
+)
+
+
+def test_the_plan_of_the_model_is_put_in_order() -> None:
+    assert needs(plan(Question("q", ORIGINAL), llm=LLM)) == {"1-1": (), "1-2": ("1-1",)}
+
+
+def test_without_planning_no_call_is_made() -> None:
+    silent = Scripted({})
+    assert len(plan(Question("q", ORIGINAL), llm=silent, planning="off")) == 0
+
+
+def test_an_unreadable_plan_is_no_decomposition() -> None:
+    found = plan(Question("q", "Broken"), llm=LLM)
+    assert len(found) == 0 and found.final.text == "Broken"
+
+
+def test_a_sub_question_with_a_placeholder_is_rephrased() -> None:
+    asked = Question("q", "Who won <A1-1>?")
+    assert rephrase(asked, KNOWN, llm=LLM).text == "Who won the Marsh Prize?"
+    assert rephrase(asked, KNOWN, llm=LLM, when="never") == asked
+
+
+def test_one_without_a_placeholder_or_an_answer_stays_as_it_is() -> None:
+    plain = Question("q", "Who won it?")
+    assert rephrase(plain, KNOWN, llm=Scripted({})) == plain
+    hanging = Question("q", "Who won <A1-1>?")
+    assert rephrase(hanging, Dependencies(), llm=Scripted({}), when="always") == hanging
+
+
+def test_without_a_reply_the_first_sentence_of_the_answer_stands_in() -> None:
+    asked = Question("q", "Silent <A1-1>, and <A9-9>?")
+    assert rephrase(asked, KNOWN, llm=LLM).text == "Silent The Marsh Prize, and <A9-9>?"
+
+
+def test_at_most_thirty_words_stand_in() -> None:
+    long = Dependencies(("1-1",), ("?",), (" ".join(["word"] * 80),))
+    assert substituted("<A1-1>", long).split() == ["word"] * 30
+
+
+@pytest.mark.parametrize("name", ["plan", "rephrase", "answer", "reduce"])
+def test_what_changes_stands_in_the_last_message_only(name: str) -> None:
+    values = {"question": "Q?", "dependencies": [("D?", "E")], "blocks": [], "points": []}
+    first, last = Prompt(f"methods:pankrag/prompts/{name}.j2").render(values)
+    assert "Q?" in last.content and "Q?" not in first.content
