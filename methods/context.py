@@ -1,7 +1,8 @@
 """Contexts: ranked rows become texts, block after block, within one budget of tokens.
 
 Each block has a share of the budget; what a block leaves unused goes to the blocks after it. Rows
-are cut at their boundaries, lowest rank first, and what was cut is recorded.
+are cut at their boundaries, lowest rank first, and what was cut is recorded. Tokens are those of
+the answering model where its tokenizer is known (`llm.tokenizer`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Reports
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.text import count_tokens, fit
+from graphrag_bench.models.tokenizer import Tokenizer
+from graphrag_bench.text import fit
 from graphrag_bench.values import (
     Chunk,
     Community,
@@ -48,6 +50,7 @@ def chunks_context(
     context: Context | None = None,
     *,
     chunk_table: ChunkTable,
+    tokenizer: Tokenizer,
     top_k: PositiveInt = 4,
     budget: PositiveInt = 2000,
     share: Share = 1.0,
@@ -63,7 +66,7 @@ def chunks_context(
         text = chunk_table.passage(row)
         shown = text if form == "text" else _csv(position, text)
         rows.append((chunk_table.documents_of(row)[0], shown, score))
-    return _added(context, "chunk", rows, budget, share)
+    return _added(context, "chunk", rows, tokenizer, budget, share)
 
 
 @operator("context.nodes")
@@ -72,6 +75,7 @@ def nodes_context(
     context: Context | None = None,
     *,
     graph: Graph,
+    tokenizer: Tokenizer,
     top_k: PositiveInt = 40,
     budget: PositiveInt = 2000,
     share: Share = 1.0,
@@ -91,7 +95,7 @@ def nodes_context(
         if form == "table":
             shown = _csv(position, name, kind, described, int(degree[row]))
         rows.append((name, shown, score))
-    return _added(context, "node", rows, budget, share)
+    return _added(context, "node", rows, tokenizer, budget, share)
 
 
 @operator("context.relationships")
@@ -100,6 +104,7 @@ def relationships_context(
     context: Context | None = None,
     *,
     graph: Graph,
+    tokenizer: Tokenizer,
     top_k: PositiveInt = 200,
     budget: PositiveInt = 2000,
     share: Share = 1.0,
@@ -124,7 +129,7 @@ def relationships_context(
         else:
             shown = f"{graph.names[head]}, {said}, {graph.names[tail]}"
         rows.append((str(row), shown, score))
-    return _added(context, "relationship", rows, budget, share)
+    return _added(context, "relationship", rows, tokenizer, budget, share)
 
 
 @operator("context.communities")
@@ -133,6 +138,7 @@ def communities_context(
     context: Context | None = None,
     *,
     reports: Reports,
+    tokenizer: Tokenizer,
     top_k: PositiveInt = 512,
     budget: PositiveInt = 2000,
     share: Share = 1.0,
@@ -146,7 +152,7 @@ def communities_context(
     for position, (row, score) in enumerate(zip(*_head(communities, top_k), strict=True)):
         if text := reports.texts[row]:
             rows.append((str(row), text if form == "text" else _csv(position, text), score))
-    return _added(context, "community", rows, budget, share)
+    return _added(context, "community", rows, tokenizer, budget, share)
 
 
 def _head(ranked: Ranked[Any], top_k: int) -> tuple[list[int], list[float]]:
@@ -162,12 +168,17 @@ def _csv(*cells: object) -> str:
 
 
 def _added(
-    context: Context | None, kind: str, rows: Sequence[Row], budget: int, share: float
+    context: Context | None,
+    kind: str,
+    rows: Sequence[Row],
+    tokenizer: Tokenizer,
+    budget: int,
+    share: float,
 ) -> Context:
     """The context with a block: rows in order while they fit what the shares so far allow."""
     held = context or Context(())
     allotted = round(min(held.share + share, 1.0) * budget)
-    pieces = [Piece(kind, name, text, score, count_tokens(text)) for name, text, score in rows]
+    pieces = [Piece(kind, name, text, score, tokenizer.count(text)) for name, text, score in rows]
     kept = fit([piece.n_tokens for piece in pieces], allotted - held.n_tokens)
     cut = tuple((piece.kind, piece.id) for piece in pieces[kept:])
     return Context((*held.pieces, *pieces[:kept]), (*held.cut, *cut), min(held.share + share, 1.0))

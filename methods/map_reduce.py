@@ -12,6 +12,7 @@ from graphrag_bench.contract import Sizes, operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.llm import LLM, CallFailed, reply
 from graphrag_bench.models.structured import ask_all
+from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.text import count_tokens, fit
@@ -143,6 +144,7 @@ def reduce(
     dependencies: Dependencies | None = None,
     *,
     llm: LLM,
+    tokenizer: Tokenizer,
     prompt: Prompt = REDUCE,
     budget: PositiveInt = 2000,
     max_tokens: PositiveInt = 256,
@@ -161,7 +163,7 @@ def reduce(
         {"analyst": number + 1, "score": score, "text": text}
         for number, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))
     ]
-    kept = max(1, fit([count_tokens(text) for text in points.texts], budget))
+    kept = max(1, fit([tokenizer.count(text) for text in points.texts], budget))
     asked = {"question": question.text, "points": rows[:kept], "dependencies": known}
     chat = prompt.render(asked)
     return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())

@@ -31,6 +31,7 @@ from graphrag_bench.models.fan_out import FanOut, Request
 from graphrag_bench.models.llm import Completion
 from graphrag_bench.models.nlp import Relation, Sentence
 from graphrag_bench.models.tfidf import Tfidf
+from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.knowledge_graph import fact_graph
 from graphrag_bench.progress import Progress
@@ -167,6 +168,7 @@ class World:
             "communities": communities,
             "reports": reports,
             "community_index": index(list(reports.texts)),
+            "tokenizer": BytePairs(),
             "tfidf": Tfidf.of(list(graph.descriptions or ())),
             "nlp": Capitals(),
             "llm": model,

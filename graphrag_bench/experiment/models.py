@@ -24,6 +24,7 @@ from graphrag_bench.models.nlp import Nlp
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.reply_store import ReplyStore
+from graphrag_bench.models.tokenizer import Tokenizer, tokenizer_of
 from graphrag_bench.offline.importers.paths import content_digest, file_of
 
 
@@ -33,7 +34,9 @@ class Models(Mapping[str, Any]):
     A mapping from resource name to object; objects are made at the first look-up.
     """
 
-    NAMES = ("corpus", "openie", "import_from", "embedder", "nlp", "llm", "llm_build")
+    NAMES = (
+        "corpus", "openie", "import_from", "embedder", "nlp", "llm", "llm_build", "tokenizer",
+    )  # fmt: skip
 
     def __init__(self, settings: RunSettings, dataset: Dataset) -> None:
         """Nothing is made yet."""
@@ -101,6 +104,11 @@ class Models(Mapping[str, Any]):
         return made
 
     @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """What budgets are counted with; follows from the name of the model, which is not made."""
+        return tokenizer_of(self.settings.llm.get("tokenizer"), self.identity("llm"))
+
+    @cached_property
     def llm(self) -> LLM:
         """The model that answers."""
         return self._language_model("llm", self.settings.llm)
@@ -165,9 +173,10 @@ class Models(Mapping[str, Any]):
         return self._bare(group, getattr(self.settings, group))
 
     def _bare(self, group: str, config: Mapping[str, Any]) -> Any:
-        """The model without cache and budget, made once."""
+        """The model without cache and budget, made once; `llm.tokenizer` is no setting of its."""
         if group not in self._made:
-            self._made[group] = make(group, config)
+            own = {k: v for k, v in config.items() if (group, k) != ("llm", "tokenizer")}
+            self._made[group] = make(group, own)
         return self._made[group]
 
     def identity(self, name: str) -> str:

@@ -69,6 +69,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "llm": models.identity("llm") if "llm" in needs else "",
         "llm_build": models.identity("llm_build") if "llm_build" in built else "",
         "embedder": models.identity("embedder") if "embedder" in built | needs else "",
+        "tokenizer": models.identity("tokenizer") if "tokenizer" in needs else "",
         "selected": len(selected),
         "cost": cost(experiment, selected),
         "estimate": {

@@ -7,7 +7,7 @@ from typing import Any
 
 _PLACES = {"floor": 0, "": 1, "ceiling": 2}
 _SOURCES = ("profile", "fidelity")
-_BESIDE = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "limit", "answer")
+_BESIDE = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit", "answer")
 Run = Mapping[str, Any]
 
 

@@ -146,7 +146,8 @@ def _notes(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     notes = [
         f"answers by {said('llm')}; build model {said('llm_build')}; embedder {said('embedder')}",
         f"profile {said('profile')}, fidelity {said('fidelity')}; "
-        f"extraction: {_extractions(runs)}; commit {said('commit')}",
+        f"extraction: {_extractions(runs)}; commit {said('commit')}; "
+        f"contexts counted in tokens of {said('tokenizer')}",
         "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
         "answered (of them with gold answers); intervals are 95 % bootstrap; faults and fallbacks: "
         "shares of the LLM calls; context: its mean tokens; cut: share of questions with evidence "

@@ -11,6 +11,7 @@ from graphrag_bench.contract import Sizes, operator
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import triple
 from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
@@ -33,6 +34,7 @@ def evidence(
     *,
     graph: Graph,
     llm: LLM,
+    tokenizer: Tokenizer,
     prompt: Prompt = SENTENCES,
     label: str = "Path-based Evidence",
     max_tokens: PositiveInt = 128,
@@ -50,7 +52,7 @@ def evidence(
         return held
     said = reply(llm, prompt.render({"triples": lines}), max_tokens=max_tokens).text.strip()
     text = f"{label}: {said}"
-    piece = Piece("evidence", label, text, 1.0, count_tokens(text))
+    piece = Piece("evidence", label, text, 1.0, tokenizer.count(text))
     return Context((*held.pieces, piece), held.cut, held.share)
 
 

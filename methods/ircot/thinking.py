@@ -14,6 +14,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.models.structured import settled
+from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, fit
 from graphrag_bench.values import Chunk, Query, Question, Ranked, value
@@ -68,6 +69,7 @@ def think(
     *,
     chunk_table: ChunkTable,
     llm: LLM,
+    tokenizer: Tokenizer,
     prompt: Prompt = THOUGHT,
     end: str = "answer is",
     budget: PositiveInt = 2400,
@@ -82,7 +84,7 @@ def think(
     Source: IRCoT (Trivedi et al. 2023), section 3.1.
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
-    shown = passages[: fit([count_tokens(text) for text in passages], budget)]
+    shown = passages[: fit([tokenizer.count(text) for text in passages], budget)]
     chat = prompt.render(
         {"question": question.text, "passages": shown, "thoughts": thoughts.sentences}
     )

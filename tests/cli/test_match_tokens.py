@@ -41,7 +41,7 @@ def test_the_budget_is_the_mean_of_the_other_methods_contexts() -> None:
 
 
 def test_as_many_chunks_as_fit_are_packed_whatever_the_method_would_read() -> None:
-    """Toy has eight chunks of 23 to 29 tokens: LightRAG's tables have room for more than four."""
+    """Toy has eight chunks of 23 to 29 tokens: LightRAG's tables have room for several."""
     mean = round(fmean(tokens(ran(*QUIET, "method=llightrag").folder)))
     few = ["method.top_k=1", "method.n_retrieved=1"]
     folder = ran(*VANILLA, *few, "match_tokens=llightrag").folder

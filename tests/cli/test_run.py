@@ -266,3 +266,12 @@ def test_the_command_runs_from_another_folder_in_a_process_of_its_own(home: Path
     assert ended.code == 0, ended.err
     assert home in ended.folder.parents
     assert len(records(ended.folder)) == 1
+
+
+def test_the_tokenizer_that_counts_is_in_the_key_and_in_the_table() -> None:
+    plain, other = (ran(*VANILLA, *more).folder for more in ([], ["llm.tokenizer=o200k"]))
+    assert plain != other
+    assert "contexts counted in tokens of cl100k (stand-in)" in (plain / "table.md").read_text()
+    assert "contexts counted in tokens of o200k" in (other / "table.md").read_text()
+    said = refused(*VANILLA, "llm.tokenizer=o200")
+    assert "There is no llm.tokenizer=o200. Nearest: o200k" in said

@@ -11,6 +11,7 @@ from graphrag_bench.experiment.groups import compose
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.llm import CallFailed, Metered
 from graphrag_bench.models.scripted import Scripted, last_user_message
+from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.steps import World, run_steps
 from graphrag_bench.values import Query, Question, Ranked, RetrievalState
@@ -25,7 +26,8 @@ def thought(said: str, *before: str, **settings: Any) -> tuple[Any, Metered]:
     """What the next thought comes to over the first two chunks, and the meter of its call."""
     llm = Metered(Scripted(answer=lambda chat: said))
     found = think(
-        ASKED, Ranked([0, 1], [1.0, 0.5]), Thoughts(before), chunk_table=TABLE, llm=llm, **settings
+        ASKED, Ranked([0, 1], [1.0, 0.5]), Thoughts(before),
+        chunk_table=TABLE, llm=llm, tokenizer=BytePairs(), **settings,
     )  # fmt: skip
     return found, llm
 
@@ -90,7 +92,9 @@ def retrieved(*replies: str, **parameters: Any) -> tuple[RetrievalState, Scripte
     assert not problems + pipeline.check()
     left = list(replies)
     llm = Scripted(answer=lambda chat: left.pop(0))
-    world = World({"bm25": Bm25.of(list(TEXTS)), "chunk_table": TABLE, "llm": llm})
+    world = World(
+        {"bm25": Bm25.of(list(TEXTS)), "chunk_table": TABLE, "llm": llm, "tokenizer": BytePairs()}
+    )
     (outcome,) = run_steps(pipeline.steps(answering=False), [RetrievalState(ASKED)], world)
     assert isinstance(outcome, RetrievalState), outcome
     return outcome, llm
@@ -118,4 +122,6 @@ def test_the_thoughts_end_after_so_many_steps_and_the_chunks_at_the_cap():
 def test_a_call_that_fails_is_raised():
     llm = Scripted(answer=lambda chat: CallFailed("refused", "no"))
     with pytest.raises(CallFailed):
-        think(ASKED, Ranked([0], [1.0]), Thoughts(), chunk_table=TABLE, llm=llm)
+        think(
+            ASKED, Ranked([0], [1.0]), Thoughts(), chunk_table=TABLE, llm=llm, tokenizer=BytePairs()
+        )

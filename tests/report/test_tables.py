@@ -31,7 +31,7 @@ def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
         },
         "cost": {"steps": {}, "mixed": False}, "estimate": {}, "settings": {}, "llm": "model",
         "llm_build": "", "embedder": "hashing", "extraction": "", "extraction_statistics": {},
-        "commit": "abc",
+        "commit": "abc", "tokenizer": "cl100k",
     }  # fmt: skip
     return held | fields
 

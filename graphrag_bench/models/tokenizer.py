@@ -1,0 +1,114 @@
+"""Which tokens a budget counts: those of the answering model, where they are known."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, get_args
+
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.fingerprint import file_digest
+from graphrag_bench.text import Encoding, count_tokens
+
+_START = r"(?:^|[/:])"
+_O200K = re.compile(_START + r"(?:(?:chat)?gpt-(?:4o|4\.1|4\.5|5|oss)|o[1-9](?![a-z0-9]))")
+_CL100K = re.compile(_START + r"gpt-(?:4|3\.5)")
+_FILE = "tokenizer.json"
+
+
+class Tokenizer(Protocol):
+    """A way of counting tokens."""
+
+    @property
+    def identity(self) -> str:
+        """Its name and, where a file holds it, a fingerprint of the content; never a path."""
+        ...
+
+    def count(self, text: str) -> int:
+        """The number of tokens of a text, without special ones around it."""
+        ...
+
+
+class BytePairs:
+    """An encoding of OpenAI's models; a stand-in for a model whose own tokenizer is not known."""
+
+    def __init__(self, encoding: Encoding = "cl100k", *, stand_in: bool = False) -> None:
+        """`stand_in` is only said in the identity; it changes no count."""
+        self.encoding: Encoding = encoding
+        self.stand_in = stand_in
+
+    @property
+    def identity(self) -> str:
+        """`cl100k`, `o200k`, or `cl100k (stand-in)`."""
+        return f"{self.encoding} (stand-in)" if self.stand_in else self.encoding
+
+    def count(self, text: str) -> int:
+        """The number of tokens of a text; special tokens in it are plain text."""
+        return count_tokens(text, self.encoding)
+
+
+class HuggingFace:
+    """The `tokenizer.json` of a folder, a file, or a model of the hub; read when first needed."""
+
+    def __init__(self, name: str) -> None:
+        """`name` is a path that exists, or else the name of a model."""
+        self.name = name
+
+    @property
+    def identity(self) -> str:
+        """The last part of the name and the fingerprint of the file."""
+        return f"hf:{Path(self.name).name}@{file_digest(self._file)}"
+
+    def count(self, text: str) -> int:
+        """The number of tokens of a text, however long, without special ones around it."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    @cached_property
+    def _file(self) -> Path:
+        """The file; raises UserError when there is none and none can be fetched."""
+        path = Path(self.name).expanduser()
+        if path.is_dir():
+            path = path / _FILE
+        if path.is_file():
+            return path
+        from huggingface_hub import hf_hub_download
+
+        try:
+            return Path(hf_hub_download(self.name, _FILE))
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise UserError(
+                f"llm.tokenizer=hf:{self.name}: there is no such folder with a {_FILE}, and the "
+                f"hub gave none ({reason})."
+            ) from None
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer as Reader
+
+        reader = Reader.from_file(str(self._file))
+        reader.no_truncation()
+        reader.no_padding()
+        return reader
+
+
+def tokenizer_of(setting: object, model: str) -> Tokenizer:
+    """The tokenizer that `llm.tokenizer` names, or, for None, the one that fits the model's name.
+
+    OpenAI's names (behind `provider/` and `ft:` too) have o200k or cl100k. For any other model
+    cl100k stands in, so that no model need be loaded or asked. Raises UserError for another
+    setting.
+    """
+    if setting is None:
+        if _O200K.search(model.lower()):
+            return BytePairs("o200k")
+        return BytePairs("cl100k", stand_in=not _CL100K.search(model.lower()))
+    if isinstance(setting, str) and setting.startswith("hf:") and setting != "hf:":
+        return HuggingFace(setting.removeprefix("hf:"))
+    for encoding in get_args(Encoding):
+        if setting == encoding:
+            return BytePairs(encoding)
+    valid = [*get_args(Encoding), "hf:NAME_OR_PATH"]
+    close = ", ".join(nearest(str(setting), valid) or valid)
+    raise UserError(f"There is no llm.tokenizer={setting}. Nearest: {close}.")

@@ -1,0 +1,85 @@
+"""Which tokenizer counts, and what it counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models.tokenizer import HuggingFace, tokenizer_of
+
+TEXT = "こんにちは世界"
+
+
+@pytest.mark.parametrize(
+    ("model", "identity"),
+    [
+        ("gpt-4o-mini:0a1b", "o200k"),
+        ("openai/gpt-4.1:0a1b", "o200k"),
+        ("gpt-5-nano:0a1b", "o200k"),
+        ("openai/gpt-oss-20b:0a1b", "o200k"),
+        ("chatgpt-4o-latest:0a1b", "o200k"),
+        ("o3-mini:0a1b", "o200k"),
+        ("o1:0a1b", "o200k"),
+        ("ft:gpt-4o-mini-2024:lab::x:0a1b", "o200k"),
+        ("gpt-4-turbo:0a1b", "cl100k"),
+        ("gpt-3.5-turbo:0a1b", "cl100k"),
+        ("qwen3:8b:0a1b", "cl100k (stand-in)"),
+        ("olmo1:0a1b", "cl100k (stand-in)"),
+        ("SmolLM2.gguf@0a1b:0a1b", "cl100k (stand-in)"),
+        ("EleutherAI/gpt-neo:0a1b", "cl100k (stand-in)"),
+    ],
+)
+def test_the_models_name_says_which_tokens_count(model: str, identity: str) -> None:
+    assert tokenizer_of(None, model).identity == identity
+
+
+def test_a_setting_takes_the_place_of_the_name() -> None:
+    assert tokenizer_of("o200k", "qwen3:8b").identity == "o200k"
+    assert tokenizer_of("cl100k", "gpt-4o").count(TEXT) == 4
+    assert tokenizer_of("o200k", "gpt-4").count(TEXT) == 2
+
+
+@pytest.mark.parametrize("setting", ["cl100", "hf:", 7])
+def test_another_setting_is_refused_with_the_nearest(setting: object) -> None:
+    with pytest.raises(UserError, match=f"no llm.tokenizer={setting}.*(cl100k|hf:NAME)"):
+        tokenizer_of(setting, "gpt-4o")
+
+
+# ---- a file of one's own
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A tokenizer of words that cuts after two and adds a mark in front."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    words = Tokenizer(models.WordLevel({"[S]": 0, "a": 1, "b": 2, "?": 3}, unk_token="?"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.post_processor = processors.TemplateProcessing("[S] $A", special_tokens=[("[S]", 0)])
+    words.enable_truncation(2)
+    words.enable_padding(length=9)
+    (tmp_path / "mine").mkdir()
+    words.save(str(tmp_path / "mine" / "tokenizer.json"))
+    return tmp_path / "mine"
+
+
+def test_a_folder_or_file_counts_whole_texts_without_marks(folder: Path) -> None:
+    for path in (folder, folder / "tokenizer.json"):
+        assert tokenizer_of(f"hf:{path}", "").count("a b c a") == 4
+
+
+def test_its_identity_is_its_name_and_content_and_never_its_path(folder: Path) -> None:
+    identity = HuggingFace(str(folder)).identity
+    assert identity.startswith("hf:mine@")
+    assert str(folder.parent) not in identity
+    file = folder / "tokenizer.json"
+    file.write_text(file.read_text().replace('"b": 2', '"c": 2'))
+    assert HuggingFace(str(folder)).identity != identity
+
+
+def test_a_name_that_is_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError, match="llm.tokenizer=hf:nobody/nothing: there is no such folder"):
+        _ = HuggingFace("nobody/nothing").identity
