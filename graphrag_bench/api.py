@@ -36,9 +36,14 @@ if TYPE_CHECKING:
 Step = dict[str, Any]
 
 
-def dataset(name: str, root: str | Path | None = None, openie: str | Path | None = None) -> Dataset:
-    """The checked data set of that name, read from `root` or from its card's folder."""
-    return read_dataset(name, root, openie)
+def dataset(
+    name: str, root: str | Path | None = None, openie: str | Path | None = None, **settings: object
+) -> Dataset:
+    """The checked data set of that name, read from `root` or from its card's folder.
+
+    A synthetic set is made from `settings`: `dataset("world", size=200)`.
+    """
+    return read_dataset(name, root, openie, settings)
 
 
 def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
@@ -66,6 +71,7 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
 
 _RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - {"dataset", "method", "experiment"}))
 _GROUPS = ("llm", "llm_build", "embedder", "chunking")
+_OF_EVERY_SET = ("name", "root", "openie")
 
 
 class Steps(MutableSequence[Step]):
@@ -147,7 +153,7 @@ class Pipeline:
             )
         rest = {**self.settings, **settings}
         choices = {name: rest.pop(name) for name in _GROUPS if rest.get(name) is not None}
-        source = {"name": data.card.name, "root": data.root}
+        source = {"name": data.card.name, "root": data.root, **data.settings}
         if data.root is not None and data.openie is not None:
             source["openie"] = str(data.openie)
         values = compose({**choices, "dataset": source, "method": self.method}, rest)
@@ -257,7 +263,8 @@ def _question_rows(folder: RunFolder, metrics: Mapping[str, Any]) -> list[dict[s
 
     config = yaml.safe_load((folder.path / CONFIG).read_text(encoding="utf-8"))
     source, scoring = config["dataset"], config["evaluation"]
-    gold = _gold(source["name"], source["root"], source["openie"])
+    own = {key: value for key, value in source.items() if key not in _OF_EVERY_SET}
+    gold = _gold(source["name"], source["root"], source["openie"], own)
     rows = []
     for name, row in folder.rows().items():
         known = {"dataset": metrics.get("dataset"), "method": metrics.get("method")}
@@ -269,10 +276,12 @@ def _question_rows(folder: RunFolder, metrics: Mapping[str, Any]) -> list[dict[s
     return rows
 
 
-def _gold(name: str, root: str | None, openie: str | None) -> Mapping[str, Gold]:
+def _gold(
+    name: str, root: str | None, openie: str | None, own: Mapping[str, object]
+) -> Mapping[str, Gold]:
     """The gold of a stored run's data set; empty when the set is no longer at hand."""
     try:
-        return read_dataset(name, root, openie).gold
+        return read_dataset(name, root, openie, own).gold
     except UserError:
         return {}
 

@@ -35,7 +35,7 @@ BUILDERS = [
 """All but the importers, which are tested with files of their own."""
 
 CORPUS = dataset(
-    ("ada", "Ada Marsh", "Ada Marsh founded Norvik. Norvik stands on Mount Tarn."),
+    ("ada", "Ada Marsh", "Ada Marsh founded Norvik. Ada Marsh was born in Norvik."),
     ("otto", "Otto Brandt", "Otto Brandt taught Mira Holt. Mira Holt met Ada Marsh."),
     ("again", "Otto Brandt", "Otto Brandt taught Mira Holt. Mira Holt met Ada Marsh."),
     ("naive", "", "Nothing is said of anybody here."),

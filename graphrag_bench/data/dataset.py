@@ -12,6 +12,7 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from graphrag_bench.data.world import World
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.locations import project_folder
@@ -76,7 +77,10 @@ class Card(BaseModel):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Documents, questions and gold of one set; `gold` has a row for every question."""
+    """Documents, questions and gold of one set; `gold` has a row for every question.
+
+    `world` is what a synthetic set was made of; operators never see it.
+    """
 
     name: str
     documents: tuple[Document, ...]
@@ -85,6 +89,12 @@ class Dataset:
     card: Card
     openie: Path | None = None
     root: str | None = None
+    world: World | None = None
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The settings of a synthetic set that are not the default, by name; none of a file."""
+        return self.world.settings.model_dump(exclude_defaults=True) if self.world else {}
 
     @cached_property
     def corpus_digest(self) -> str:

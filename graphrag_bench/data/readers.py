@@ -5,26 +5,41 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field
 
 from graphrag_bench.data.dataset import Card, Dataset, Document, Gold, load_card
 from graphrag_bench.data.rows import Row, Rows, json_lines, json_list
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.data.synthetic import synthetic
+from graphrag_bench.errors import UserError, nearest, unknown
 from graphrag_bench.locations import project_folder
 from graphrag_bench.values import Question
 
+_SETTINGS = ("name", "root", "openie")
+SYNTHETIC = "synthetic"
+"""The `reader` of a card whose set is made from settings and has no files."""
+
 
 def read_dataset(
-    name: str, root: str | Path | None = None, openie: str | Path | None = None
+    name: str,
+    root: str | Path | None = None,
+    openie: str | Path | None = None,
+    settings: Mapping[str, object] = MappingProxyType({}),
 ) -> Dataset:
     """The checked data set of a card, read from `root` or from the card's own folder.
 
-    `openie` names the OpenIE file to use where a folder holds several. Raises UserError for an
-    unknown name and for every fault in the files, with the file and line.
+    `openie` names the OpenIE file to use where a folder holds several. `settings` are those of a
+    set that is made rather than read. Raises UserError for an unknown name, for a setting that the
+    set does not have, and for every fault in the files, with the file and line.
     """
     card = load_card(name)
+    if card.reader == SYNTHETIC:
+        return synthetic(card, {"root": root, "openie": openie}, settings)
+    for setting in settings:
+        close = ", ".join(nearest(setting, _SETTINGS) or _SETTINGS)
+        raise UserError(f"There is no setting 'dataset.{setting}'. Nearest: {close}.")
     folder = Path(root) if root else project_folder("datasets") / name
     if not folder.is_dir():
         raise UserError(f"Data set '{name}': there is no folder '{folder}' (dataset.root=PATH).")

@@ -29,6 +29,7 @@ from graphrag_bench.values import Question
 _BUILDERS = (
     "graphrag_bench.offline.chunking",
     "graphrag_bench.offline.extraction",
+    "graphrag_bench.offline.planted",
     "graphrag_bench.offline.llm_extraction",
     "graphrag_bench.offline.knowledge_graph",
     "graphrag_bench.offline.indices",
@@ -82,7 +83,7 @@ class Experiment:
             raise UserError("match_tokens takes the questions of a data set: use it with run.")
         load_plugins(settings.plugins)
         asked = settings.dataset
-        found = dataset or read_dataset(asked.name, asked.root, asked.openie)
+        found = dataset or read_dataset(asked.name, asked.root, asked.openie, asked.own)
         if settings.method.get("name") in names("method"):
             check_parameters(load("method", settings.method["name"]), settings.method)
         method = read_method(settings.method)

@@ -49,17 +49,23 @@ def _same_format(variant: str) -> set[str]:
 def complete(choices: Choices, dataset: Dataset) -> None:
     """Put variants in the place of `auto`, and in what follows from the graph.
 
+    `auto` reads the facts that are planted in a synthetic world, an OpenIE file where there is one,
+    and otherwise what a tagger finds.
+
     Node names are those of the extraction where the graph is made of it, and otherwise those of
     the graph; a rich knowledge graph asks a language model for keywords.
     """
     if choices["chunk_table"].get("variant") == "auto":
         choices["chunk_table"]["variant"] = dataset.card.chunking
+    planted = dataset.world is not None
     if choices["extraction"].get("variant") == "auto":
         presplit = choices["chunk_table"]["variant"] == "presplit"
         file = dataset.openie is not None and presplit
-        choices["extraction"]["variant"] = "openie_file" if file else "nlp"
+        choices["extraction"]["variant"] = (
+            "planted" if planted else "openie_file" if file else "nlp"
+        )
     if choices["text_extraction"].get("variant") == "auto":
-        choices["text_extraction"]["variant"] = "nlp"
+        choices["text_extraction"]["variant"] = "planted" if planted else "nlp"
     graph = choices.get("graph", {}).get("variant", "")
     made = {b.variant: b.needs for b in builders.all() if b.resource == "graph"}.get(graph, ())
     of_extraction = "extraction" in made or not made

@@ -23,13 +23,19 @@ def _number_as_text(value: Any) -> Any:
 
 
 class DatasetSettings(_Settings):
-    """Which set, and where it lies."""
+    """Which set, and where it lies; the settings of a synthetic set are checked by the set."""
 
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     name: str = Field(description="name of a card in datasets/")
     root: str | None = Field(None, description="folder of the set's files, if not the card's own")
     openie: str | None = Field(None, description="OpenIE file, where the folder holds several")
 
     _text = field_validator("root", "openie", mode="before")(_number_as_text)
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The settings that only a synthetic set has, such as `hops` and `noise`."""
+        return dict(self.model_extra or {})
 
 
 class GraphSettings(_Settings):

@@ -1,0 +1,159 @@
+"""The sentences of the synthetic world, written and read: one phrase for each relation.
+
+A fact is stated as "HEAD PHRASE TAIL." and nowhere else, so that whoever reads the phrases back
+has read everything and nothing more. Names never hold a word of a phrase, nor . , ; : or quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from graphrag_bench.text import normalise_name
+
+TYPES = ("person", "place", "organisation", "work")
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "person": ("painter", "physician", "botanist", "sailor", "jurist"),
+    "place": ("town", "harbour", "valley", "village", "province"),
+    "organisation": ("guild", "society", "college", "league", "workshop"),
+    "work": ("novel", "chronicle", "ballad", "treatise", "poem"),
+}
+"""What an entity of a type is called in the sentence that introduces it."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation from entities of type `head` to one entity of type `tail` each.
+
+    `phrase` states it, `role` asks for it: "X was born in Y", "the birthplace of X".
+    """
+
+    phrase: str
+    role: str
+    head: str
+    tail: str
+
+
+RELATIONS = (
+    Relation("was born in", "birthplace", "person", "place"),
+    Relation("studied under", "teacher", "person", "person"),
+    Relation("worked for", "employer", "person", "organisation"),
+    Relation("is named after", "namesake", "place", "person"),
+    Relation("is administered by", "administrator", "place", "organisation"),
+    Relation("is described in", "description", "place", "work"),
+    Relation("was founded by", "founder", "organisation", "person"),
+    Relation("has its seat in", "seat", "organisation", "place"),
+    Relation("takes its motto from", "source of the motto", "organisation", "work"),
+    Relation("was written by", "author", "work", "person"),
+    Relation("is set in", "setting", "work", "place"),
+    Relation("was published by", "publisher", "work", "organisation"),
+)
+"""Three relations for each type of head, so that a chain can go on from anywhere."""
+BY_PHRASE: Mapping[str, Relation] = {relation.phrase: relation for relation in RELATIONS}
+ALSO = "is also known as"
+"""The phrase that introduces an alias; name first, alias last."""
+RUMOUR = "Rumour has it that"
+"""How a sentence begins that says what is not so."""
+_WHICH = {
+    "person": "Who is",
+    "place": "Which place is",
+    "organisation": "Which organisation is",
+    "work": "Which work is",
+}
+
+_PHRASES = (*BY_PHRASE, ALSO)
+_STATED = re.compile(
+    rf"\W*(\w.*?)\W+({'|'.join(map(re.escape, _PHRASES))})\W+(.*\w)\W*", re.IGNORECASE
+)
+_KIND_WORDS = {kind: type_ for type_, kinds in KINDS.items() for kind in kinds}
+_KIND = re.compile(rf"(?:^|[\n.]\s*)([^\n.]+) is a ({'|'.join(_KIND_WORDS)})\.")
+_PARTS = re.compile(r"[\n.;:!?\"]+")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What one sentence or row says, names as written; a `rumour` says what may not be so."""
+
+    head: str
+    phrase: str
+    tail: str
+    rumour: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The statement as a sentence of the world."""
+        said = f"{self.head} {self.phrase} {self.tail}."
+        return f"{RUMOUR} {said}" if self.rumour else said
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question taken apart: from `start` along the phrases, the first hop first."""
+
+    start: str
+    phrases: tuple[str, ...]
+
+
+def kind_sentence(name: str, kind: str) -> str:
+    """The sentence that says what an entity is."""
+    return f"{name} is a {kind}."
+
+
+def question(start: str, phrases: tuple[str, ...]) -> str:
+    """The question for the end of a chain: "Who is the founder of the employer of START?"."""
+    said = start
+    for phrase in phrases:
+        said = f"the {BY_PHRASE[phrase].role} of {said}"
+    return f"{_WHICH[BY_PHRASE[phrases[-1]].tail]} {said}?"
+
+
+def asked(text: str) -> Asked | None:
+    """The question taken apart; None for a text that is no question of the world."""
+    rest = text.strip().removesuffix("?")
+    for opening in _WHICH.values():
+        rest = rest.removeprefix(f"{opening} ")
+    phrases: list[str] = []
+    while found := [one for one in RELATIONS if rest.startswith(f"the {one.role} of ")]:
+        phrases.append(found[0].phrase)
+        rest = rest.removeprefix(f"the {found[0].role} of ")
+    return Asked(rest, tuple(reversed(phrases))) if phrases and rest else None
+
+
+def kinds(text: str) -> Iterator[tuple[str, str, str]]:
+    """Name, type and sentence of every entity that a text introduces, in order."""
+    for name, kind in _KIND.findall(text):
+        yield name.strip(), _KIND_WORDS[kind], kind_sentence(name.strip(), kind)
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """Everything a text states in a sentence, a triple or a row of a table, in its order.
+
+    Read are "HEAD PHRASE TAIL", "(HEAD, PHRASE, TAIL)", "HEAD -> PHRASE -> TAIL", and CSV rows
+    "...,HEAD,TAIL,PHRASE,..." or with a sentence in a cell; case and signs do not count.
+    """
+    for part in _PARTS.split(text):
+        cells = part.split(",")
+        if len(cells) == 1:
+            yield from _sentence(part)
+            continue
+        for position, cell in enumerate(cells):
+            phrase = normalise_name(cell)
+            if phrase not in _PHRASES:
+                yield from _sentence(cell)
+            elif position == 1 and len(cells) == 3:
+                yield Statement(_bare(cells[0]), phrase, _bare(cells[2]))
+            elif position > 1:
+                yield Statement(_bare(cells[position - 2]), phrase, _bare(cells[position - 1]))
+
+
+def _sentence(part: str) -> Iterator[Statement]:
+    if found := _STATED.fullmatch(part):
+        head, phrase, tail = found.groups()
+        rumour = head.casefold().startswith(RUMOUR.casefold() + " ")
+        yield Statement(head[len(RUMOUR) + 1 :] if rumour else head, phrase.lower(), tail, rumour)
+
+
+def _bare(cell: str) -> str:
+    """A name without the signs around it."""
+    return re.sub(r"^\W+|\W+$", "", cell)
