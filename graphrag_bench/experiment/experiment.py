@@ -136,6 +136,11 @@ class Experiment:
                     f"build.{resource} is set, but this method builds no '{resource}'; "
                     f"nearest: {close}."
                 )
+        problems += [
+            f"build.{item.resource}=planted reads a synthetic world alone: dataset=world."
+            for item in self.plan
+            if item.builder.variant == "planted" and self.dataset.world is None
+        ]
         refuse(problems, f"the build of method '{self.method.name}'")
 
     @cached_property

@@ -28,7 +28,8 @@ class WorldReader(Scripted):
     stated the answer is `unknown`; where several tails are, the first one counts. Rumours are not
     believed, unless `believes="rumours"`, and then only where no fact is stated. Answered too are
     the prompts of conversion (entities, keywords), of OpenIE, of map and reduce, and of the agents
-    (KGP, ToG, DALK), all from the prompt alone; any other stops the run. Tokens are words.
+    (KGP, ToG, DALK), all from the prompt alone; any other, and a question that is none of a
+    synthetic world, stops the run. Tokens are words.
     """
 
     def __init__(self, believes: Literal["facts", "rumours"] = "facts") -> None:
@@ -63,10 +64,18 @@ class Notes:
     gullible: bool = False
 
     @cached_property
-    def question(self) -> Asked | None:
-        """The question, from its last line that begins with `Question:`; None without one."""
-        found = re.findall(r"(?m)^Question:(.*)$", self.text)
-        return asked(found[-1]) if found else None
+    def question(self) -> Asked:
+        """The question, from the last line that begins with `Question:`; raises RunStopped.
+
+        It does so for a question that a synthetic world cannot have asked: it is never unknown.
+        """
+        said = self.line("Question:")
+        if (found := asked(said)) is None:
+            raise RunStopped(
+                f"{said!r} is no question of a synthetic world, and llm=world_reader answers no "
+                "other: take dataset=world, or another model."
+            )
+        return found
 
     @cached_property
     def stated(self) -> tuple[Statement, ...]:
@@ -99,8 +108,6 @@ class Notes:
 
     def chain(self) -> list[Statement]:
         """The facts of the question's chain that are stated, up to the first that is not."""
-        if self.question is None:
-            return []
         held = []
         entity = self.known(self.question.start)
         for phrase in self.question.phrases:
@@ -113,8 +120,7 @@ class Notes:
     def answer(self) -> str | None:
         """The end of the chain; None where one of its facts is not stated."""
         chain = self.chain()
-        whole = self.question is not None and len(chain) == len(self.question.phrases)
-        return chain[-1].tail if whole else None
+        return chain[-1].tail if len(chain) == len(self.question.phrases) else None
 
     def line(self, head: str) -> str:
         """What follows `head` on the last line that begins with it; "" without one."""
@@ -137,8 +143,9 @@ def _steps(notes: Notes) -> str:
 
 def _entities(notes: Notes) -> str:
     """The entity that a question names, or all that a passage names."""
-    names = [notes.question.start] if notes.question else []
-    if not names:
+    if notes.line("Question:"):
+        names = [notes.question.start]
+    else:
         names = [name for name, _, _ in kinds(notes.text)]
         names += [name for one in notes.stated for name in (one.head, one.tail)]
     return json.dumps({"named_entities": list(dict.fromkeys(names))}, ensure_ascii=False)
@@ -150,10 +157,9 @@ def _triples(notes: Notes) -> str:
 
 
 def _keywords(notes: Notes) -> str:
-    question = notes.question or Asked("", ())
     said = {
-        "high_level_keywords": [BY_PHRASE[phrase].role for phrase in question.phrases],
-        "low_level_keywords": [question.start] if question.start else [],
+        "high_level_keywords": [BY_PHRASE[phrase].role for phrase in notes.question.phrases],
+        "low_level_keywords": [notes.question.start],
     }
     return json.dumps(said, ensure_ascii=False)
 
@@ -163,7 +169,7 @@ def _points(notes: Notes) -> str:
 
     The chain may begin in another part of the context, so that none of them can be left out.
     """
-    question = notes.question or Asked("", ())
+    question = notes.question
     asked_for = [one for one in notes.stated if one.phrase in question.phrases]
     asked_for = [one for one in asked_for if notes.gullible or not one.rumour]
     start = normalise_name(question.start)
@@ -183,16 +189,16 @@ def _points(notes: Notes) -> str:
 def _next_evidence(notes: Notes) -> str:
     """The first fact of the chain that is not stated, as far as it can be named."""
     question = notes.question
-    if question is None or notes.answer():
-        return UNKNOWN
     chain = notes.chain()
+    if len(chain) == len(question.phrases):
+        return UNKNOWN
     about = chain[-1].tail if chain else question.start
     return f"{about} {question.phrases[len(chain)]}"
 
 
 def _relations(notes: Notes) -> str:
     """The relations of the question that an entity has, or its first one with the score 0."""
-    question = notes.question or Asked("", ())
+    question = notes.question
     there = [name.strip() for name in notes.line("Relations:").split(";")]
     wanted = question.phrases
     if normalise_name(notes.line("Entity:")) == normalise_name(question.start):
@@ -211,7 +217,7 @@ def _candidates(notes: Notes) -> str:
 
 def _reranked(notes: Notes) -> str:
     """The facts with a relation of the question, its chain first; the first if none has."""
-    question = notes.question or Asked("", ())
+    question = notes.question
     facts = [one for one in notes.stated if one.phrase in (*question.phrases, ALSO)]
     best = dict.fromkeys([*notes.chain(), *facts]) or dict.fromkeys(notes.stated[:1])
     return _numbered([f"{one.head} -> {one.phrase} -> {one.tail}" for one in best])

@@ -1,0 +1,287 @@
+"""The synthetic world is what its settings say, and what follows from them can be counted."""
+
+from __future__ import annotations
+
+import unicodedata
+from statistics import mean
+
+import pytest
+from small_worlds import said_by_a_process
+
+from graphrag_bench.data.dataset import load_card
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.data.synthetic import world_dataset
+from graphrag_bench.data.world import World, WorldSettings
+from graphrag_bench.data.world_making import make_world
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.text import normalise_name
+from graphrag_bench.world_grammar import ALSO, RELATIONS, asked, kinds, question, statements
+
+
+def world(**settings: object) -> World:
+    return make_world(WorldSettings.model_validate({"size": 120, "n_questions": 60, **settings}))
+
+
+def stated(one: World) -> list[tuple[str, str, str]]:
+    """Every fact that a passage states, under the names it uses."""
+    return [
+        (fact.said[0], fact.phrase, fact.said[1]) for fact in one.facts if fact.passage is not None
+    ]
+
+
+# ---- sizes and shares
+
+
+def test_every_entity_has_a_passage_and_noise_comes_on_top_as_its_share_of_all() -> None:
+    made = world(noise=0.25)
+    roles = [passage.role for passage in made.passages]
+    assert roles.count("facts") == 120
+    assert len(roles) == 160  # 40 of 160 are a quarter
+    assert roles.count("contradiction") == roles.count("distractor") == 20
+
+
+def test_every_entity_has_so_many_facts_of_different_relations() -> None:
+    made = world(facts_per_passage=3)
+    assert len(made.facts) == 360
+    assert len({(fact.head, fact.phrase) for fact in made.facts}) == 360
+    assert all(fact.head != fact.tail for fact in made.facts)
+
+
+def test_questions_have_every_number_of_hops_in_equal_shares() -> None:
+    data = read_dataset("world", settings={"size": 120, "n_questions": 60, "hops": 4})
+    types = [gold.type for gold in data.gold.values()]
+    assert types[:5] == ["1 hop", "2 hops", "3 hops", "4 hops", "1 hop"]
+    assert {types.count(kind) for kind in types} == {15}
+    assert [gold.hops for gold in data.gold.values()][:4] == [1, 2, 3, 4]
+    assert len({question.text for question in data.questions}) == 60
+
+
+def test_the_exact_share_of_mentions_uses_an_alias_that_its_own_passage_introduces() -> None:
+    made = world(alias_rate=0.25)
+    aliases = {entity.alias for entity in made.entities}
+    said = [name for fact in made.facts for name in fact.said]
+    assert sum(name in aliases for name in said) == 120  # a quarter of 2 x 240 mentions
+    introduced = {
+        one.tail for p in made.passages for one in statements(p.text) if one.phrase == ALSO
+    }
+    assert introduced == {name for name in said if name in aliases}
+    assert introduced == {made.entities[row].alias for row in made.introduced}
+
+
+def test_without_aliases_noise_or_removal_the_corpus_states_the_facts_and_nothing_else() -> None:
+    made = world(alias_rate=0.0, noise=0.0)
+    read = [one for passage in made.passages for one in statements(passage.text)]
+    names = [entity.name for entity in made.entities]
+    wanted = {(names[fact.head], fact.phrase, names[fact.tail]) for fact in made.facts}
+    assert {(one.head, one.phrase, one.tail) for one in read} == wanted
+    assert len(read) == 240
+
+
+# ---- names
+
+
+def test_names_and_aliases_are_distinct_even_after_normalisation() -> None:
+    made = world(size=2000, noise=0.3)
+    names = [entity.name for entity in made.entities] + [entity.alias for entity in made.entities]
+    normal = [normalise_name(name) for name in names if name]
+    assert len(set(normal)) == len(normal) > 4000
+
+
+def test_names_go_beyond_ascii_and_are_composed_so_that_bytes_compare() -> None:
+    names = [entity.name for entity in world().entities]
+    assert any(not name.isascii() for name in names)
+    assert all(unicodedata.is_normalized("NFKC", name) for name in names)
+
+
+# ---- what stays
+
+
+def test_equal_settings_give_equal_worlds_and_another_seed_another() -> None:
+    assert world() == world()
+    assert world(seed=1).entities != world().entities
+
+
+def test_the_corpus_does_not_depend_on_the_order_of_sets() -> None:
+    statement = (
+        "from graphrag_bench.data.readers import read_dataset as r;"
+        "d = r('world', settings={'size': 50, 'n_questions': 20});"
+        "print(d.corpus_digest, d.questions_digest)"
+    )
+    assert said_by_a_process(statement, 1) == said_by_a_process(statement, 2)
+
+
+@pytest.mark.parametrize("rate", ["noise", "alias_rate", "removed", "contradictions"])
+def test_entities_facts_and_questions_stay_when_a_rate_changes(rate: str) -> None:
+    low, high = world(**{rate: 0.1}), world(**{rate: 0.4})
+    assert low.entities[:120] == high.entities[:120]
+    assert low.chains == high.chains
+    assert [(f.head, f.phrase, f.tail) for f in low.facts] == [
+        (f.head, f.phrase, f.tail) for f in high.facts
+    ]
+
+
+def test_a_higher_rate_takes_what_a_lower_one_took_and_more() -> None:
+    assert set(stated(world(removed=0.4))) < set(stated(world(removed=0.1)))
+    low, high = world(noise=0.1).passages, world(noise=0.5).passages
+    assert {p.text for p in low} < {p.text for p in high}
+    kept = [passage.id for passage in high if passage in low]
+    assert kept == [passage.id for passage in low]
+
+
+# ---- noise
+
+
+def test_a_contradiction_is_a_rumour_with_another_tail_of_the_same_type() -> None:
+    made = world(noise=0.4, contradictions=1.0)
+    facts = {(fact.head, fact.phrase): fact.tail for fact in made.facts}
+    assert len(made.contradictions) == 80
+    for told in made.contradictions:
+        true = facts[told.head, told.phrase]
+        assert told.tail != true
+        assert made.entities[told.tail].type == made.entities[true].type
+    said = [p.text for p in made.passages if p.role == "contradiction"]
+    assert all(one.rumour for text in said for one in statements(text))
+
+
+def test_a_distractor_is_about_an_outsider_whose_name_holds_that_of_no_entity() -> None:
+    made = world(noise=0.4, contradictions=0.0)
+    names = {entity.name for entity in made.entities[:120]}
+    outsiders = made.entities[120:]
+    assert [fact.head for fact in made.distractors] == [one.id for one in outsiders]
+    assert not [one for one in outsiders for name in names if name in one.name]
+
+
+def test_noise_is_about_the_facts_of_the_chains_first() -> None:
+    made = world(noise=0.2, contradictions=1.0, n_questions=40)
+    asked_for = {
+        (made.facts[row].head, made.facts[row].phrase) for c in made.chains for row in c.facts
+    }
+    assert {(told.head, told.phrase) for told in made.contradictions} <= asked_for
+
+
+# ---- questions and gold
+
+
+def test_a_question_names_its_start_and_asks_for_the_last_relation_first() -> None:
+    text = question("Ada Marsh", ("worked for", "was founded by"))
+    assert text == "Who is the founder of the employer of Ada Marsh?"
+    found = asked(text)
+    assert found is not None
+    assert (found.start, found.phrases) == ("Ada Marsh", ("worked for", "was founded by"))
+    assert asked("Who founded Norvik?") is None
+
+
+def test_a_chain_leads_from_its_start_to_its_answer_and_meets_nobody_twice() -> None:
+    made = world(hops=5)
+    for chain in made.chains:
+        facts = [made.facts[row] for row in chain.facts]
+        met = [chain.start, *(fact.tail for fact in facts)]
+        assert [fact.head for fact in facts] == met[:-1]
+        assert met[-1] == chain.answer
+        assert len(set(met)) == len(met)
+        found = asked(chain.text)
+        assert found is not None
+        assert found.start == made.entities[chain.start].name
+        assert found.phrases == tuple(fact.phrase for fact in facts)
+
+
+def test_gold_is_name_and_alias_and_the_passages_of_the_chain_in_order() -> None:
+    made = world()
+    data = world_dataset(load_card("world"), made)
+    texts = {document.id: document.text for document in data.documents}
+    for chain in made.chains:
+        gold = data.gold[chain.question]
+        answer = made.entities[chain.answer]
+        assert gold.answers == (answer.name, answer.alias)
+        assert gold.entities == (made.entities[chain.start].name,)
+        for row, evidence in zip(chain.facts, gold.evidence, strict=True):
+            head, tail = made.facts[row].said
+            assert f"{head} {made.facts[row].phrase} {tail}." in texts[evidence]
+
+
+# ---- removal, in closed form
+
+
+def test_removal_takes_an_exact_share_and_its_evidence_is_an_id_that_no_passage_has() -> None:
+    made = world(removed=0.3)
+    assert made.n_removed == 72  # of 240
+    ids = {passage.id for passage in made.passages}
+    for chain in made.chains:
+        present = [one in ids for one in made.evidence(chain)]
+        assert present == [made.facts[row].passage is not None for row in chain.facts]
+        assert made.stated(chain) == pytest.approx(sum(present) / chain.hops)
+
+
+def test_removal_lowers_what_can_be_found_and_answered_at_the_predicted_rate() -> None:
+    """Over 40 worlds of 240 facts with 60 removed: 0.75 of the evidence; whole chains of two with
+    180/240 x 179/239 = 0.5617; the mean of 40 x 15 chains of two is within 4 standard errors."""
+    worlds = [world(removed=0.25, hops=4, seed=seed) for seed in range(40)]
+    chains = [(one, chain) for one in worlds for chain in one.chains]
+    assert worlds[0].expected_recall() == 0.75
+    assert worlds[0].expected_answerable(2) == pytest.approx(180 / 240 * 179 / 239)
+    assert mean(one.stated(chain) for one, chain in chains) == pytest.approx(0.75, abs=0.03)
+    for hops in (1, 2, 3, 4):
+        found = [one.answerable(chain) for one, chain in chains if chain.hops == hops]
+        expected = worlds[0].expected_answerable(hops)
+        error = (expected * (1 - expected) / len(found)) ** 0.5
+        assert abs(mean(found) - expected) < 4 * error
+
+
+def test_what_is_all_removed_leaves_passages_that_only_say_what_there_is() -> None:
+    made = world(removed=1.0, alias_rate=0.0, noise=0.0)
+    assert not [one for passage in made.passages for one in statements(passage.text)]
+    assert all(list(kinds(passage.text)) for passage in made.passages)
+    assert made.expected_answerable(1) == made.expected_recall() == 0.0
+
+
+# ---- as a data set
+
+
+def test_the_name_says_which_settings_are_not_the_default() -> None:
+    assert read_dataset("world").name == "world"
+    data = read_dataset("world", settings={"noise": 0.3, "size": 200})
+    assert data.name == "world-size200-noise0.3"
+    assert data.settings == {"noise": 0.3, "size": 200}
+    assert data.world is not None
+    assert data.world.settings.size == 200
+
+
+def test_gold_and_texts_are_in_the_digests_as_those_of_any_set() -> None:
+    one, other = (
+        read_dataset("world", settings={"size": 50, "n_questions": 9, "removed": removed})
+        for removed in (0.0, 0.5)
+    )
+    assert one.corpus_digest != other.corpus_digest
+    assert one.questions_digest == other.questions_digest
+    assert digest([g.answers for g in one.gold.values()]) == digest(
+        [g.answers for g in other.gold.values()]
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"nois": 0.1}, r"no setting 'dataset.nois'. Nearest: noise"),
+        ({"noise": 1.5}, r"dataset.noise=1.5: .*less than or equal to 0.9"),
+        ({"hops": "two"}, r"dataset.hops='two': .*integer"),
+        ({"size": 12}, r"too small for 100 different questions"),
+    ],
+)
+def test_settings_that_make_no_world_are_refused(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_dataset("world", settings=settings)
+
+
+def test_a_world_is_not_read_from_a_folder_and_other_sets_have_none_of_its_settings() -> None:
+    with pytest.raises(UserError, match=r"leave out dataset\.root"):
+        read_dataset("world", root="/data")
+    with pytest.raises(UserError, match=r"no setting 'dataset\.noise'"):
+        read_dataset("toy", settings={"noise": 0.1})
+
+
+def test_three_relations_lead_from_every_type_and_no_two_share_words_or_role() -> None:
+    assert {sum(one.head == kind for one in RELATIONS) for kind in {r.head for r in RELATIONS}} == {
+        3
+    }
+    assert len({one.phrase for one in RELATIONS}) == len({one.role for one in RELATIONS}) == 12

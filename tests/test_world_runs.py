@@ -1,0 +1,85 @@
+"""Whole runs on the synthetic world: with everything perfect the oracle is, and losses add up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from toy_runs import metrics, ran, records, refused
+
+from graphrag_bench.api import dataset
+
+SIZES = {"size": 60, "n_questions": 24}
+WORLD = [
+    "dataset=world",
+    *(f"dataset.{name}={value}" for name, value in SIZES.items()),
+    "embedder=hashing",
+    "llm=world_reader",
+    "nlp._target_=toy_runs.Capitals",
+    "frame=off",
+]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def mean_of(name: str, *settings: str) -> float:
+    held = metrics(ran(*WORLD, *settings).folder)
+    assert held["failed"] == 0
+    return float(held["metrics"][name]["mean"])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("worse", [[], ["dataset.alias_rate=1"], ["dataset.noise=0.5"]])
+def test_with_nothing_removed_the_oracle_answers_every_question(worse: list[str]) -> None:
+    assert mean_of("accuracy", "method=oracle", *worse) == 1.0
+    assert mean_of("evidence_recall@5", "method=oracle", *worse) == 1.0
+
+
+def test_without_the_facts_no_question_is_answered() -> None:
+    assert mean_of("accuracy", "method=zeroshot") == 0.0
+
+
+def test_a_perfect_extraction_and_perfect_linking_let_tog_answer_everything() -> None:
+    assert mean_of("accuracy", "method=tog", "method.conversion=llm") == 1.0
+
+
+def test_retrieval_lies_between_the_floor_and_the_ceiling() -> None:
+    vanilla = mean_of("accuracy", "method=vanilla")
+    hipporag = mean_of("accuracy", "method=hipporag", "method.conversion=llm")
+    assert 0.0 < vanilla < hipporag < 1.0
+
+
+def test_removed_facts_cost_the_oracle_exactly_what_the_world_says() -> None:
+    made = dataset("world", **SIZES, removed=0.3).world
+    assert made is not None
+    settings = ["method=oracle", "dataset.removed=0.3"]
+    best = mean(made.stated(chain) for chain in made.chains)
+    assert mean_of("evidence_recall@5", *settings) == pytest.approx(best, abs=1e-6)
+    answerable = mean(made.answerable(chain) for chain in made.chains)
+    assert mean_of("accuracy", *settings) == pytest.approx(answerable, abs=1e-6)
+
+
+def test_a_graph_without_facts_finds_less_than_the_perfect_one() -> None:
+    settings = ["method=hipporag", "method.conversion=llm", "answer=off"]
+    perfect = mean_of("evidence_recall@5", *settings)
+    assert mean_of("evidence_recall@5", *settings, "build.extraction.drop=0.9") < perfect
+
+
+def test_removed_evidence_is_in_no_record() -> None:
+    rows = records(ran(*WORLD, "method=oracle", "dataset.removed=0.3").folder)
+    assert not [row for row in rows if "removed-" in str(row["documents"])]
+
+
+def test_each_world_is_a_data_set_of_its_own() -> None:
+    low, high = (ran(*WORLD, "method=bm25", "answer=off", f"dataset.noise={n}") for n in (0.2, 0.4))
+    assert low.folder != high.folder
+    assert "world-size60-n_questions24-noise0.4" in str(high.folder)
+
+
+def test_the_planted_extraction_is_refused_on_another_set() -> None:
+    toy = ["dataset=toy", "method=hipporag", "embedder=hashing", "llm=scripted"]
+    assert "dataset=world" in refused(*toy, "build.extraction=planted")
+    assert "no setting 'dataset.noise'" in refused(*toy, "dataset.noise=0.2")
