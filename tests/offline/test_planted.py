@@ -21,7 +21,8 @@ TINY = ChunkTable.of(
         (
             "a",
             "Ada Marsh",
-            "Ada Marsh is a painter. Ada Marsh is also known as Lia Sol. Lia Sol worked for Nor Guild.",
+            "Ada Marsh is a painter. Ada Marsh is also known as Lia Sol. "
+            "Lia Sol worked for Nor Guild.",
         ),
         ("g", "Nor Guild", "Nor Guild is a guild. Nor Guild was founded by Otto Brandt."),
         ("r", "Rumours about Nor Guild", "Rumour has it that Nor Guild was founded by Lia Sol."),
