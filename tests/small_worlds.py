@@ -35,6 +35,7 @@ from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.knowledge_graph import fact_graph
 from graphrag_bench.progress import Progress
+from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import (
     Answer,
     Context,
@@ -199,6 +200,9 @@ class World:
             "answer": Answer("Ada Marsh"),
             "subgraph": walked(graph, min(k, graph.n_relationships)),
             "exploration": explored(graph, min(k, graph.n_relationships)),
+            "dependencies": Dependencies(
+                ("1-1", "1-2")[:k], ("Who?", "Where?")[:k], ("Ada Marsh.", "On Mount Tarn.")[:k]
+            ),
             "points": Points(("Ada Marsh founded it.", "It stands.")[:k], (80, 5)[:k]),
         }
 

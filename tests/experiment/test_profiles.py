@@ -76,8 +76,8 @@ def test_a_sweep_over_profiles_has_a_cell_for_each_and_a_table_that_names_them()
     runs = [
         {"dataset": "toy", "title": "HippoRAG", "role": "", "key": str(row), "profile": profile,
          "settings": {"method.damping": damping, "method.retrieve.0.damping": damping},
-         **dict.fromkeys(("fidelity", "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit",
-                          "answer"), "")}
+         **dict.fromkeys(("fidelity", "llm", "llm_build", "embedder", "extraction", "tokenizer",
+                          "limit", "answer"), "")}
         for row, (profile, damping) in enumerate([("default", 0.5), ("zhou2025", 0.1)])
     ]  # fmt: skip
     titles = [run["title"] for run in arranged(runs)]
