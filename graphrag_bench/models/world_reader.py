@@ -13,7 +13,16 @@ from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.models.llm import Chat, RunStopped
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.text import normalise_name
-from graphrag_bench.world_grammar import ALSO, BY_PHRASE, Asked, Statement, asked, kinds, statements
+from graphrag_bench.world_grammar import (
+    ALSO,
+    BY_PHRASE,
+    Asked,
+    Statement,
+    asked,
+    kinds,
+    question,
+    statements,
+)
 
 UNKNOWN = "unknown"
 """What it answers when a fact of the chain is not in the prompt."""
@@ -27,8 +36,9 @@ class WorldReader(Scripted):
     written there. A name is an alias only where the prompt introduces it. Where one fact is not
     stated the answer is `unknown`; where several tails are, the first one counts. Rumours are not
     believed, unless `believes="rumours"`, and then only where no fact is stated. Answered too are
-    the prompts of conversion (entities, keywords), of OpenIE, of map and reduce, and of the agents
-    (KGP, ToG, DALK), all from the prompt alone; any other, and a question that is none of a
+    the prompts of conversion (entities, keywords), of OpenIE, of map and reduce, of reranking,
+    decomposition, HyDE (a passage with the name only) and IRCoT, and of the agents (KGP, ToG,
+    DALK), all from the prompt alone; any other, and a question that is none of a
     synthetic world, stops the run. Tokens are words.
     """
 
@@ -169,10 +179,9 @@ def _points(notes: Notes) -> str:
 
     The chain may begin in another part of the context, so that none of them can be left out.
     """
-    question = notes.question
-    asked_for = [one for one in notes.stated if one.phrase in question.phrases]
+    asked_for = [one for one in notes.stated if one.phrase in notes.question.phrases]
     asked_for = [one for one in asked_for if notes.gullible or not one.rumour]
-    start = normalise_name(question.start)
+    start = normalise_name(notes.question.start)
     ends = {start, *(normalise_name(end) for one in asked_for for end in (one.head, one.tail))}
     other = [
         one
@@ -188,21 +197,45 @@ def _points(notes: Notes) -> str:
 
 def _next_evidence(notes: Notes) -> str:
     """The first fact of the chain that is not stated, as far as it can be named."""
-    question = notes.question
     chain = notes.chain()
-    if len(chain) == len(question.phrases):
+    if len(chain) == len(notes.question.phrases):
         return UNKNOWN
-    about = chain[-1].tail if chain else question.start
-    return f"{about} {question.phrases[len(chain)]}"
+    about = chain[-1].tail if chain else notes.question.start
+    return f"{about} {notes.question.phrases[len(chain)]}"
+
+
+def _thought(notes: Notes) -> str:
+    """The answer once the facts are there, before that the fact to find next."""
+    answer = notes.answer()
+    return f"So the answer is: {answer}" if answer else _next_evidence(notes)
+
+
+def _sub_questions(notes: Notes) -> str:
+    """The question asked of ever more hops, the last one left out; none for a single hop."""
+    start, phrases = notes.question.start, notes.question.phrases
+    found = [question(start, phrases[:hops]) for hops in range(1, len(phrases))]
+    return json.dumps({"sub_questions": found}, ensure_ascii=False)
+
+
+def _order(notes: Notes) -> str:
+    """The numbered passages: first those of the chain, then others with its relations."""
+    passages = re.split(r"(?m)^\[\d+\] ", notes.text)[1:]
+    chain = Notes("\n".join(passages), notes.gullible).chain()
+
+    def use(number: int) -> tuple[int, int]:
+        said = list(statements(passages[number - 1]))
+        asked_for = any(one.phrase in notes.question.phrases for one in said)
+        return -sum(one in chain for one in said), -int(asked_for)
+
+    return json.dumps({"order": sorted(range(1, len(passages) + 1), key=use)})
 
 
 def _relations(notes: Notes) -> str:
     """The relations of the question that an entity has, or its first one with the score 0."""
-    question = notes.question
     there = [name.strip() for name in notes.line("Relations:").split(";")]
-    wanted = question.phrases
-    if normalise_name(notes.line("Entity:")) == normalise_name(question.start):
-        wanted = question.phrases[:1]
+    wanted = notes.question.phrases
+    if normalise_name(notes.line("Entity:")) == normalise_name(notes.question.start):
+        wanted = notes.question.phrases[:1]
     chosen = [name for name in there if normalise_name(name) in (*wanted, ALSO)]
     if not chosen:
         return f"{{{there[0]} (Score: 0)}}"
@@ -217,8 +250,7 @@ def _candidates(notes: Notes) -> str:
 
 def _reranked(notes: Notes) -> str:
     """The facts with a relation of the question, its chain first; the first if none has."""
-    question = notes.question
-    facts = [one for one in notes.stated if one.phrase in (*question.phrases, ALSO)]
+    facts = [one for one in notes.stated if one.phrase in (*notes.question.phrases, ALSO)]
     best = dict.fromkeys([*notes.chain(), *facts]) or dict.fromkeys(notes.stated[:1])
     return _numbered([f"{one.head} -> {one.phrase} -> {one.tail}" for one in best])
 
@@ -237,12 +269,16 @@ _TASKS: tuple[tuple[Literal["system", "end"], str, Callable[[Notes], str]], ...]
     ("system", '"named_entities"', _entities),
     ("system", '"triples"', _triples),
     ("system", '"points"', _points),
+    ("system", '"sub_questions"', _sub_questions),
+    ("system", '"order"', _order),
     ("system", "(Score: x)", _relations),
     ("system", "Reranked Triple N", _reranked),
     ("system", "{Yes}", _enough),
     ("system", "from their points", _short),
     ("end", "Scores:", _candidates),
     ("end", "Needed next:", _next_evidence),
+    ("end", "Next thought:", _thought),
+    ("end", "Passage:", _next_evidence),
     ("end", "Sentences:", _sentences),
     ("end", "step by step:", _steps),
     ("end", "hort answer:", _short),

@@ -126,5 +126,20 @@ def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None
     assert reduced == "Otto Brandt"
 
 
+def test_baselines_without_a_graph_are_answered_from_the_prompt_too() -> None:
+    parts = told("methods:decompose/prompts/sub_questions.j2", question=QUESTION, most=4)
+    assert json.loads(parts) == {
+        "sub_questions": ["Which organisation is the employer of Ada Marsh?"]
+    }
+    values = {"question": QUESTION, "thoughts": []}
+    thought = "methods:ircot/prompts/thought.j2"
+    assert told(thought, passages=[WORKED], **values) == "Norvik Guild was founded by"
+    assert told(thought, passages=[FOUNDED, WORKED], **values) == "So the answer is: Otto Brandt"
+    assert told("methods:hyde/prompts/passage.j2", question=QUESTION) == "Ada Marsh worked for"
+    passages = ["Nothing.", "Sol Press was founded by Mira Holt.", FOUNDED, WORKED]
+    order = told("operators:prompts/chunk_rerank.j2", question=QUESTION, passages=passages)
+    assert json.loads(order) == {"order": [3, 4, 2, 1]}
+
+
 def test_its_identity_holds_what_it_believes() -> None:
     assert WorldReader().identity == WorldReader().identity != WorldReader("rumours").identity
