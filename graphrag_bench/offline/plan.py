@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from graphrag_bench.contract import REQUIRED, Builder, builders
+from graphrag_bench.contract import REQUIRED, Builder, Setting, builders
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.fingerprint import digest
+from graphrag_bench.fingerprint import code, digest
+from graphrag_bench.graph.thinning import Share, thinned
 
 AMBIENT = frozenset({"scratch", "progress"})
 """Needs that every builder may have and that can change nothing in what it builds."""
+
+THINNING = {
+    "edge_drop": Setting("edge_drop", Share, 0.0),
+    "edge_drop_seed": Setting("edge_drop_seed", int, 0),
+}
+"""Settings that every graph has beside those of its builder: the share of edges taken out of it."""
 
 Choice = str | Mapping[str, Any]
 Identities = Mapping[str, Callable[[], str]]
@@ -19,12 +26,16 @@ Identities = Mapping[str, Callable[[], str]]
 
 @dataclass(frozen=True)
 class Planned:
-    """One artifact to build or reuse; `inputs` maps its needs to their keys."""
+    """One artifact to build or reuse; `inputs` maps its needs to their keys.
+
+    `thinning` holds the settings of `thinned` where edges are taken out of a graph.
+    """
 
     builder: Builder
     settings: Mapping[str, Any]
     inputs: Mapping[str, str]
     key: str
+    thinning: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def resource(self) -> str:
@@ -37,7 +48,7 @@ class Planned:
         return {
             "builder": self.builder.name,
             "code": self.builder.code,
-            "settings": {name: describe(value) for name, value in self.settings.items()},
+            "settings": described(self.settings, self.thinning),
             "inputs": dict(self.inputs),
             "key": self.key,
         }
@@ -48,6 +59,12 @@ def describe(value: Any) -> Any:
     if hasattr(value, "digest"):
         return {"prompt": value.name, "digest": value.digest}
     return list(value) if isinstance(value, tuple) else value
+
+
+def described(settings: Mapping[str, Any], thinning: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as JSON, with those of thinning and its code where edges are taken out."""
+    found = {name: describe(value) for name, value in settings.items()}
+    return {**found, **thinning, "edge_drop_code": code(thinned)} if thinning else found
 
 
 def plan(
@@ -93,10 +110,14 @@ class _Planner:
             for need in builder.needs
             if need not in AMBIENT
         }
-        settings = self._settings(builder, given)
-        described = {name: describe(value) for name, value in settings.items()}
-        key = digest(builder.name, builder.code, described, inputs)
-        self.planned[resource] = Planned(builder, settings, inputs, key)
+        shared = THINNING if resource == "graph" else {}
+        own = {name: value for name, value in given.items() if name not in shared}
+        settings = self._settings(builder, own)
+        thinning = self._checked(builder, shared, given)
+        if not thinning.get("edge_drop"):
+            thinning = {}
+        key = digest(builder.name, builder.code, described(settings, thinning), inputs)
+        self.planned[resource] = Planned(builder, settings, inputs, key, thinning)
         return key
 
     def _choose(
@@ -121,14 +142,21 @@ class _Planner:
         return None, {}
 
     def _settings(self, builder: Builder, given: Mapping[str, Any]) -> dict[str, Any]:
-        settings = {}
         for name in given:
             if name not in builder.settings:
-                close = ", ".join(nearest(name, builder.settings) or builder.settings) or "none"
+                known = [*builder.settings, *(THINNING if builder.resource == "graph" else ())]
+                close = ", ".join(nearest(name, known) or known) or "none"
                 self._problem(
                     f"build.{builder.resource} has no setting '{name}'; it takes {close}."
                 )
-        for name, setting in builder.settings.items():
+        return self._checked(builder, builder.settings, given)
+
+    def _checked(
+        self, builder: Builder, known: Mapping[str, Setting], given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The value of every known setting, given or by default; a wrong one is a problem."""
+        settings = {}
+        for name, setting in known.items():
             if name not in given and setting.default is REQUIRED:
                 self._problem(f"build.{builder.resource} needs the setting '{name}'.")
                 continue

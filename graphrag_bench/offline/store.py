@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.graph.thinning import thinned
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.ledger import Ledger
 from graphrag_bench.models.llm import LLM, Metered
@@ -117,6 +118,8 @@ class Store:
         wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
         began = time.perf_counter()
         made = planned.builder.function(**inputs, **wanted, **planned.settings)
+        if planned.thinning:
+            made = thinned(made, **planned.thinning)
         recipe = {**planned.recipe, "seconds": round(time.perf_counter() - began, 3)}
         if hasattr(made, "statistics"):
             recipe["statistics"] = dict(made.statistics)
