@@ -6,7 +6,7 @@ from methods.decompose import splitting
 from methods.hyde import hypothesis
 from methods.ircot import thinking
 from methods.kgp import walk
-from methods.pankrag import planning
+from methods.pankrag import planning, reranking
 from methods.tog import answering
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "hypothesis",
     "map_reduce",
     "planning",
+    "reranking",
     "splitting",
     "thinking",
     "walk",

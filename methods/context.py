@@ -66,7 +66,7 @@ def chunks_context(
         text = chunk_table.passage(row)
         shown = text if form == "text" else _csv(position, text)
         rows.append((chunk_table.documents_of(row)[0], shown, score))
-    return _added(context, "chunk", rows, tokenizer, budget, share)
+    return with_block(context, "chunk", rows, tokenizer, budget, share)
 
 
 @operator("context.nodes")
@@ -95,7 +95,7 @@ def nodes_context(
         if form == "table":
             shown = _csv(position, name, kind, described, int(degree[row]))
         rows.append((name, shown, score))
-    return _added(context, "node", rows, tokenizer, budget, share)
+    return with_block(context, "node", rows, tokenizer, budget, share)
 
 
 @operator("context.relationships")
@@ -129,7 +129,7 @@ def relationships_context(
         else:
             shown = f"{graph.names[head]}, {said}, {graph.names[tail]}"
         rows.append((str(row), shown, score))
-    return _added(context, "relationship", rows, tokenizer, budget, share)
+    return with_block(context, "relationship", rows, tokenizer, budget, share)
 
 
 @operator("context.communities")
@@ -152,7 +152,7 @@ def communities_context(
     for position, (row, score) in enumerate(zip(*_head(communities, top_k), strict=True)):
         if text := reports.texts[row]:
             rows.append((str(row), text if form == "text" else _csv(position, text), score))
-    return _added(context, "community", rows, tokenizer, budget, share)
+    return with_block(context, "community", rows, tokenizer, budget, share)
 
 
 def _head(ranked: Ranked[Any], top_k: int) -> tuple[list[int], list[float]]:
@@ -167,7 +167,7 @@ def _csv(*cells: object) -> str:
     return written.getvalue()
 
 
-def _added(
+def with_block(
     context: Context | None,
     kind: str,
     rows: Sequence[Row],

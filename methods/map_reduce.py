@@ -14,9 +14,9 @@ from graphrag_bench.models.llm import LLM, CallFailed, reply
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.text import count_tokens, fit
 from graphrag_bench.values import Answer, Context, Piece, Question, value
+from methods.context import with_block
 
 FAILURE = "Sorry, I'm not able to provide an answer to that question."
 MAP = Prompt("methods:msgraphrag/prompts/map.j2")
@@ -126,22 +126,29 @@ def _groups(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
     return groups
 
 
+@operator("context.points")
+def points_context(points: Points, *, tokenizer: Tokenizer, budget: PositiveInt = 2000) -> Context:
+    """A context of the points alone, in their order, as many as fit the budget of tokens.
+
+    Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
+    """
+    rows = [
+        (str(row), f"[importance {score}] {text}", float(score))
+        for row, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))
+    ]
+    return with_block(None, "point", rows, tokenizer, budget, 1.0)
+
+
 def _reduce_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     points = min(settings["budget"], _GROUPS_EXPECTED * 100)
     prompt = count_tokens(settings["prompt"].text) + sizes.question + points
     return prompt, settings["max_tokens"] / 2
 
 
-@operator(
-    "answer.reduce",
-    calls=1,
-    supplies={"question", "points", "dependencies"},
-    tokens=_reduce_tokens,
-)
+@operator("answer.reduce", calls=1, supplies={"question", "points"}, tokens=_reduce_tokens)
 def reduce(
     question: Question,
     points: Points,
-    dependencies: Dependencies | None = None,
     *,
     llm: LLM,
     tokenizer: Tokenizer,
@@ -151,19 +158,15 @@ def reduce(
 ) -> Answer:
     """The model's answer from the points, best first, as many as fit the budget of tokens.
 
-    The prompt is given `points` and, where the step uses them, `dependencies` (pairs of a
-    sub-question and its answer). Without any it is the failure sentence of the paper's code, and no
-    call is made.
+    Without a point it is the failure sentence of the paper's code, and no call is made.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
-    known = dependencies.pairs if dependencies else ()
-    if not len(points) and not known:
+    if not len(points):
         return Answer(FAILURE)
     rows = [
         {"analyst": number + 1, "score": score, "text": text}
         for number, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))
     ]
     kept = max(1, fit([tokenizer.count(text) for text in points.texts], budget))
-    asked = {"question": question.text, "points": rows[:kept], "dependencies": known}
-    chat = prompt.render(asked)
+    chat = prompt.render({"question": question.text, "points": rows[:kept]})
     return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())

@@ -55,12 +55,28 @@ def ada_marsh(chat: Chat) -> str | CallFailed:
         return json.dumps({"named_entities": Capitals().entities(text)})
     if '"points"' in chat[0].content:
         return json.dumps({"points": [{"description": "Ada Marsh", "score": 80}]})
+    if '"final_query"' in chat[0].content:
+        return json.dumps(planned(Capitals().entities(text)))
     if "sub_questions" in chat[0].content:
         return json.dumps({"sub_questions": [f"What of {n}?" for n in Capitals().entities(text)]})
     if '"order"' in chat[0].content:
         n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
         return json.dumps({"order": list(range(n_passages, 0, -1))})
     return "Ada Marsh"
+
+
+def planned(names: Sequence[str]) -> dict[str, object]:
+    """A plan that asks of each name, then for an overview of the first, then of all together."""
+    hops = [
+        {"hop_id": f"1-{row}", "sub_query": f"What of {name}?", "if_abstract": False,
+         "dependencies": []}
+        for row, name in enumerate(names, 1)
+    ]  # fmt: skip
+    themes = {"hop_id": "0-1", "sub_query": "Which themes does <A1-1> have?", "if_abstract": True,
+              "dependencies": []}  # fmt: skip
+    sequences = [{"sequence_id": "1", "hop": hops}, {"sequence_id": "0", "hop": [themes]}]
+    final = {"final_query": "All?", "if_abstract": False, "dependencies": []}
+    return {"query": "", "path": {"sequences": sequences, "final_query": [final]}}
 
 
 class Capitals:

@@ -23,7 +23,7 @@ _FORMS: Mapping[str, frozenset[str]] = {
     "repeat": frozenset({"repeat", "until", "keep", "steps"}),
     "each": frozenset({"each", "merge", "at_most", "steps"}),
     "switch": frozenset({"switch", "cases"}),
-    "resolve": frozenset({"resolve", "merge", "at_most", "prune_unused", "steps"}),
+    "resolve": frozenset({"resolve", "merge", "at_most", "prune_unused", "steps", "answer"}),
 }
 
 
@@ -198,9 +198,11 @@ class _Builder:
     def _resolve(self, item: Mapping[str, Any], path: str) -> Step:
         rule = self._choice(item.get("merge", "interleave"), get_args(Rule), f"{path} merge")
         steps = self.steps(item.get("steps", ()), path)
+        answer = self.steps(item.get("answer", ()), f"{path}.answer")
         at_most = self._count(item.get("at_most", 12), f"{path} at_most")
         prune = self._choice(item.get("prune_unused", False), (True, False), f"{path} prune_unused")
-        return Resolve(str(item["resolve"]), steps, rule, f"{path} resolve", at_most, prune)
+        label = f"{path} resolve"
+        return Resolve(str(item["resolve"]), steps, answer, rule, label, at_most, prune)
 
 
 def build(method: Mapping[str, Any], prompts: str | None = None) -> tuple[Pipeline, list[str]]:

@@ -21,17 +21,19 @@ GIVEN = ("dependencies", "sought")
 
 @dataclass(frozen=True)
 class Resolve:
-    """The inner steps for every sub-question of a plan, and then for the final question.
+    """The inner steps and the answer for every sub-question of a plan, then the final question.
 
     Each runs on a copy of the state whose question is the sub-question, with the sub-questions it
     hangs on and their answers in `dependencies`, and its kind in `sought`. Sub-questions that do
-    not need each other run as one block. Ranked rows of all of them are merged, the final
-    question's last; whatever else was written is the final question's.
+    not need each other run as one block. The final question is not answered here: what it hangs
+    on, its kind, and what the steps wrote for it are left for the steps that follow. Ranked rows of
+    all sub-questions are merged, the final question's last.
     Source: PankRAG (2025), section 3: planning and resolving; architecture of this project.
     """
 
     slot: str
     steps: Steps
+    answer: Steps
     merge: Rule
     label: str
     at_most: int = 12
@@ -44,8 +46,9 @@ class Resolve:
         """
         works = [_Work(state, self._taken(state.get(self.slot))) for state in states]
         for number in range(max((len(work.layers) for work in works), default=0)):
-            self._resolve([work.layer(number) for work in works], works, world)
-        self._resolve([[work.plan.final] for work in works], works, world)
+            layers = [work.layer(number) for work in works]
+            self._resolve((*self.steps, *self.answer), layers, works, world)
+        self._resolve(self.steps, [[work.plan.final] for work in works], works, world)
         return [self._merged(work) for work in works]
 
     def _taken(self, plan: Plan) -> Plan:
@@ -57,9 +60,13 @@ class Resolve:
         return checked_plan([o for o in chosen.sub_questions if o.id in kept], chosen.final)
 
     def _resolve(
-        self, layers: Sequence[Sequence[SubQuestion]], works: Sequence[_Work], world: World
+        self,
+        steps: Steps,
+        layers: Sequence[Sequence[SubQuestion]],
+        works: Sequence[_Work],
+        world: World,
     ) -> None:
-        """Run the steps for one layer of every question, as one block."""
+        """Run steps for one layer of every question, as one block."""
         jobs = [
             (work, one)
             for work, layer in zip(works, layers, strict=True)
@@ -67,7 +74,7 @@ class Resolve:
             for one in layer
         ]
         block = [work.state_for(one) for work, one in jobs]
-        for (work, one), outcome in zip(jobs, run_steps(self.steps, block, world), strict=True):
+        for (work, one), outcome in zip(jobs, run_steps(steps, block, world), strict=True):
             work.keep(one, outcome)
 
     def _merged(self, work: _Work) -> Outcome:
@@ -77,21 +84,23 @@ class Resolve:
         new = combined(work.start, outcomes, self.merge)
         final = outcomes[-1]
         last = {s: v for s in new if s not in MERGEABLE and (v := final.get(s)) is not None}
-        return work.start.write({s: v for s, v in {**new, **last}.items() if s not in GIVEN})
+        written = {s: v for s, v in {**new, **last}.items() if s != "answer"}
+        return work.start.write({**written, "question": final.question})
 
     def check(self, scope: Scope) -> None:
-        """Reads the plan; the inner steps must write `answer`, the answer of a sub-question."""
+        """Reads the plan; `answer` must write the answer of a sub-question."""
         scope.read(self.label, self.slot)
         inner = scope.copy()
         inner.written |= set(GIVEN)
         for step in self.steps:
             step.check(inner)
-        if "answer" not in inner.written:
-            scope.problem(f"{self.label}: no inner step writes 'answer', which others wait for.")
-        inner.unread = {slot: who for slot, who in inner.unread.items() if slot not in GIVEN}
+        answered = inner.copy()
+        for step in self.answer:
+            step.check(answered)
+        if "answer" not in answered.written:
+            scope.problem(f"{self.label}: no step of its `answer` writes 'answer'.")
         join(scope, [inner])
-        scope.unread.pop("answer", None)
-        scope.written |= inner.written - set(GIVEN)
+        scope.written |= inner.written
 
     def describe(self) -> dict[str, Any]:
         """The slot, the settings and the steps."""
@@ -101,16 +110,18 @@ class Resolve:
             "at_most": self.at_most,
             "prune_unused": self.prune_unused,
             "steps": [step.describe() for step in self.steps],
+            "answer": [step.describe() for step in self.answer],
             "code": code(merge),
         }
 
     def operators(self) -> list[OperatorStep]:
         """The operator steps inside."""
-        return [op for step in self.steps for op in step.operators()]
+        return [op for step in (*self.steps, *self.answer) for op in step.operators()]
 
     def bound(self) -> int:
-        """Calls for `at_most` sub-questions and the final question."""
-        return (self.at_most + 1) * sum(step.bound() for step in self.steps)
+        """Calls for `at_most` sub-questions, and for the steps of the final question."""
+        own, answer = (sum(step.bound() for step in s) for s in (self.steps, self.answer))
+        return self.at_most * (own + answer) + own
 
 
 class _Work:

@@ -212,7 +212,7 @@ def test_at_most_thirty_words_stand_in() -> None:
     assert substituted("<A1-1>", long).split() == ["word"] * 30
 
 
-@pytest.mark.parametrize("name", ["plan", "rephrase", "answer", "reduce"])
+@pytest.mark.parametrize("name", ["plan", "rephrase", "answer"])
 def test_what_changes_stands_in_the_last_message_only(name: str) -> None:
     values = {"question": "Q?", "dependencies": [("D?", "E")], "blocks": [], "points": []}
     first, last = Prompt(f"methods:pankrag/prompts/{name}.j2").render(values)

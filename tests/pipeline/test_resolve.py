@@ -16,8 +16,9 @@ PLAN, TOTAL = {"op": "tiny.plan"}, {"op": "tiny.total"}
 
 
 def resolved(text: str, *inner: Any, world: World | None = None, **settings: Any) -> Outcome:
-    step = {"resolve": "plan", "steps": [*inner, TOTAL], **settings}
-    (outcome,) = outcomes([PLAN, step], text, world=world)
+    """The state after the plan, and after the answer of the final question."""
+    step = {"resolve": "plan", "steps": [*inner], "answer": [TOTAL], **settings}
+    (outcome,) = outcomes([PLAN, step, TOTAL], text, world=world)
     return outcome
 
 
@@ -45,8 +46,8 @@ def test_circles_end() -> None:
 
 def test_a_step_may_put_another_question_in_the_place_of_the_sub_question() -> None:
     found = resolved("1-1: 5; final(1-1): 1", {"op": "tiny.rephrased"})
-    assert answer(found) == "56"  # 1 + 10 * 5 + 5
-    assert isinstance(found, RetrievalState) and found.question.text == "1-1: 5; final(1-1): 1"
+    assert answer(found) == "56"  # what is asked is 1 and 50, and the answer 5
+    assert isinstance(found, RetrievalState) and found.question.text == "1 50"
 
 
 def test_the_chunks_of_all_sub_questions_are_merged_and_the_rest_is_the_final_ones() -> None:
@@ -54,19 +55,19 @@ def test_the_chunks_of_all_sub_questions_are_merged_and_the_rest_is_the_final_on
     assert isinstance(found, RetrievalState)
     assert found.get("chunks").ids.tolist() == [5, 9, 6]
     assert answer(found) == "20"
-    assert found.get("dependencies") is None
+    assert found.get("dependencies").answers == ("11",)
 
 
 def test_independent_sub_questions_of_all_questions_run_as_one_block() -> None:
-    step = {"resolve": "plan", "steps": [START, {"op": "tiny.twice"}, CHUNKS, TOTAL]}
+    step = {"resolve": "plan", "steps": [START, {"op": "tiny.twice"}, CHUNKS], "answer": [TOTAL]}
     outcomes([PLAN, step], "1-1: 5; 1-2: 6; final(1-1 1-2): 9", "1-1: 5; final: 3")
     assert tiny_operators.blocks == [3, 2]
 
 
 def test_a_failed_sub_question_fails_its_question_and_no_other() -> None:
-    step = {"resolve": "plan", "steps": [START, CHUNKS, TOTAL]}
+    step = {"resolve": "plan", "steps": [START, CHUNKS], "answer": [TOTAL]}
     good, bad = outcomes([PLAN, step], "1-1: 5; final(1-1): 9", "1-1: 13; final(1-1): 9")
-    assert answer(good) == "14"
+    assert isinstance(good, RetrievalState) and good.get("answer") is None
     assert isinstance(bad, Failure) and bad.step == "retrieve.1.1 tiny.chunks"
 
 
@@ -86,17 +87,18 @@ def test_inner_steps_without_an_answer_are_refused() -> None:
     step = {"resolve": "plan", "steps": [START, CHUNKS]}
     pipeline, problems = build({"retrieve": [PLAN, step]})
     assert not problems
-    assert any("no inner step writes 'answer'" in said for said in pipeline.check())
+    assert any("no step of its `answer` writes" in said for said in pipeline.check())
 
 
 def test_an_unknown_setting_and_a_missing_plan_are_problems() -> None:
-    _, problems = build({"retrieve": [{"resolve": "plan", "steps": [TOTAL], "depth": 2}]})
+    _, problems = build({"retrieve": [{"resolve": "plan", "answer": [TOTAL], "depth": 2}]})
     assert "(resolve) has no key 'depth'" in problems[0]
-    pipeline, _ = build({"retrieve": [{"resolve": "plan", "steps": [TOTAL]}]})
+    pipeline, _ = build({"retrieve": [{"resolve": "plan", "answer": [TOTAL]}]})
     assert any("reads 'plan', which no earlier step writes" in said for said in pipeline.check())
 
 
 def test_calls_are_bounded_by_the_sub_questions_taken() -> None:
-    step = {"resolve": "plan", "at_most": 3, "steps": [{"op": "tiny.echo"}]}
+    echo = {"op": "tiny.echo"}
+    step = {"resolve": "plan", "at_most": 3, "steps": [echo], "answer": [echo]}
     pipeline, _ = build({"retrieve": [PLAN, step]})
-    assert pipeline.bound() == 4
+    assert pipeline.bound() == 7

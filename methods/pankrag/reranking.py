@@ -1,0 +1,140 @@
+"""Dependency-aware reranking: what is near the answers so far moves up."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from graphrag_bench.contract import operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.question_plan import Dependencies
+from graphrag_bench.values import DECIMALS, Chunk, FloatArray, IntArray, Node, Question, Ranked
+from methods.map_reduce import Points
+
+Weight = Annotated[float, Field(ge=0, le=1)]
+Aggregate = Literal["mean", "max", "concat"]
+Negative = Literal["clip0", "affine", "raw"]
+Relevance = Literal["entity_sim", "chunk_sim", "rank"]
+OnOff = Literal["on", "off"]
+
+
+@operator("chunk.dependency_rerank", unordered="ties, and `rank`, keep the order given")
+def rerank_chunks(
+    question: Question,
+    chunks: Ranked[Chunk],
+    nodes: Ranked[Node] | None = None,
+    dependencies: Dependencies | None = None,
+    *,
+    graph: Graph,
+    chunk_index: VectorIndex,
+    embedder: Embedder,
+    rerank: OnOff = "on",
+    alpha: Weight = 0.6,
+    relevance: Relevance = "entity_sim",
+    aggregate: Aggregate = "mean",
+    negative: Negative = "clip0",
+) -> Ranked[Chunk]:
+    """The same chunks by relevance and by their likeness to the answers the question hangs on.
+
+    Score: alpha R + (1 - alpha) M. R, in 0..1, is the highest score of a given node that is in the
+    chunk (`entity_sim`), the cosine of chunk and question (`chunk_sim`), both clipped at 0, or
+    1 / (1 + position) (`rank`; also where `entity_sim` is given no nodes). M is the cosine of the
+    chunk and the answers: their mean, their maximum, or that with all answers as one text
+    (`concat`); then negative values become 0 (`clip0`), or M becomes (1 + M) / 2 (`affine`), or
+    stays (`raw`). Without an answer, or with `rerank="off"`, the score is R and the embedder is
+    not asked for answers. Ties keep the order given.
+    Source: PankRAG (2025), section 3.3, equations 3 and 4; R and the handling of several and of
+    negative cosines are ours, the paper leaves them open.
+    """
+    r = _relevance(question, chunks, nodes, graph, chunk_index, embedder, relevance)
+    if rerank == "on" and dependencies is not None and len(dependencies) and len(chunks):
+        vectors = np.asarray(chunk_index.vectors[chunks.ids], np.float64)
+        r = _combined(r, _likeness(vectors, dependencies, embedder, aggregate, negative), alpha)
+    order = _order(r)
+    return Ranked(chunks.ids[order], r[order])
+
+
+@operator("point.dependency_rerank")
+def rerank_points(
+    points: Points,
+    dependencies: Dependencies | None = None,
+    *,
+    embedder: Embedder,
+    rerank: OnOff = "on",
+    alpha: Weight = 0.75,
+    aggregate: Aggregate = "mean",
+    negative: Negative = "clip0",
+) -> Points:
+    """The same points, with their own scores, in the order of relevance and likeness to answers.
+
+    As for chunks, with R the point's score / 100. Ties keep the order given.
+    Source: PankRAG (2025), section 3.3, equations 3 and 4.
+    """
+    r = np.array(points.scores, np.float64) / 100
+    if rerank == "on" and dependencies is not None and len(dependencies) and len(points):
+        vectors = np.asarray(embedder.encode(points.texts, kind="passage"), np.float64)
+        r = _combined(r, _likeness(vectors, dependencies, embedder, aggregate, negative), alpha)
+    order = _order(r).tolist()
+    return Points(
+        tuple(points.texts[row] for row in order), tuple(points.scores[row] for row in order)
+    )
+
+
+def likeness(
+    candidates: FloatArray, answers: FloatArray, aggregate: Aggregate, negative: Negative
+) -> FloatArray:
+    """M of every candidate, float64 (n,), from unit rows (n, d) and those of the answers (m, d).
+
+    `concat` takes one answer; of several the mean counts.
+    """
+    cosines = np.asarray(candidates, np.float64) @ np.asarray(answers, np.float64).T
+    m = cosines.max(axis=1) if aggregate == "max" else cosines.mean(axis=1)
+    if negative == "affine":
+        return np.asarray((1 + m) / 2)
+    return np.clip(m, 0, None) if negative == "clip0" else np.asarray(m)
+
+
+def _likeness(
+    vectors: FloatArray,
+    dependencies: Dependencies,
+    embedder: Embedder,
+    aggregate: Aggregate,
+    negative: Negative,
+) -> FloatArray:
+    texts = dependencies.answers
+    if aggregate == "concat":
+        texts = ("\n".join(texts),)
+    answers = embedder.encode(texts, kind="passage")
+    return likeness(vectors, np.asarray(answers, np.float64), aggregate, negative)
+
+
+def _relevance(
+    question: Question,
+    chunks: Ranked[Chunk],
+    nodes: Ranked[Node] | None,
+    graph: Graph,
+    chunk_index: VectorIndex,
+    embedder: Embedder,
+    relevance: Relevance,
+) -> FloatArray:
+    if relevance == "chunk_sim" and len(chunks):
+        (asked,) = embedder.encode([question.text], kind="question")
+        found = np.asarray(chunk_index.vectors[chunks.ids] @ asked, np.float64)
+        return np.clip(found, 0, None)
+    if relevance == "entity_sim" and nodes is not None:
+        inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
+        return np.asarray((inside * np.clip(nodes.scores, 0, 1)[:, None]).max(axis=0, initial=0.0))
+    return np.asarray(1.0 / (1 + np.arange(len(chunks))))
+
+
+def _combined(r: FloatArray, m: FloatArray, alpha: float) -> FloatArray:
+    return np.asarray(alpha * r + (1 - alpha) * m)
+
+
+def _order(scores: FloatArray) -> IntArray:
+    """Rows by score rounded to six decimals; ties keep their order."""
+    return np.argsort(-np.round(scores, DECIMALS), kind="stable")
