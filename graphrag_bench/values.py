@@ -115,6 +115,13 @@ class RelationshipScores:
     values: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class ChunkScores:
+    """One score for every chunk: float64 (n_chunks,)."""
+
+    values: FloatArray
+
+
 @dataclass(frozen=True)
 class Mentions:
     """Entity names found in the question, in order, normalised as node names are."""
@@ -217,6 +224,7 @@ _slots: dict[Any, str] = {
     Ranked[Community]: "communities",
     NodeScores: "node_scores",
     RelationshipScores: "relationship_scores",
+    ChunkScores: "chunk_scores",
     Mentions: "mentions",
     Keywords: "keywords",
     Query: "query",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_bench.models.embedder import Embedder, Vectors
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import FloatArray, Query, Question, Ranked
+
+BoolArray = NDArray[np.bool_]
+
+Scale = Literal["min_max", "cosine"]
 
 
 def most_similar(
@@ -28,6 +33,37 @@ def most_similar(
     flat = np.concatenate(groups) if groups else np.zeros((0, 1), np.float32)
     hits = iter(index.search(flat, top_k))
     return [_best([next(hits) for _ in group], len(index), top_k) for group in groups]
+
+
+def scaled_scores(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    index: VectorIndex,
+    embedder: Embedder,
+    scale: Scale,
+    among: BoolArray | None = None,
+) -> list[FloatArray]:
+    """The similarity of every row of an index to each question or its query, float64 (n_rows,).
+
+    Of several query texts the best one counts; without a text all rows have 0. `min_max` puts the
+    least similar of the rows `among` (all of them for None) at 0 and the most similar at 1, all of
+    them at 1 where all are alike; the other rows keep their place on that scale.
+    """
+    groups = vectors_of(question, query, embedder)
+    return [_scaled(group, index, scale, among) for group in groups]
+
+
+def _scaled(
+    vectors: Vectors, index: VectorIndex, scale: Scale, among: BoolArray | None
+) -> FloatArray:
+    if not len(vectors) or not len(index):
+        return np.zeros(len(index))
+    cosine = np.max([index.scores(vector) for vector in vectors], axis=0).astype(np.float64)
+    if scale == "cosine":
+        return np.asarray(cosine, np.float64)
+    compared = cosine if among is None else cosine[among]
+    low, high = compared.min(initial=np.inf), compared.max(initial=-np.inf)
+    return np.asarray((cosine - low) / (high - low)) if high > low else np.ones(len(cosine))
 
 
 def vectors_of(

@@ -25,6 +25,7 @@ from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.fan_out import FanOut, Request
@@ -38,6 +39,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import (
     Answer,
+    ChunkScores,
     Context,
     Keywords,
     Mentions,
@@ -170,6 +172,8 @@ class World:
             "reports": reports,
             "community_index": index(list(reports.texts)),
             "tokenizer": BytePairs(),
+            "tri_graph": named_by_sentences(graph, texts),
+            "sentence_index": index(texts),
             "tfidf": Tfidf.of(list(graph.descriptions or ())),
             "nlp": Capitals(),
             "llm": model,
@@ -193,6 +197,7 @@ class World:
             "communities": ranked(len(self.resources["communities"]), k),
             "node_scores": NodeScores(mass / mass.sum()),
             "relationship_scores": RelationshipScores(ends / mass.sum()),
+            "chunk_scores": ChunkScores(np.linspace(1.0, 0.0, graph.n_chunks)),
             "mentions": Mentions(names),
             "query": Query(names),
             "keywords": Keywords(names[:2], names[2:]),
@@ -205,6 +210,12 @@ class World:
             ),
             "points": Points(("Ada Marsh founded it.", "It stands.")[:k], (80, 5)[:k]),
         }
+
+
+def named_by_sentences(graph: Graph, texts: Sequence[str]) -> TriGraph:
+    """The nodes of a graph, each chunk of it one sentence, every name named once where it is."""
+    named = graph.node_chunk.astype(bool)
+    return TriGraph(graph.names, Texts.of(list(texts)), named, named.astype(np.int64))
 
 
 def described(graph: Graph) -> Graph:

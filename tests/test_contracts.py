@@ -19,6 +19,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.runs.record import summary
 from graphrag_bench.values import (
     DECIMALS,
+    ChunkScores,
     Context,
     Keywords,
     Mentions,
@@ -35,6 +36,7 @@ for package in ("operators", "methods"):
 OPERATORS = [op for op in operators.all() if op.origin.startswith(("operators.", "methods."))]
 SOMETHING_FROM_NOTHING = {
     "node.ppr": "without seeds the walk starts at every node alike",
+    "chunk.ppr": "without seeds the walk starts at the chunks alone",
     "query.low": "without keywords the question itself is looked for",
     "query.high": "without keywords the question itself is looked for",
     "thoughts.next": "without passages the model thinks about the question alone",
@@ -54,7 +56,7 @@ IMPERATIVE = {
     "Make", "Rank", "Retrieve", "Return", "Run", "Score", "Select", "Take", "Write",
 }  # fmt: skip
 COUNTED = Ranked | Mentions | Query | Keywords | Subgraph | Exploration
-VECTORS = NodeScores | RelationshipScores
+VECTORS = NodeScores | RelationshipScores | ChunkScores
 
 READERS_OF_LISTS = [op for op in OPERATORS if any(read.slot in LISTS for read in op.reads)]
 each_operator = pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)

@@ -34,6 +34,7 @@ _BUILDERS = (
     "graphrag_bench.offline.knowledge_graph",
     "graphrag_bench.offline.indices",
     "graphrag_bench.offline.passage_graph",
+    "graphrag_bench.offline.tri_graph",
     "graphrag_bench.offline.tree",
     "graphrag_bench.offline.communities",
     "graphrag_bench.offline.reports",

@@ -53,7 +53,8 @@ def complete(choices: Choices, dataset: Dataset) -> None:
     and otherwise what a tagger finds.
 
     Node names are those of the extraction where the graph is made of it, and otherwise those of
-    the graph; a rich knowledge graph asks a language model for keywords.
+    the graph, titles among them where they are; a rich knowledge graph asks a language model for
+    keywords.
     """
     if choices["chunk_table"].get("variant") == "auto":
         choices["chunk_table"]["variant"] = dataset.card.chunking
@@ -71,5 +72,7 @@ def complete(choices: Choices, dataset: Dataset) -> None:
     of_extraction = "extraction" in made or not made
     names = choices.setdefault("name_index", {})
     names.setdefault("variant", "extraction" if of_extraction else "graph")
+    if "titles" in choices.get("graph", {}) and names["variant"] == "extraction":
+        names["titles"] = choices["graph"]["titles"]
     if graph in ("rkg", "rkg_llm"):
         choices["text_extraction"].setdefault("keywords", True)

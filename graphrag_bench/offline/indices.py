@@ -19,6 +19,7 @@ from graphrag_bench.models.embedder import Embedder, encode_in_blocks
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.knowledge_graph import node_rows
+from graphrag_bench.offline.titles import Titles, titled
 from graphrag_bench.progress import Progress
 
 
@@ -41,10 +42,19 @@ def chunk_index(
 
 @artifact("name_index.extraction")
 def name_index(
-    *, extraction: Extraction, embedder: Embedder, scratch: Path, progress: Progress
+    *,
+    extraction: Extraction,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    scratch: Path,
+    progress: Progress,
+    titles: Titles = "off",
 ) -> VectorIndex:
-    """One vector for each node name of a knowledge graph, in node order."""
-    names = list(node_rows(extraction))
+    """One vector for each node name of a knowledge graph, in node order.
+
+    `titles` is that of the graph; where the graph sets it, it is set here too.
+    """
+    names = list(node_rows(titled(extraction, chunk_table, titles)))
     return index_texts(names, embedder, scratch, progress, "embedding node names")
 
 
@@ -108,11 +118,17 @@ def relationship_index(
 ) -> VectorIndex:
     """One vector for each relationship row: "source relation target description", single spaces.
 
-    Keywords stand in for a relation that has no name; what is empty is left out. Source: Zhou et
-    al. 2025, section 5 (relation context with both entity names).
+    Keywords stand in for a relation that has no name; what is empty is left out. A synonymy edge,
+    which states nothing, has zeros: cosine 0 to every query. Source: Zhou et al. 2025, section 5
+    (relation context with both entity names).
     """
     texts = relationship_texts(graph)
-    return index_texts(texts, embedder, scratch, progress, "embedding relationships")
+    facts = np.flatnonzero(~np.asarray(graph.synonym, bool))
+    given = [texts[row] for row in facts.tolist()]
+    index = index_texts(given, embedder, scratch, progress, "embedding relationships")
+    vectors = np.zeros((len(texts), embedder.dimension), np.float32)
+    vectors[facts] = index.vectors
+    return VectorIndex(vectors)
 
 
 def relationship_texts(graph: Graph) -> list[str]:

@@ -15,6 +15,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import Extraction
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.titles import Titles, titled
 from graphrag_bench.text import normalise_name
 
 SYNONYM = "synonym of"
@@ -23,15 +24,17 @@ _BLOCK = 1024
 
 
 @artifact("graph.kg", provides=KG_ATTRIBUTES)
-def kg(*, extraction: Extraction, chunk_table: ChunkTable) -> Graph:
+def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off") -> Graph:
     """The knowledge graph of the extracted facts.
 
     Nodes are normalised entity names and triple ends, in order of first appearance; a relationship
     row is one distinct (head, relation, tail), its weight the number of times it was read. Triples
-    with an empty part or equal ends are dropped. Raises UserError when nothing was extracted.
-    Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2.
+    with an empty part or equal ends are dropped. `titles="entity"` makes the title of a passage one
+    of its entities, `about` joins it with the others there as well. Raises UserError when nothing
+    was extracted.
+    Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2; titles: ours.
     """
-    return fact_graph(extraction, len(chunk_table))
+    return fact_graph(titled(extraction, chunk_table, titles), len(chunk_table))
 
 
 @artifact("graph.kg_synonymy", provides=KG_ATTRIBUTES)
@@ -43,15 +46,17 @@ def kg_synonymy(
     synonyms_per_node: PositiveInt = 10,
     synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
     synonymy: Literal["skip", "overwrite", "add"] = "skip",
+    titles: Titles = "off",
 ) -> Graph:
     """The knowledge graph with edges between nodes of similar names.
 
     Each node is compared with its `synonyms_per_node` nearest names; a pair at or above the
     threshold gets one edge with its cosine as weight and no chunk. A pair that a fact already
     joins is left alone (`skip`), loses its facts' weight to it (`overwrite`) or has it added.
+    `titles` as of `graph.kg`.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B (threshold 0.8).
     """
-    graph = fact_graph(extraction, len(chunk_table))
+    graph = fact_graph(titled(extraction, chunk_table, titles), len(chunk_table))
     source, target, cosine = _synonym_pairs(name_index, synonyms_per_node, synonymy_threshold)
     known = set(zip(graph.pairs.source.tolist(), graph.pairs.target.tolist(), strict=True))
     joined = np.array([pair in known for pair in zip(source, target, strict=True)], bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import PositiveInt
 
@@ -29,6 +29,8 @@ RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
 SUMMARY = Prompt("graphrag_bench.offline:prompts/description_summary.j2")
 STEP = "summarise descriptions"
 _MOST_TOKENS = 32_768
+TextTitles = Literal["off", "entity"]
+"""Whether the title of a passage is one of its entities."""
 
 
 @artifact("graph.tkg", provides=TKG_ATTRIBUTES)
@@ -37,6 +39,7 @@ def tkg(
     text_extraction: TextExtraction,
     chunk_table: ChunkTable,
     description_tokens: PositiveInt | None = None,
+    titles: TextTitles = "off",
 ) -> Graph:
     """The textual knowledge graph of the extracted records.
 
@@ -46,11 +49,16 @@ def tkg(
     row is an unordered pair of nodes, its weight the sum of the strengths; pairs of equal ends
     are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written; with
     `description_tokens` only the first mentioned that fit so many tokens, one at least, where no
-    language model summarises them. Raises UserError when nothing was extracted.
+    language model summarises them. `titles="entity"` makes the title of a passage one of its
+    entities. Raises UserError when nothing was extracted.
     Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938.
     """
     return text_graph(
-        text_extraction, len(chunk_table), keywords=False, most_tokens=description_tokens
+        text_extraction,
+        len(chunk_table),
+        keywords=False,
+        most_tokens=description_tokens,
+        titles=_titles(chunk_table, titles),
     )
 
 
@@ -60,16 +68,21 @@ def rkg(
     text_extraction: TextExtraction,
     chunk_table: ChunkTable,
     description_tokens: PositiveInt | None = None,
+    titles: TextTitles = "off",
 ) -> Graph:
     """The rich knowledge graph: the textual one with the keywords of each relationship.
 
     Keywords are the distinct ones in order of first appearance, joined by ", ";
-    `description_tokens` as of `graph.tkg`. Raises UserError
-    when nothing was extracted, or relationships without any keyword.
+    `description_tokens` and `titles` as of `graph.tkg`. Raises UserError when nothing was
+    extracted, or relationships without any keyword.
     Source: Zhou et al. 2025, section 4 and Table 2; LightRAG (Guo et al. 2024), section 3.1.
     """
     return text_graph(
-        text_extraction, len(chunk_table), keywords=True, most_tokens=description_tokens
+        text_extraction,
+        len(chunk_table),
+        keywords=True,
+        most_tokens=description_tokens,
+        titles=_titles(chunk_table, titles),
     )
 
 
@@ -89,6 +102,7 @@ def tkg_llm(
     summary_from: PositiveInt = 500,
     max_tokens: PositiveInt = 500,
     summary_prompt: Prompt = SUMMARY,
+    titles: TextTitles = "off",
 ) -> Graph:
     """The textual knowledge graph with its long descriptions summarised by the build model.
 
@@ -99,7 +113,9 @@ def tkg_llm(
     the number of long descriptions is not known before.
     Source: GraphRAG (Edge et al. 2024), section 3.1.3; thresholds as in Zhou et al.'s code.
     """
-    graph = text_graph(text_extraction, len(chunk_table), keywords=False)
+    graph = text_graph(
+        text_extraction, len(chunk_table), keywords=False, titles=_titles(chunk_table, titles)
+    )
     return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
 
 
@@ -113,9 +129,12 @@ def rkg_llm(
     summary_from: PositiveInt = 500,
     max_tokens: PositiveInt = 500,
     summary_prompt: Prompt = SUMMARY,
+    titles: TextTitles = "off",
 ) -> Graph:
     """The rich knowledge graph with its long descriptions summarised, as `graph.tkg_llm` does."""
-    graph = text_graph(text_extraction, len(chunk_table), keywords=True)
+    graph = text_graph(
+        text_extraction, len(chunk_table), keywords=True, titles=_titles(chunk_table, titles)
+    )
     return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
 
 
@@ -125,10 +144,18 @@ def text_graph(
     *,
     keywords: bool,
     most_tokens: int | None = None,
+    titles: Sequence[str] = (),
 ) -> Graph:
-    """The merged graph of an extraction; raises UserError when it has no node."""
+    """The merged graph of an extraction; raises UserError when it has no node.
+
+    `titles`, one for each chunk, are nodes as well, each the first of its chunk.
+    """
     merger = Merger()
+    if not any(row.entities or row.relationships for row in extraction.rows):
+        titles = ()
     for number, row in enumerate(extraction.rows):
+        if titles:
+            merger.node(titles[number], chunks=(number,))
         for entity in row.entities:
             merger.node(entity.name, entity.type, entity.description, (number,))
         for told in row.relationships:
@@ -153,6 +180,10 @@ def text_graph(
             "any: set build.text_extraction.keywords=true, or build.graph=tkg."
         )
     return merger.graph(n_chunks, keywords=keywords, most_tokens=most_tokens)
+
+
+def _titles(chunk_table: ChunkTable, titles: TextTitles) -> Sequence[str]:
+    return list(chunk_table.titles) if titles == "entity" else ()
 
 
 def _summarised(

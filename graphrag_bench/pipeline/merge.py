@@ -11,6 +11,7 @@ import numpy as np
 from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.values import (
     DECIMALS,
+    ChunkScores,
     Keywords,
     Mentions,
     NodeScores,
@@ -25,7 +26,7 @@ Rule = Literal["interleave", "reciprocal_rank_fusion", "sum_of_normalised", "uni
 Keep = Literal["last", "union", "max"]
 MERGEABLE = {
     "nodes", "relationships", "chunks", "communities",
-    "node_scores", "relationship_scores", "mentions", "query", "keywords",
+    "node_scores", "relationship_scores", "chunk_scores", "mentions", "query", "keywords",
     "subgraph", "exploration",
 }  # fmt: skip
 _FUSION = 60
@@ -47,7 +48,7 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
     first = values[0]
     if isinstance(first, Ranked):
         return _RANKED[rule](values)
-    if isinstance(first, NodeScores | RelationshipScores):
+    if isinstance(first, NodeScores | RelationshipScores | ChunkScores):
         return type(first)(_vectors([value.values for value in values], rule))
     if isinstance(first, Mentions):
         return Mentions(unique([name for value in values for name in value.names]))

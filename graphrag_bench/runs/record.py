@@ -20,6 +20,7 @@ from graphrag_bench.question_plan import Plan
 from graphrag_bench.values import (
     DECIMALS,
     Answer,
+    ChunkScores,
     Context,
     Keywords,
     Mentions,
@@ -88,7 +89,7 @@ def summary(value: Any) -> Any:
     if isinstance(value, Ranked):
         scores = [round(float(score), DECIMALS) for score in value.scores]
         return {"ids": value.ids.tolist(), "scores": scores}
-    if isinstance(value, NodeScores | RelationshipScores):
+    if isinstance(value, NodeScores | RelationshipScores | ChunkScores):
         return {"length": len(value.values)}
     if isinstance(value, Mentions):
         return list(value.names)

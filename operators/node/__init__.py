@@ -1,12 +1,15 @@
 """Node operators: from questions, names, nodes or relationships to ranked nodes."""
 
-from operators.node.adjacent import onehop, relnode
+from operators.node.activation import activate, activate_batched
+from operators.node.adjacent import onehop, relnode, specificity
 from operators.node.exploring import agent, topics
 from operators.node.linking import link, link_batched
 from operators.node.pagerank import ppr, ppr_batched
 from operators.node.search import tfidf, vdb, vdb_batched
 
 __all__ = [
+    "activate",
+    "activate_batched",
     "agent",
     "link",
     "link_batched",
@@ -14,6 +17,7 @@ __all__ = [
     "ppr",
     "ppr_batched",
     "relnode",
+    "specificity",
     "tfidf",
     "topics",
     "vdb",

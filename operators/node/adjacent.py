@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+from typing import Literal
+
 import numpy as np
 from pydantic import PositiveInt
 
@@ -12,18 +15,41 @@ from graphrag_bench.values import DECIMALS, Node, Ranked, Relationship
 
 @operator("node.relnode", unordered="the order of the relationships, source before target")
 def relnode(
-    relationships: Ranked[Relationship], *, graph: Graph, top_k: PositiveInt | None = None
+    relationships: Ranked[Relationship],
+    *,
+    graph: Graph,
+    score: Literal["best", "mean"] = "best",
+    top_k: PositiveInt | None = None,
 ) -> Ranked[Node]:
     """The ends of the relationships, each once, in order of first appearance, source first.
 
-    Score: the best score of a relationship that the node ends. `top_k` cuts the list from behind.
-    Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3).
+    Score: the best, or the mean, of the scores of the relationships that the node ends. `top_k`
+    cuts the list from behind.
+    Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean is
+    that of HippoRAG 2 (Gutierrez et al. 2025), section 3.4.
     """
-    scores: dict[int, float] = {}
-    for row, score in zip(relationships.ids.tolist(), relationships.scores.tolist(), strict=True):
+    given: dict[int, list[float]] = {}
+    for row, value in zip(relationships.ids.tolist(), relationships.scores.tolist(), strict=True):
         for node in (int(graph.source[row]), int(graph.target[row])):
-            scores[node] = max(scores.get(node, -np.inf), score)
-    return _ranked(scores, top_k)
+            given.setdefault(node, []).append(value)
+    of_all = max if score == "best" else fmean
+    return _ranked({node: float(of_all(values)) for node, values in given.items()}, top_k)
+
+
+@operator("node.specificity")
+def specificity(
+    nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
+) -> Ranked[Node]:
+    """The given nodes by their score divided by the number of chunks that they are in.
+
+    Of a node given twice the best score counts. Chunks are counted through relationships, and are
+    1 where there is none. Ties by lower id.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
+    section 3.4, which starts its walk at the best 5.
+    """
+    best = np.full(graph.n_nodes, -np.inf)
+    np.maximum.at(best, nodes.ids, nodes.scores)
+    return Ranked[Node].top(best / np.maximum(graph.chunks_per_node, 1), top_k, among=nodes.ids)
 
 
 @operator("node.onehop", unordered="the order of the given nodes, then weight")

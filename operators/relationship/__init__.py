@@ -1,6 +1,17 @@
 """Relationship operators: from questions, nodes or their scores to ranked relationships."""
 
 from operators.relationship.exploring import agent
+from operators.relationship.linking import filter_llm, filter_none, link, link_batched
 from operators.relationship.ranking import aggregator, onehop, vdb, vdb_batched
 
-__all__ = ["agent", "aggregator", "onehop", "vdb", "vdb_batched"]
+__all__ = [
+    "agent",
+    "aggregator",
+    "filter_llm",
+    "filter_none",
+    "link",
+    "link_batched",
+    "onehop",
+    "vdb",
+    "vdb_batched",
+]

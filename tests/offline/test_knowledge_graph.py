@@ -206,7 +206,7 @@ def index_inputs(tmp_path):
 
 def test_the_name_index_has_a_row_for_each_node_in_node_order(tmp_path):
     made = extraction(([TARN, ADA], [(ADA, "founded", NORVIK)]))
-    index = name_index(extraction=made, **index_inputs(tmp_path))
+    index = name_index(extraction=made, chunk_table=table(1), **index_inputs(tmp_path))
     expected = Hashing(64).encode(list(node_rows(made)), kind="passage")
     assert list(node_rows(made)) == ["mount tarn", "ada marsh", "norvik"]
     np.testing.assert_array_equal(index.vectors, expected)

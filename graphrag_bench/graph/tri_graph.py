@@ -1,0 +1,54 @@
+"""The Tri-Graph: entities, the sentences and the chunks that name them, and no relationship."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.columns import Texts, load_sparse, save_sparse
+
+
+@dataclass(frozen=True, eq=False)
+class TriGraph:
+    """Entities, sentences and chunks, and how often each entity is named where.
+
+    `names` (n_entities,) are normalised and unique, in order of first mention; `sentences`
+    (n_sentences,) are distinct and name an entity each. `entity_sentence` is a bool CSR;
+    `entity_chunk` an int64 CSR of the number of mentions, one column for each chunk.
+    """
+
+    names: Texts
+    sentences: Texts
+    entity_sentence: Any
+    entity_chunk: Any
+
+    @cached_property
+    def sentence_entity(self) -> Any:
+        """Bool CSR (n_sentences, n_entities): the entities of each sentence, in order of id."""
+        turned = self.entity_sentence.T.tocsr()
+        turned.sort_indices()
+        return turned
+
+    @cached_property
+    def chunk_entity(self) -> Any:
+        """Int64 CSR (n_chunks, n_entities): how often each chunk names each entity."""
+        return self.entity_chunk.T.tocsr()
+
+    def save(self, folder: Path) -> None:
+        """Write the graph into a folder as columns."""
+        self.names.save(folder, "names")
+        self.sentences.save(folder, "sentences")
+        save_sparse(folder, "entity_sentence", self.entity_sentence)
+        save_sparse(folder, "entity_chunk", self.entity_chunk)
+
+    @classmethod
+    def load(cls, folder: Path) -> TriGraph:
+        """The graph that `save` wrote, by memory map."""
+        return cls(
+            Texts.load(folder, "names"),
+            Texts.load(folder, "sentences"),
+            load_sparse(folder, "entity_sentence"),
+            load_sparse(folder, "entity_chunk"),
+        )

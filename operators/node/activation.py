@@ -1,0 +1,140 @@
+"""Nodes activated from nodes along sentences that resemble the question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.errors import UserError
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.tri_graph import TriGraph
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import DECIMALS, FloatArray, Node, NodeScores, Question, Ranked
+from operators.similarity import BoolArray, vectors_of
+
+
+@operator("node.activate")
+def activate(
+    nodes: Ranked[Node],
+    question: Question,
+    *,
+    graph: Graph,
+    tri_graph: TriGraph,
+    sentence_index: VectorIndex,
+    embedder: Embedder,
+    rounds: NonNegativeInt = 2,
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.5,
+    sentences_per_node: PositiveInt = 1,
+) -> tuple[Ranked[Node], NodeScores]:
+    """The nodes that the given ones activate, themselves included, and how strongly each is active.
+
+    In each round a node takes the sentences that name it and resemble the question most
+    (`sentences_per_node` of those not taken in an earlier round), and passes its score times the
+    cosine of the sentence to every node that the sentence names; what is below `threshold` is not
+    passed, nor does a node below it pass anything. A node's ranked score is its own (the best, of
+    one given twice; negative ones count as 0) plus all that was passed to it. How strongly it is
+    active is the largest single one of these, divided by 1 + the round it was passed in, 0 for
+    the others. Only nodes above 0 come out. Ties by lower id.
+    Deviation: the sentences of a round are marked as taken at its end and of several scores the
+    best counts, so that the order of the nodes changes nothing; upstream goes node by node and
+    keeps the last score. Raises UserError when the graph is not that of the sentences.
+    Source: LinearRAG (Zhuang et al. 2025), semantic propagation; defaults of the released code
+    (its max_iterations of 3 makes two rounds).
+    """
+    (found,) = activate_batched(
+        [nodes],
+        [question],
+        graph=graph,
+        tri_graph=tri_graph,
+        sentence_index=sentence_index,
+        embedder=embedder,
+        rounds=rounds,
+        threshold=threshold,
+        sentences_per_node=sentences_per_node,
+    )
+    return found
+
+
+@operator.batched("node.activate")
+def activate_batched(
+    nodes: list[Ranked[Node]],
+    question: list[Question],
+    *,
+    graph: Graph,
+    tri_graph: TriGraph,
+    sentence_index: VectorIndex,
+    embedder: Embedder,
+    rounds: int = 2,
+    threshold: float = 0.5,
+    sentences_per_node: int = 1,
+) -> list[tuple[Ranked[Node], NodeScores]]:
+    """The activated nodes of many questions, with one call of the embedder."""
+    if len(tri_graph.names) != graph.n_nodes:
+        raise UserError(
+            "node.activate goes along the sentences of a Tri-Graph: build.graph=entities."
+        )
+    vectors = vectors_of(question, [None] * len(question), embedder)
+    found = []
+    for seeds, (vector,) in zip(nodes, vectors, strict=True):
+        cosine = np.round(sentence_index.scores(vector).astype(np.float64), DECIMALS)
+        start = np.zeros(graph.n_nodes)
+        np.maximum.at(start, seeds.ids, seeds.scores)
+        spread = _Spread(tri_graph, cosine, threshold, sentences_per_node)
+        weights, active = spread.run(start, rounds)
+        ranked = Ranked[Node].top(weights, None, among=np.flatnonzero(weights > 0))
+        found.append((ranked, NodeScores(active)))
+    return found
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Activation over one Tri-Graph, with the cosine of every sentence to one question."""
+
+    tri_graph: TriGraph
+    cosine: FloatArray
+    threshold: float
+    sentences_per_node: int
+
+    def run(self, start: FloatArray, rounds: int) -> tuple[FloatArray, FloatArray]:
+        """The summed scores and the strongest activation of every node after some rounds."""
+        weights, active, now = start.copy(), start.copy(), start
+        taken = np.zeros(len(self.cosine), bool)
+        for done in range(1, rounds + 1):
+            passed = self._passed(now, taken)
+            now = np.zeros(len(start))
+            for node, score in passed:
+                weights[node] += score
+                now[node] = max(now[node], score)
+            active = np.maximum(active, now / (done + 1))
+            if not passed:
+                break
+        return weights, active
+
+    def _passed(self, now: FloatArray, taken: BoolArray) -> list[tuple[int, float]]:
+        """What every active node passes on, as (node, score); marks the sentences as taken."""
+        found, used = [], []
+        for node in np.flatnonzero((now > 0) & (now >= self.threshold)).tolist():
+            for sentence in self._best(node, taken):
+                used.append(sentence)
+                score = float(now[node] * self.cosine[sentence])
+                if score > 0 and score >= self.threshold:
+                    found += [(near, score) for near in self._named(sentence)]
+        taken[used] = True
+        return found
+
+    def _best(self, node: int, taken: BoolArray) -> list[int]:
+        matrix = self.tri_graph.entity_sentence
+        own = np.asarray(matrix.indices[matrix.indptr[node] : matrix.indptr[node + 1]], np.int64)
+        free = own[~taken[own]]
+        found = Ranked[Node].top(self.cosine, self.sentences_per_node, among=free)
+        return found.ids.tolist()
+
+    def _named(self, sentence: int) -> list[int]:
+        matrix = self.tri_graph.sentence_entity
+        here = slice(matrix.indptr[sentence], matrix.indptr[sentence + 1])
+        return [int(node) for node in matrix.indices[here]]

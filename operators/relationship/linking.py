@@ -1,0 +1,143 @@
+"""Facts linked to the question as a whole, and those of them that a model finds useful."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, PositiveInt
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.structured import ask
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Query, Question, Ranked, Relationship
+from operators.similarity import Scale, scaled_scores
+
+PROMPT = Prompt("operators:prompts/filter_triples.j2")
+_TOKENS_OF_A_TRIPLE = 12.0
+
+
+@operator("relationship.link", requires={"node.name", "relationship.name"})
+def link(
+    question: Question,
+    query: Query | None = None,
+    *,
+    graph: Graph,
+    relationship_index: VectorIndex,
+    embedder: Embedder,
+    scale: Scale = "min_max",
+    top_k: PositiveInt = 5,
+) -> Ranked[Relationship]:
+    """The facts most similar to the question, or to a query that the step uses instead.
+
+    Score with `min_max`: the cosine moved and stretched so that the least similar fact of the
+    graph has 0 and the most similar 1, all of them 1 where all are alike; with `cosine` as it is,
+    -1..1. Of several query texts the best one counts. Synonymy edges are no facts. Ties by lower
+    id. Unlike `relationship.vdb` it looks at every fact, for the scale.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
+    """
+    (found,) = link_batched(
+        [question],
+        [query],
+        graph=graph,
+        relationship_index=relationship_index,
+        embedder=embedder,
+        scale=scale,
+        top_k=top_k,
+    )
+    return found
+
+
+@operator.batched("relationship.link")
+def link_batched(
+    question: list[Question],
+    query: list[Query | None],
+    *,
+    graph: Graph,
+    relationship_index: VectorIndex,
+    embedder: Embedder,
+    scale: Scale = "min_max",
+    top_k: int = 5,
+) -> list[Ranked[Relationship]]:
+    """The linked facts of many questions, with one call of the embedder."""
+    facts = ~np.asarray(graph.synonym, bool)
+    wanted = [query is None or len(query) > 0 for query in query]
+    found = scaled_scores(question, query, relationship_index, embedder, scale, facts)
+    return [
+        Ranked[Relationship].top(scores, top_k, among=np.flatnonzero(facts))
+        if some
+        else Ranked[Relationship].empty()
+        for scores, some in zip(found, wanted, strict=True)
+    ]
+
+
+@operator("relationship.filter.none", unordered="the order given")
+def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
+    """The relationships as they are: what stands where a method has its filter switched off.
+
+    Source: HippoRAG 2 (Gutierrez et al. 2025), table 5, without the filter.
+    """
+    return relationships
+
+
+class Useful(BaseModel):
+    """What the prompt of the filter returns."""
+
+    useful: list[int]
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The template, the question and five triples; a few numbers come back."""
+    told = count_tokens(settings["prompt"].text) + sizes.question + 5 * _TOKENS_OF_A_TRIPLE
+    return told, 16.0
+
+
+@operator(
+    "relationship.filter.llm",
+    requires={"node.name", "relationship.name"},
+    calls=2,
+    supplies={"question", "triples"},
+    tokens=_tokens,
+    unordered="the order given",
+)
+def filter_llm(
+    question: Question,
+    relationships: Ranked[Relationship],
+    *,
+    graph: Graph,
+    llm: LLM,
+    prompt: Prompt = PROMPT,
+    max_tokens: PositiveInt = 64,
+) -> Ranked[Relationship]:
+    """Those of the relationships that the model finds useful for the question, as they were.
+
+    The model sees them numbered and gives numbers back; a number that none has is passed over.
+    It may keep none. No relationships make no call; where two replies in turn cannot be read, all
+    are kept, which counts as a fallback. Raises CallFailed when the model gives no reply.
+    Deviation: one prompt of our own with numbers, where upstream has a prompt tuned by DSPy that
+    writes the kept triples again and matches them by edit distance.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, recognition memory.
+    """
+    if not len(relationships):
+        return relationships
+    names = graph.names
+    triples = [
+        f"({names[int(graph.source[row])]}, {graph.relations[row]}, {names[int(graph.target[row])]})"
+        for row in relationships.ids.tolist()
+    ]
+    reply = ask(
+        llm,
+        prompt.render({"question": question.text, "triples": triples}),
+        Useful,
+        max_tokens=max_tokens,
+        purpose="triple filter",
+        fallback=Useful(useful=list(range(1, len(triples) + 1))),
+    )
+    kept = [number in set(reply.useful) for number in range(1, len(triples) + 1)]
+    return Ranked(relationships.ids[kept], relationships.scores[kept])
