@@ -43,3 +43,43 @@ def test_the_conversion_by_language_model_finds_the_same_passages(tmp_path: Path
     assert [row["documents"] for row in records(by_model.folder)] == [
         row["documents"] for row in records(by_tagger.folder)
     ]
+
+
+LINKING = [name for name in METHODS if "linking" in load("method", name)]
+
+
+def test_every_method_that_links_names_says_how() -> None:
+    root = checkout()
+    assert root is not None
+    folder = root / "configs" / "method"
+    assert [
+        name for name in METHODS if "node.link" in (folder / f"{name}.yaml").read_text()
+    ] == LINKING
+    assert {"dalk", "fastgraphrag", "hipporag", "linearrag", "tog"} <= set(LINKING)
+
+
+@pytest.mark.parametrize("name", LINKING)
+def test_the_method_answers_with_exact_names_first(name: str, tmp_path: Path) -> None:
+    settings = [*TOY, f"method={name}", "frame=off", f"paths.home={tmp_path}"]
+    ended = ran(*settings, "method.linking=exact_then_vectors", "limit=2")
+    held = metrics(ended.folder)
+    assert (held["n"], held["failed"], held["answered"]) == (2, 0, 2)
+
+
+def test_the_filter_of_facts_by_language_model_costs_a_call_for_each_question(
+    tmp_path: Path,
+) -> None:
+    settings = [*TOY, "method=hipporag2", "answer=off", f"paths.home={tmp_path}"]
+    free = records(ran(*settings).folder)
+    filtered = records(ran(*settings, "method.filter=llm").folder)
+    assert [row["calls"] for row in free] == [0] * 6
+    assert [row["calls"] for row in filtered] == [1] * 6
+    assert all(row["documents"] for row in filtered)
+
+
+def test_titles_can_be_entities_of_the_graph(tmp_path: Path) -> None:
+    settings = [*TOY, "method=hipporag2_ner", "answer=off", f"paths.home={tmp_path}"]
+    without = ran(*settings)
+    titled = ran(*settings, "build.graph.titles=about")
+    assert titled.folder != without.folder
+    assert all(row["documents"] for row in records(titled.folder))

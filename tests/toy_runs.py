@@ -62,6 +62,8 @@ def ada_marsh(chat: Chat) -> str | CallFailed:
     if '"order"' in chat[0].content:
         n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
         return json.dumps({"order": list(range(n_passages, 0, -1))})
+    if '"useful"' in chat[0].content:
+        return json.dumps({"useful": [1, 2]})
     return "Ada Marsh"
 
 

@@ -45,22 +45,37 @@ class NameTable:
             longest[words[0]] = max(longest.get(words[0], 0), len(words))
         return cls(row_of, longest)
 
-    def matches(self, text: str) -> list[tuple[str, int]]:
+    def matches(self, text: str, *, proper: bool = False) -> list[tuple[str, int]]:
         """The names that stand in a text, in its order, with their rows.
+
+        With `proper` only those with a capital letter or a digit in the text, as proper names have
+        and common nouns have not; all of them where the text has no capital letter after its first
+        one, or is of a script without them.
 
         At every word the longest name that begins there is taken, and reading goes on behind it,
         so that matches never overlap. Whole words only, both sides normalised as names are. Takes
         time in the number of words and in the length of the names, not in the number of names.
         """
-        words = normalise_name(text).split()
+        words, marked = _words_of(text)
+        every = not proper or not any(marked[1:])
         found = []
         start = 0
         while start < len(words):
             n_words = min(self.longest.get(words[start], 0), len(words) - start)
             while n_words and " ".join(words[start : start + n_words]) not in self.row_of:
                 n_words -= 1
-            if n_words:
+            if n_words and (every or any(marked[start : start + n_words])):
                 name = " ".join(words[start : start + n_words])
                 found.append((name, self.row_of[name]))
             start += max(n_words, 1)
         return found
+
+
+def _words_of(text: str) -> tuple[list[str], list[bool]]:
+    """The normalised words of a text, and for each whether a capital or a digit is where it is."""
+    pairs = [
+        (word, any(char.isupper() or char.isdigit() for char in written))
+        for written in text.split()
+        for word in normalise_name(written).split()
+    ]
+    return [word for word, _ in pairs], [mark for _, mark in pairs]

@@ -32,7 +32,8 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     with an empty part or equal ends are dropped. `titles="entity"` makes the title of a passage one
     of its entities, `about` joins it with the others there as well. Raises UserError when nothing
     was extracted.
-    Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2; titles: ours.
+    Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2 (titles are
+    ours).
     """
     return fact_graph(titled(extraction, chunk_table, titles), len(chunk_table))
 

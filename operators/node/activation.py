@@ -81,7 +81,7 @@ def activate_batched(
     vectors = vectors_of(question, [None] * len(question), embedder)
     found = []
     for seeds, (vector,) in zip(nodes, vectors, strict=True):
-        cosine = np.round(sentence_index.scores(vector).astype(np.float64), DECIMALS)
+        cosine = np.asarray(np.round(sentence_index.scores(vector), DECIMALS), np.float64)
         start = np.zeros(graph.n_nodes)
         np.maximum.at(start, seeds.ids, seeds.scores)
         spread = _Spread(tri_graph, cosine, threshold, sentences_per_node)
@@ -117,7 +117,8 @@ class _Spread:
 
     def _passed(self, now: FloatArray, taken: BoolArray) -> list[tuple[int, float]]:
         """What every active node passes on, as (node, score); marks the sentences as taken."""
-        found, used = [], []
+        found: list[tuple[int, float]] = []
+        used: list[int] = []
         for node in np.flatnonzero((now > 0) & (now >= self.threshold)).tolist():
             for sentence in self._best(node, taken):
                 used.append(sentence)
@@ -132,7 +133,7 @@ class _Spread:
         own = np.asarray(matrix.indices[matrix.indptr[node] : matrix.indptr[node + 1]], np.int64)
         free = own[~taken[own]]
         found = Ranked[Node].top(self.cosine, self.sentences_per_node, among=free)
-        return found.ids.tolist()
+        return [int(row) for row in found.ids]
 
     def _named(self, sentence: int) -> list[int]:
         matrix = self.tri_graph.sentence_entity

@@ -16,6 +16,7 @@ from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Mentions, Node, Question, Ranked, unique
 
 By = Literal["vectors", "exact_then_vectors"]
+Exact = Literal["proper", "any"]
 Row = tuple[int, float]
 
 
@@ -28,6 +29,7 @@ def link(
     node_index: VectorIndex,
     embedder: Embedder,
     by: By = "vectors",
+    exact: Exact = "proper",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     dedupe: bool = False,
 ) -> Ranked[Node]:
@@ -36,8 +38,10 @@ def link(
     Score: cosine, -1..1. A node may come twice unless `dedupe`; names whose best node is below
     `min_score` are left out. No names give no nodes. With `by="exact_then_vectors"` the node
     names that stand in the question word for word come first, in its order and with score 1, the
-    longest at every word. Of the names given, those that are part of one of these are passed
-    over; another has the node of just that name, with score 1, else its most similar one.
+    longest at every word; with `exact="proper"` only those with a capital letter or a digit there,
+    where the question has capitals, so that `country` in a question is no name. Of the names given,
+    those that are part of one of these are passed over; another has the node of just that name,
+    with score 1, else its most similar one.
     Source: Zhou et al. 2025, section 6.1, "Link" (`vectors`); the other way is ours.
     """
     (found,) = link_batched(
@@ -47,6 +51,7 @@ def link(
         node_index=node_index,
         embedder=embedder,
         by=by,
+        exact=exact,
         min_score=min_score,
         dedupe=dedupe,
     )
@@ -62,20 +67,21 @@ def link_batched(
     node_index: VectorIndex,
     embedder: Embedder,
     by: By = "vectors",
+    exact: Exact = "proper",
     min_score: float = -1.0,
     dedupe: bool = False,
 ) -> list[Ranked[Node]]:
     """The linked nodes of many questions, with one call of the embedder."""
     table = graph.name_table if by == "exact_then_vectors" else NameTable.of([])
-    exact = [table.matches(asked.text) for asked in question]
+    found_in = [table.matches(asked.text, proper=exact == "proper") for asked in question]
     wanted = [
         [name for name in one.names if not _inside(name, [known for known, _ in found])]
-        for one, found in zip(mentions, exact, strict=True)
+        for one, found in zip(mentions, found_in, strict=True)
     ]
     unknown = [name for names in wanted for name in names if name not in table.row_of]
     hits = _nearest(unknown, node_index, embedder)
     linked = []
-    for found, names in zip(exact, wanted, strict=True):
+    for found, names in zip(found_in, wanted, strict=True):
         rows = [(row, 1.0) for _, row in found]
         for name in names:
             hit = (table.row_of[name], 1.0) if name in table.row_of else next(hits)

@@ -128,8 +128,13 @@ def filter_llm(
         return relationships
     names = graph.names
     triples = [
-        f"({names[int(graph.source[row])]}, {graph.relations[row]}, {names[int(graph.target[row])]})"
-        for row in relationships.ids.tolist()
+        ", ".join((names[int(head)], graph.relations[row], names[int(tail)]))
+        for row, head, tail in zip(
+            relationships.ids.tolist(),
+            graph.source[relationships.ids],
+            graph.target[relationships.ids],
+            strict=True,
+        )
     ]
     reply = ask(
         llm,

@@ -182,3 +182,28 @@ def test_of_equal_names_the_first_row_counts():
 def test_a_text_or_a_table_without_words_has_no_names():
     assert NameTable.of(["norvik"]).matches("?!") == []
     assert NameTable.of([]).matches("norvik") == []
+
+
+def test_common_nouns_are_no_proper_names():
+    table = NameTable.of(["country", "norvik", "area 51", "city of light"])
+    asked = "Which country is Norvik in, area 51 or the city of Light?"
+    assert table.matches(asked, proper=True) == [
+        ("norvik", 1),
+        ("area 51", 2),
+        ("city of light", 3),
+    ]
+    assert ("country", 0) in table.matches(asked)
+
+
+def test_in_a_question_without_capitals_every_name_may_be_proper():
+    table = NameTable.of(["country", "norvik"])
+    assert table.matches("Which country is norvik in?", proper=True) == [
+        ("country", 0),
+        ("norvik", 1),
+    ]
+
+
+def test_common_nouns_are_linked_when_any_name_may_be(town):
+    town = {**town, "graph": Graph.from_arrays([0], [1], names=["river", "b", "c", "norvik"])}
+    assert linked(town, "Which river flows to Norvik?") == ([3], [1.0])
+    assert linked(town, "Which river flows to Norvik?", exact="any") == ([0, 3], [1.0, 1.0])
