@@ -15,7 +15,7 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Mentions, Node, Question, Ranked, unique
 
-By = Literal["vectors", "exact_then_vectors"]
+By = Literal["vectors", "exact_then_vectors", "none"]
 Exact = Literal["proper", "any"]
 Row = tuple[int, float]
 
@@ -41,7 +41,8 @@ def link(
     longest at every word; with `exact="proper"` only those with a capital letter or a digit there,
     where the question has capitals, so that `country` in a question is no name. Of the names given,
     those that are part of one of these are passed over; another has the node of just that name,
-    with score 1, else its most similar one.
+    with score 1, else its most similar one. `by="none"` links no name, for a method that links
+    names beside something else.
     Source: Zhou et al. 2025, section 6.1, "Link" (`vectors`); the other way is ours.
     """
     (found,) = link_batched(
@@ -72,6 +73,8 @@ def link_batched(
     dedupe: bool = False,
 ) -> list[Ranked[Node]]:
     """The linked nodes of many questions, with one call of the embedder."""
+    if by == "none":
+        return [Ranked[Node].empty() for _ in mentions]
     table = graph.name_table if by == "exact_then_vectors" else NameTable.of([])
     found_in = [table.matches(asked.text, proper=exact == "proper") for asked in question]
     wanted = [

@@ -207,3 +207,8 @@ def test_common_nouns_are_linked_when_any_name_may_be(town):
     town = {**town, "graph": Graph.from_arrays([0], [1], names=["river", "b", "c", "norvik"])}
     assert linked(town, "Which river flows to Norvik?") == ([3], [1.0])
     assert linked(town, "Which river flows to Norvik?", exact="any") == ([0, 3], [1.0, 1.0])
+
+
+def test_linking_can_be_switched_off(town):
+    found = link(Mentions(("norvik",)), Question("q", "Is it Norvik?"), by="none", **town)
+    assert len(found) == 0
