@@ -158,10 +158,16 @@ class Query:
 
 @dataclass(frozen=True)
 class Path:
-    """A walk: its nodes in walking order, and the relationship row of every hop between them."""
+    """A walk: its nodes in walking order, and the relationship row of every hop between them.
+
+    `score` is what the search that found it says; `transition` numbers, from 1, the two reasoning
+    steps that it leads between (0 where there are none).
+    """
 
     nodes: tuple[int, ...]
     relationships: tuple[int, ...]
+    score: float = 0.0
+    transition: int = 0
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from graphrag_bench.columns import (
     save_sparse,
 )
 from graphrag_bench.graph.mentions import NameTable
+from graphrag_bench.graph.neighbours import Neighbours
 from graphrag_bench.values import FloatArray, IntArray
 
 _TEXT_COLUMNS = ("names", "types", "descriptions", "relations", "facts", "keywords")
@@ -151,6 +152,13 @@ class Graph:
         )
 
     @cached_property
+    def parallel(self) -> IntArray:
+        """The rows that are not the first of their pair, and that first row, int64 (n, 2)."""
+        first = self.pairs.first[self.pairs.of]
+        rows = np.flatnonzero(first != np.arange(self.n_relationships))
+        return np.stack([rows, first[rows]], axis=1)
+
+    @cached_property
     def degree(self) -> IntArray:
         """The number of other nodes each node is joined to, int64 (n_nodes,)."""
         return np.asarray(np.diff(self.adjacency.indptr), np.int64)
@@ -168,6 +176,21 @@ class Graph:
         matrix = (half + half.T).tocsr()
         matrix.sort_indices()
         return matrix
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The neighbours of every node, whichever way a relationship points."""
+        return Neighbours.joined(self.source, self.target, self.n_nodes)
+
+    @cached_property
+    def outward(self) -> Neighbours:
+        """The nodes that relationships lead to from every node."""
+        return Neighbours.along(self.source, self.target, self.n_nodes)
+
+    @cached_property
+    def inward(self) -> Neighbours:
+        """The nodes that relationships lead from to every node."""
+        return Neighbours.along(self.target, self.source, self.n_nodes)
 
     @cached_property
     def transition(self) -> Any:

@@ -1,0 +1,121 @@
+"""PathRAG's paths: those between retrieved nodes along which enough resource flows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.neighbours import Neighbours
+from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
+
+if TYPE_CHECKING:
+    from graphrag_bench.graph.flow_kernels import Found, Rules
+
+Direction = Literal["both", "out"]
+Dedup = Literal["reversal", "node_set"]
+
+
+def flow_paths(
+    graph: Graph,
+    nodes: Sequence[int],
+    rules: Rules,
+    *,
+    direction: Direction,
+    per_pair_top: int | None,
+    dedup: Dedup,
+    top_k: int | None,
+) -> list[Path]:
+    """The `top_k` most reliable alive paths between the nodes, best first.
+
+    All ordered pairs of distinct nodes are searched, along relationships either way (`both`) or as
+    they are stored (`out`). Order: score (by six decimals), fewer hops, the lower of the node tuple
+    and its reversal, that tuple before its reversal. A path and its reversal are one, the first in
+    this order; with `node_set` so are all paths over the same nodes. `per_pair_top` keeps that many
+    of each ordered pair. The row of a hop is the first of its pair.
+    Source: PathRAG (Chen et al. 2025), section 4.2.
+    """
+    found = alive(graph, nodes, rules, direction)
+    ways = graph.neighbours if direction == "both" else graph.outward
+    return chosen(found, ways, per_pair_top=per_pair_top, dedup=dedup, top_k=top_k)
+
+
+def alive(graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction) -> Found:
+    """Every alive path between two of the nodes, both ways, in no particular order.
+
+    Source: PathRAG (Chen et al. 2025), section 4.2; the exact procedure is that of `flow_from`.
+    """
+    from graphrag_bench.graph.flow_kernels import Ways, alive_paths, wanted_neighbours
+
+    wanted = np.unique(np.asarray(nodes, np.int64)).astype(np.int32)
+    forth = graph.neighbours if direction == "both" else graph.outward
+    back = forth if direction == "both" else graph.inward
+    last = wanted_neighbours(back.starts, back.nodes, wanted, graph.n_nodes)
+    return alive_paths(Ways(forth.starts, forth.nodes, *last), wanted, rules)
+
+
+def chosen(
+    found: Found, ways: Neighbours, *, per_pair_top: int | None, dedup: Dedup, top_k: int | None
+) -> list[Path]:
+    """The best of the paths found, in the order that `flow_paths` says, each once."""
+    nodes, scores = found.nodes.astype(np.int64), np.round(found.scores, DECIMALS)
+    if per_pair_top is not None:
+        kept = _best_of_pairs(nodes, scores, per_pair_top)
+        nodes, scores = nodes[kept], scores[kept]
+    wanted = len(scores) if top_k is None else top_k
+    asked = 4 * wanted
+    while True:
+        rows = np.arange(len(scores))
+        if asked < len(scores):
+            rows = np.flatnonzero(scores >= np.partition(scores, -asked)[-asked])
+        paths = _each_once(nodes[rows], scores[rows], dedup)
+        if len(paths) >= wanted or len(rows) == len(scores):
+            return [Path(walk, ways.rows_along(walk), score) for walk, score in paths.values()][
+                :wanted
+            ]
+        asked *= 4
+
+
+def _each_once(
+    nodes: IntArray, scores: FloatArray, dedup: Dedup
+) -> dict[tuple[int, ...], tuple[tuple[int, ...], float]]:
+    """Walks with scores in their order, by what makes two of them the same path."""
+    lower, turned = _lower(nodes)
+    first: dict[tuple[int, ...], tuple[tuple[int, ...], float]] = {}
+    for row in np.lexsort((turned, *lower.T[::-1], _hops(nodes), -scores)).tolist():
+        walk = tuple(node for node in nodes[row].tolist() if node >= 0)
+        same = tuple(node for node in lower[row].tolist() if node >= 0)
+        first.setdefault(
+            same if dedup == "reversal" else tuple(sorted(same)), (walk, float(scores[row]))
+        )
+    return first
+
+
+def _hops(nodes: IntArray) -> IntArray:
+    return np.asarray((nodes >= 0).sum(axis=1) - 1, np.int64)
+
+
+def _lower(nodes: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
+    """The lower of each walk and its reversal, and whether that is the reversal.
+
+    The nodes of a path differ, so its ends decide.
+    """
+    hops = _hops(nodes)[:, None]
+    turned = nodes[:, 0] > np.take_along_axis(nodes, hops, axis=1)[:, 0]
+    columns = np.arange(nodes.shape[1])[None]
+    back = np.take_along_axis(nodes, np.maximum(hops - columns, 0), axis=1)
+    return np.where(turned[:, None] & (columns <= hops), back, nodes), turned
+
+
+def _best_of_pairs(nodes: IntArray, scores: FloatArray, most: int) -> IntArray:
+    """The rows of the best `most` paths of each ordered pair: score, hops, then nodes."""
+    hops = _hops(nodes)
+    ends = np.take_along_axis(nodes, hops[:, None], axis=1)[:, 0]
+    order = np.lexsort((*nodes.T[::-1], hops, -scores, ends, nodes[:, 0]))
+    pairs = np.stack([nodes[:, 0], ends])[:, order]
+    new = np.concatenate([[True], (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)])[: len(order)]
+    begins = np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))
+    return np.asarray(order[np.arange(len(order)) - begins < most], np.int64)

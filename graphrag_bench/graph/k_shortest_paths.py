@@ -1,0 +1,169 @@
+"""PathCoRAG's paths: the k shortest between nodes of adjacent reasoning steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.neighbours import Int32Array
+from graphrag_bench.values import DECIMALS, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from graphrag_bench.graph.k_shortest_kernels import Best, Edges
+
+MOST_HOPS = 4
+"""The longest path that `fewest_hops` looks for."""
+
+MILLION = 1_000_000
+"""Similarities and costs are compared in whole millionths, that is by six decimals."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairPaths:
+    """Up to k paths of each of some pairs, best first, as arrays of one row for each path.
+
+    `pair` is the row of the pair, int64 (n,); `nodes` int64 (n, longest + 1), -1 after the last;
+    `hops` int64 (n,); `costs` int64 (n,), the length in millionths; `scores` float64 (n,), the
+    mean similarity of the path's hops.
+    """
+
+    pair: IntArray
+    nodes: IntArray
+    hops: IntArray
+    costs: IntArray
+    scores: FloatArray
+
+
+def fewest_hops(
+    graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int, most: int
+) -> PairPaths:
+    """The `k` paths with the fewest hops of each pair (source, target), of 1..4 hops (`most`).
+
+    `pairs` is (n_pairs, 2), the ends of a pair differ; `similarity` (n_relationships,), -1..1. A
+    path visits no node twice and follows relationships either way. Of paths with as many hops
+    those with the higher sum of similarities, each by six decimals, come first, then the lower
+    node tuple from source to target. Of several rows of a pair of nodes the most similar one joins
+    them. These are the paths of Yen's algorithm, all ties considered; how they are found (two hops
+    from either end) is ours.
+    Source: PathCoRAG, section 3.3 and appendix B.
+    """
+    from graphrag_bench.graph.k_shortest_kernels import Best, up_to_two_hops
+
+    edges = edges_of(graph, similarity)
+    best = Best(
+        np.full((len(pairs), k, 5), -1, np.int32),
+        np.empty((len(pairs), k), np.int32),
+        np.empty((len(pairs), k), np.int8),
+        np.zeros(len(pairs), np.int32),
+    )
+    degree = graph.degree[pairs]
+    first = _grouped(pairs, degree[:, 0] < degree[:, 1], np.arange(len(pairs)))
+    up_to_two_hops(edges, first, min(most, 2), best)
+    left = np.flatnonzero(best.n_found < k)
+    if most >= 3 and len(left):
+        _from_two_hops(edges, pairs[left], left, most, best)
+    return _flat(best)
+
+
+def _from_two_hops(edges: Edges, pairs: IntArray, rows: IntArray, most: int, best: Best) -> None:
+    """The paths of three hops, and of four where there are still not k; `rows` of `best`."""
+    from graphrag_bench.graph.k_shortest_kernels import four_hops, tables_for, three_hops
+
+    ends, places = np.unique(pairs, return_inverse=True)
+    places = places.reshape(pairs.shape)
+    tables = tables_for(edges, ends.astype(np.int32))
+    ways = np.diff(tables.begins)[places]
+    three_hops(edges, tables, _grouped(places, ways[:, 0] > ways[:, 1], rows), best)
+    left = best.n_found[rows] < best.sums.shape[1]
+    if most >= 4 and left.any():
+        wide = _grouped(places[left], ways[left, 0] < ways[left, 1], rows[left])
+        four_hops(edges, tables, wide, best)
+
+
+def cheapest(
+    graph: Graph,
+    pairs: IntArray,
+    similarity: FloatArray,
+    *,
+    cost: Literal["unit", "inverse_strength", "one_minus_sim"],
+    k: int,
+    most: int,
+) -> PairPaths:
+    """The `k` cheapest paths of each pair, of any number of hops up to `most`.
+
+    A hop costs 1, 1 / weight of its pair of nodes, or 1 - similarity (at least 1e-6), each by six
+    decimals and at least 1e-6. Of paths that cost the same those with the higher mean similarity
+    come first, then the lower node tuple. All else as `fewest_hops`, which is much faster.
+    Source: PathCoRAG, section 3.3, with the costs of our specification, section 2.4.
+    """
+    from graphrag_bench.graph.costed_kernels import Costs, least_costs
+    from graphrag_bench.graph.costed_kernels import cheapest as search
+
+    edges = edges_of(graph, similarity)
+    places = edges.similarity[edges.rows].astype(np.int64)
+    price = np.full(len(places), MILLION)
+    if cost == "inverse_strength":
+        weight = graph.pairs.weight[graph.pairs.of[edges.rows]]
+        price = np.rint(MILLION / weight).astype(np.int64)
+    elif cost == "one_minus_sim":
+        price = MILLION - places
+    costs = Costs(edges.starts, edges.nodes, np.maximum(price, 1))
+    found: list[tuple[IntArray, IntArray, IntArray]] = []
+    target, least = -1, np.zeros((0, 0), np.int64)
+    for row in np.argsort(pairs[:, 1], kind="stable").tolist():
+        if pairs[row, 1] != target:
+            target = int(pairs[row, 1])
+            least = least_costs(costs, target, most)
+        ways, totals = search(costs, int(pairs[row, 0]), target, k, least)
+        found.append((np.full(len(totals), row), ways, totals))
+    pair, ways, totals = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    hops = (ways >= 0).sum(axis=1)
+    nodes = np.where(ways >= 0, edges.nodes[ways], -1).astype(np.int64)
+    nodes = np.column_stack([pairs[pair, 0], nodes])
+    scores = np.where(ways >= 0, places[ways], 0).sum(axis=1) / (hops * MILLION)
+    order = np.lexsort((*nodes.T[::-1], -np.round(scores, DECIMALS), totals, pair))
+    rank = np.arange(len(order)) - np.searchsorted(pair[order], pair[order])
+    kept = order[rank < k]
+    return PairPaths(pair[kept], nodes[kept], hops[kept], totals[kept], scores[kept])
+
+
+def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple[int, ...]:
+    """The most similar row (by six decimals, ties by lower id) of every hop of a walk."""
+    others, first = graph.parallel.T
+    rows = []
+    for row in graph.neighbours.rows_along(walk):
+        every = np.concatenate([[row], others[first == row]])
+        rows.append(int(every[np.argmax(np.rint(similarity[every] * MILLION))]))
+    return tuple(rows)
+
+
+def edges_of(graph: Graph, similarity: FloatArray) -> Edges:
+    """The neighbours, and similarities in millionths; a first row has the best of its pair."""
+    from graphrag_bench.graph.k_shortest_kernels import Edges
+
+    near = graph.neighbours
+    millionths = np.rint(similarity * MILLION).astype(np.int32)
+    others, first = graph.parallel.T
+    np.maximum.at(millionths, first, millionths[others])
+    return Edges(near.starts, near.nodes, near.rows, millionths)
+
+
+def _grouped(pairs: IntArray, turned: NDArray[np.bool_], rows: IntArray) -> Int32Array:
+    """The pairs (turned ones the other way round), whether turned, and their rows; sorted."""
+    ends = np.where(turned[:, None], pairs[:, ::-1], pairs)
+    table = np.column_stack([ends, turned, rows]).astype(np.int32)
+    return table[np.lexsort((table[:, 1], table[:, 0]))]
+
+
+def _flat(best: Best) -> PairPaths:
+    """The paths of all pairs in one list."""
+    pair, place = np.nonzero(np.arange(best.sums.shape[1]) < best.n_found[:, None])
+    hops = best.hops[pair, place].astype(np.int64)
+    nodes = best.nodes[pair, place].astype(np.int64)
+    nodes[np.arange(nodes.shape[1]) > hops[:, None]] = -1
+    return PairPaths(pair, nodes, hops, hops * MILLION, best.sums[pair, place] / (hops * MILLION))

@@ -1,0 +1,60 @@
+"""The neighbours of every node as flat arrays, with the relationship row that joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.values import IntArray
+
+Int32Array = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Neighbours of each node, each once and ascending; no node is its own.
+
+    Those of node v are `nodes[starts[v]:starts[v + 1]]`, int32 (n_places,); `rows`, int32
+    (n_places,), is the first relationship row that leads to each; `starts` is int32 (n_nodes + 1,).
+    """
+
+    starts: Int32Array
+    nodes: Int32Array
+    rows: Int32Array
+
+    @classmethod
+    def along(cls, here: IntArray, there: IntArray, n_nodes: int) -> Neighbours:
+        """The neighbours `there` of `here` by rows (n_relationships,), in their direction."""
+        return cls._of(here, there, np.arange(len(here)), n_nodes)
+
+    @classmethod
+    def joined(cls, source: IntArray, target: IntArray, n_nodes: int) -> Neighbours:
+        """The neighbours by rows (n_relationships,), whichever way a row points."""
+        here = np.stack([source, target], axis=1).ravel()
+        there = np.stack([target, source], axis=1).ravel()
+        return cls._of(here, there, np.repeat(np.arange(len(source)), 2), n_nodes)
+
+    @classmethod
+    def _of(cls, here: IntArray, there: IntArray, rows: IntArray, n_nodes: int) -> Neighbours:
+        kept = here != there
+        codes, first = np.unique(here[kept] * max(n_nodes, 1) + there[kept], return_index=True)
+        counts = np.bincount(codes // max(n_nodes, 1), minlength=n_nodes)
+        return cls(
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int32),
+            (codes % max(n_nodes, 1)).astype(np.int32),
+            rows[kept][first].astype(np.int32),
+        )
+
+    def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
+        """The row of every hop of a walk; raises KeyError for a hop that is none."""
+        rows = []
+        for here, there in zip(walk[:-1], walk[1:], strict=True):
+            begin, end = self.starts[here], self.starts[here + 1]
+            place = begin + int(np.searchsorted(self.nodes[begin:end], there))
+            if place == end or self.nodes[place] != there:
+                raise KeyError(f"no relationship leads from node {here} to node {there}")
+            rows.append(int(self.rows[place]))
+        return tuple(rows)
