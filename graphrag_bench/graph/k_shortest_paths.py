@@ -113,7 +113,8 @@ def cheapest(
     elif cost == "one_minus_sim":
         price = MILLION - places
     costs = Costs(edges.starts, edges.nodes, np.maximum(price, 1))
-    found: list[tuple[IntArray, IntArray, IntArray]] = []
+    none = np.zeros(0, np.int64)
+    found = [(none, none.reshape(0, most), none)]
     target, least = -1, np.zeros((0, 0), np.int64)
     for row in np.argsort(pairs[:, 1], kind="stable").tolist():
         if pairs[row, 1] != target:

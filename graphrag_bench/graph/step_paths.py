@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -22,8 +21,7 @@ EdgeCost = Literal["unit", "inverse_strength", "one_minus_sim"]
 Scope = Literal["pair", "stage"]
 
 
-@dataclass(frozen=True)
-class Search:
+class Search(NamedTuple):
     """How many paths are looked for, how long they may be, and what is counted as their length."""
 
     k: int

@@ -1,0 +1,168 @@
+"""Path pooling: specification 4.3 to 4.5, goldens G4 and G5, and the slow reference."""
+
+import numpy as np
+import pytest
+import slow_paths
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_bench.graph.path_pooling import Kernels, by_pooled_score, for_prompt, pooled
+
+TOLERANCE = 1e-6
+Q, A, B, C, D, E, X, Y = range(8)
+
+LINES = {  # G4, by base rank
+    "t1": (Q, A, 0.9),
+    "t4": (A, D, 0.7),
+    "t5": (X, Y, 0.6),
+    "t2": (A, B, 0.5),
+    "t3": (B, C, 0.4),
+    "t6": (E, Q, 0.3),
+}
+CYCLE = {  # G5, by base rank
+    "u4": (B, C, 0.9),
+    "u1": (Q, A, 0.8),
+    "u2": (Q, B, 0.6),
+    "u3": (A, C, 0.5),
+    "u5": (C, Q, 0.4),
+    "u6": (A, B, 0.3),
+    "u7": (Q, A, 0.2),
+}
+
+
+def pool(
+    triples, entities=(Q,), *, search="dijkstra", pooling="mean", sources="set", a=1.0, seed=0
+):
+    source, target, scores = zip(*triples, strict=True)
+    kernels = Kernels(search, pooling, sources, a)
+    return pooled(source, target, scores, list(entities), kernels, np.random.default_rng(seed))
+
+
+def scored(world: dict, **ways) -> dict[str, float]:
+    return dict(zip(world, pool(world.values(), **ways).tolist(), strict=True))
+
+
+def order(world: dict, way: str, **ways) -> list[str]:
+    best_first = by_pooled_score(pool(world.values(), **ways))
+    return [list(world)[row] for row in for_prompt(best_first, way)]
+
+
+def about(**scores: float) -> dict[str, object]:
+    return {name: pytest.approx(score, abs=TOLERANCE) for name, score in scores.items()}
+
+
+# ---- G4 and G5
+
+
+@pytest.mark.parametrize("search", ["dijkstra", "bfs"])
+def test_a_triple_has_the_best_score_of_the_kernels_it_lies_on(search):
+    assert scored(LINES, search=search) == about(t1=1.2, t4=0.95, t5=0.9, t2=0.85, t3=0.7, t6=0.6)
+    assert scored(LINES, search=search, a=2.0) == about(
+        t1=1.05, t4=0.875, t5=0.75, t2=0.775, t3=0.65, t6=0.45
+    )
+    assert scored(LINES, search=search, pooling="max") == about(
+        t1=1.2, t4=1.05, t5=0.9, t2=1.05, t3=1.0, t6=0.6
+    )
+
+
+def test_triples_stand_in_the_prompt_best_last_or_at_both_ends():
+    assert order(LINES, "best_first") == ["t1", "t4", "t5", "t2", "t3", "t6"]
+    assert order(LINES, "best_first", a=2.0) == ["t1", "t4", "t2", "t5", "t3", "t6"]
+    assert order(LINES, "best_first", pooling="max") == ["t1", "t4", "t2", "t3", "t5", "t6"]
+    assert order(LINES, "recency") == ["t6", "t3", "t2", "t5", "t4", "t1"]
+    assert order(LINES, "lost_in_middle") == ["t1", "t5", "t3", "t6", "t2", "t4"]
+
+
+def test_of_equally_short_paths_the_one_with_the_larger_sum_is_the_kernel():
+    assert scored(CYCLE) == about(u1=1.0, u2=0.95, u4=0.85, u5=0.75, u3=0.65, u6=0.5, u7=0.4)
+    assert scored(CYCLE, a=2.0) == about(u1=0.9, u2=0.85, u4=0.8, u5=0.7, u3=0.55, u6=0.4, u7=0.3)
+    assert scored(CYCLE, pooling="max") == about(
+        u1=1.0, u2=1.1, u4=1.1, u5=1.0, u3=0.7, u6=0.5, u7=0.4
+    )
+
+
+def test_every_simple_path_is_a_kernel_of_the_breadth_first_search():
+    assert scored(CYCLE, search="bfs") == about(
+        u1=1.0, u2=0.95, u4=0.85, u5=0.75, u3=0.75, u6=0.766667, u7=0.666667
+    )
+
+
+def test_the_four_best_are_others_than_the_four_best_of_the_base():
+    assert set(order(CYCLE, "best_first")[:4]) == {"u1", "u2", "u4", "u5"}
+    assert set(list(CYCLE)[:4]) == {"u4", "u1", "u2", "u3"}
+
+
+# ---- what else is said
+
+
+def test_from_each_entity_there_are_more_kernels_than_from_all_as_one():
+    """A-B is a kernel from A and, behind Q-A, one from Q alone: then .65 + .5 / 2 = .9 counts."""
+    chain = [(Q, A, 0.8), (A, B, 0.5)]
+    assert pool(chain, (Q, A)) == pytest.approx([1.3, 1.0])
+    assert pool(chain, (Q, A), sources="per_entity") == pytest.approx([1.3, 1.0])
+    weak = [(Q, A, 0.9), (A, B, 0.1)]
+    assert pool(weak, (Q, A)) == pytest.approx([1.0, 0.2])
+    assert pool(weak, (Q, A), sources="per_entity") == pytest.approx([1.0, 0.55])
+
+
+def test_towards_an_entity_the_triple_at_the_entity_has_the_highest_number():
+    """From C: (.4 + .8) / 2 = .6; .4 / 1 for the first, .4 / 2 for the one that touches Q."""
+    assert pool([(A, Q, 0.8), (C, A, 0.4)]) == pytest.approx([1.2, 1.0])
+
+
+def test_without_an_entity_the_order_stays():
+    for world in (LINES, CYCLE):
+        for search in ("dijkstra", "bfs", "random_walk"):
+            assert order(world, "best_first", entities=(), search=search) == list(world)
+            assert order(world, "best_first", entities=(99,), search=search) == list(world)
+    assert pooled([], [], [], [Q], Kernels("bfs", "mean", "set", 1.0),
+                  np.random.default_rng(0)).tolist() == []  # fmt: skip
+
+
+def test_random_walks_are_the_same_for_a_seed_and_pool_paths_of_the_search():
+    first, second = (pool(CYCLE.values(), search="random_walk", seed=3) for _ in range(2))
+    assert first.tolist() == second.tolist()
+    assert (first <= pool(CYCLE.values(), search="bfs") + TOLERANCE).all()
+
+
+# ---- the slow reference, and what must hold on any graph
+
+scores = st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.30000001, 0.5, 0.7, 1.0])
+triples = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), scores), min_size=1, max_size=11)
+ranked = triples.map(lambda rows: sorted(rows, key=lambda row: -row[2]))
+entities = st.lists(st.integers(0, 6), max_size=3, unique=True).map(sorted)
+poolings = st.sampled_from(["mean", "max"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=ranked, entities=entities, pooling=poolings, a=st.sampled_from([1.0, 2.0, -3.0]),
+    search=st.sampled_from(["dijkstra", "bfs"]), sources=st.sampled_from(["set", "per_entity"]),
+)  # fmt: skip
+def test_pooled_scores_are_those_of_the_definition(rows, entities, pooling, search, sources, a):
+    slow = slow_paths.pooled(
+        [row[:2] for row in rows], [row[2] for row in rows], entities,
+        shortest=search == "dijkstra", per_entity=sources == "per_entity" or search == "bfs",
+        highest=pooling == "max", a=a, longest=9 if search == "dijkstra" else 4,
+    )  # fmt: skip
+    fast = pool(rows, entities, search=search, pooling=pooling, sources=sources, a=a)
+    assert fast == pytest.approx(slow, abs=TOLERANCE)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=ranked, entities=entities, search=st.sampled_from(["dijkstra", "bfs", "random_walk"]))
+def test_every_triple_has_one_score_and_the_mean_is_at_most_the_maximum(rows, entities, search):
+    mean, highest = (
+        pool(rows, entities, search=search, pooling=pooling) for pooling in ("mean", "max")
+    )
+    assert mean.shape == (len(rows),) and np.isfinite(mean).all()
+    assert (mean <= highest + TOLERANCE).all()
+    for way in ("recency", "lost_in_middle", "best_first"):
+        assert sorted(for_prompt(by_pooled_score(mean), way)) == list(range(len(rows)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=ranked)
+def test_equal_scores_without_an_entity_keep_the_order(rows):
+    same = [(*row[:2], 0.5) for row in rows]
+    assert by_pooled_score(pool(same, ())).tolist() == list(range(len(rows)))
