@@ -221,6 +221,36 @@ def _preferred(kernel: tuple[int, ...], scores: Sequence[float]) -> tuple[int, i
     return len(kernel), -total, kernel
 
 
+def shortest_by_levels(
+    triples: Sequence[Triple], scores: Sequence[float], entities: Sequence[int]
+) -> list[tuple[int, ...]]:
+    """The shortest kernels from and to all entities as one, found level by level.
+
+    The same as `kernels_of` with `shortest`, for graphs whose simple paths are too many to list.
+    """
+    found: list[tuple[int, ...]] = []
+    for forward in (True, False):
+        beside: dict[int, list[tuple[int, int]]] = {}
+        for position, (head, tail) in enumerate(triples):
+            here, there = (head, tail) if forward else (tail, head)
+            beside.setdefault(here, []).append((position, there))
+        known: dict[int, tuple[int, ...]] = dict.fromkeys(entities, ())
+        level = dict(known)
+        while level:
+            following: dict[int, tuple[int, ...]] = {}
+            for node, kernel in level.items():
+                for position, near in beside.get(node, ()):
+                    if near in known:
+                        continue
+                    longer = (*kernel, position) if forward else (position, *kernel)
+                    others = [longer, following.get(near, longer)]
+                    following[near] = min(others, key=lambda one: _preferred(one, scores))
+            known.update(following)
+            found += following.values()
+            level = following
+    return found
+
+
 def pooled(
     triples: Sequence[Triple], scores: Sequence[float], entities: Sequence[int], *,
     shortest: bool = True, per_entity: bool = False, highest: bool = False, a: float = 1.0,
@@ -230,13 +260,22 @@ def pooled(
     kernels = kernels_of(
         triples, scores, entities, shortest=shortest, per_entity=per_entity, longest=longest
     )
+    return pooled_over(kernels, scores, highest=highest, a=a)
+
+
+def pooled_over(
+    kernels: Sequence[tuple[int, ...]], scores: Sequence[float], *, highest: bool = False,
+    a: float = 1.0,
+) -> list[float]:  # fmt: skip
+    """The pooled scores by given kernels; triples on none are kernels by themselves."""
     covered = {position for kernel in kernels for position in kernel}
-    kernels += [(position,) for position in range(len(triples)) if position not in covered]
+    alone = [(position,) for position in range(len(scores)) if position not in covered]
+    lowest = min(scores)
     best: dict[int, float] = {}
-    for kernel in kernels:
+    for kernel in [*kernels, *alone]:
         values = [scores[position] for position in kernel]
         base = max(values) if highest else sum(values) / len(values)
         for index, position in enumerate(kernel, start=1):
-            score = base + min(scores) / (index * a)
+            score = base + lowest / (index * a)
             best[position] = max(best.get(position, score), score)
-    return [best[position] for position in range(len(triples))]
+    return [best[position] for position in range(len(scores))]

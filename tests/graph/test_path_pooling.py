@@ -166,3 +166,11 @@ def test_every_triple_has_one_score_and_the_mean_is_at_most_the_maximum(rows, en
 def test_equal_scores_without_an_entity_keep_the_order(rows):
     same = [(*row[:2], 0.5) for row in rows]
     assert by_pooled_score(pool(same, ())).tolist() == list(range(len(rows)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=ranked, entities=entities)
+def test_the_reference_of_the_benchmark_finds_the_same_kernels(rows, entities):
+    ends, base = [row[:2] for row in rows], [row[2] for row in rows]
+    listed = slow_paths.kernels_of(ends, base, entities, shortest=True, per_entity=False, longest=9)
+    assert sorted(slow_paths.shortest_by_levels(ends, base, entities)) == sorted(listed)

@@ -1,0 +1,256 @@
+"""Searches of paths on a seeded power-law graph, each beside a plain Python search of the same.
+
+Both give the same paths, or there is an error and no row. `ours` is the median of many questions
+by the clock; a line on stderr adds the largest, the median of processor time, what was found, and
+the load of the machine. Compiling is no part of a question: the first one is not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import slow_paths
+
+from graphrag_bench.graph.flow_kernels import Rules
+from graphrag_bench.graph.flow_paths import flow_paths
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.k_shortest_paths import fewest_hops
+from graphrag_bench.graph.path_pooling import Kernels, by_pooled_score, pooled
+from graphrag_bench.graph.step_paths import Search, likely_pairs, step_paths
+
+N_NODES, N_RELATIONSHIPS = 100_000, 1_000_000
+EXPONENT = 2.5
+"""Of the distribution of degrees: P(degree = d) falls as d to the power of -2.5."""
+
+N_QUESTIONS = 25
+N_STEP_NODES, MOST_PAIRS = 50, 2000
+RULES = Rules(0.7, 0.01, 3, False, False, False, True)
+SEARCH = Search(k=4, most=4, cost="unit", scope="pair")
+KERNELS = Kernels("dijkstra", "mean", "set", 1.0)
+Numbers = tuple[float, float, str]
+
+
+class Measured(NamedTuple):
+    """Seconds of each call by the clock and of the processor, and what the first call gave."""
+
+    seconds: list[float]
+    cpu_seconds: list[float]
+    first: object
+
+
+@cache
+def power_law(n_nodes: int = N_NODES, n_rows: int = N_RELATIONSHIPS) -> Graph:
+    """A graph whose rows draw both ends with chances that make a power law of the degrees.
+
+    The most joined node has about 11,000 neighbours, the median one 11; the ids are shuffled.
+    """
+    chance = np.random.default_rng(0)
+    odds = np.arange(1, n_nodes + 1) ** (-1 / (EXPONENT - 1))
+    ends = chance.permutation(n_nodes)[chance.choice(n_nodes, (2, n_rows), p=odds / odds.sum())]
+    graph = Graph.from_arrays(*ends, n_nodes=n_nodes)
+    _ = graph.neighbours, graph.parallel, graph.degree  # made once for a graph
+    return graph
+
+
+def drawn(chance: np.random.Generator, n: int, *, by_degree: bool) -> np.ndarray:
+    """Distinct nodes, all equally likely or in proportion to their degrees."""
+    degree = power_law().degree
+    odds = degree / degree.sum() if by_degree else None
+    return chance.choice(len(degree), n, replace=False, p=odds)
+
+
+def measured(calls: list[Callable[[], object]]) -> Measured:
+    """Each of the calls measured once, after one of them that is not counted."""
+    calls[0]()
+    seconds, cpu, found = [], [], []
+    for call in calls:
+        began, used = time.perf_counter(), time.process_time()
+        found.append(call())
+        seconds.append(time.perf_counter() - began)
+        cpu.append(time.process_time() - used)
+    return Measured(seconds, cpu, found[0])
+
+
+def told(ours: Measured, reference: float, found: str) -> Numbers:
+    """The row's numbers in milliseconds, and a line on stderr with what else was measured."""
+    load = " ".join(f"{part:.1f}" for part in os.getloadavg())
+    print(
+        f"  largest {1000 * max(ours.seconds):.2f} ms, processor time: median "
+        f"{1000 * statistics.median(ours.cpu_seconds):.2f} ms, largest "
+        f"{1000 * max(ours.cpu_seconds):.2f} ms; {found}; load {load} on {os.cpu_count()} cores",
+        file=sys.stderr,
+    )
+    return 1000 * statistics.median(ours.seconds), 1000 * reference, "ms for a question"
+
+
+def same(ours: object, reference: object) -> None:
+    """Raises AssertionError unless both are equal."""
+    if ours != reference:
+        raise AssertionError(f"the reference differs: {ours!r} and {reference!r}")
+
+
+# ---- PathRAG
+
+
+def flow_case(*, by_degree: bool, theta: float = RULES.theta) -> Numbers:
+    """Flow pruning between 40 nodes, all ordered pairs, three hops, the best 15 paths."""
+    graph, rules = power_law(), RULES._replace(theta=theta)
+    chance = np.random.default_rng(1)
+    questions = [drawn(chance, 40, by_degree=by_degree).tolist() for _ in range(N_QUESTIONS)]
+
+    def ours(nodes: list[int]) -> list[tuple[tuple[int, ...], float]]:
+        found = flow_paths(
+            graph, nodes, rules, direction="both", per_pair_top=None, dedup="reversal", top_k=15
+        )
+        return [(path.nodes, path.score) for path in found]
+
+    def reference(nodes: list[int]) -> list[tuple[tuple[int, ...], float]]:
+        found = slow_paths.flow_paths(near, nodes, alpha=0.7, theta=theta, max_hops=3)
+        return found[:15]
+
+    near = slow_paths.Lazy(graph)
+    times = measured([lambda nodes=nodes: ours(nodes) for nodes in questions])
+    reference(questions[0])  # so that the neighbours are lists already
+    began = time.perf_counter()
+    same(times.first, reference(questions[0]))
+    seconds = time.perf_counter() - began
+    found = [len(ours(nodes)) for nodes in questions]
+    return told(times, seconds, f"{min(found)} to {max(found)} paths kept")
+
+
+def flow_prune_40() -> Numbers:
+    """Nodes in proportion to their degrees, as names that many texts mention are."""
+    return flow_case(by_degree=True)
+
+
+def flow_prune_40_uniform() -> Numbers:
+    """All nodes equally likely: hardly a path is left alive."""
+    return flow_case(by_degree=False)
+
+
+def flow_prune_40_theta_001() -> Numbers:
+    """A tenth of the threshold."""
+    return flow_case(by_degree=True, theta=0.001)
+
+
+# ---- PathCoRAG
+
+
+class Steps(NamedTuple):
+    """A question: the pairs of both transitions, and the similarity of every relationship."""
+
+    transitions: list[np.ndarray]
+    similarity: np.ndarray
+
+
+def steps_of(chance: np.random.Generator, *, by_degree: bool) -> Steps:
+    """150 nodes in three steps, up to 2,000 pairs in a transition."""
+    nodes = drawn(chance, 3 * N_STEP_NODES, by_degree=by_degree).reshape(3, -1)
+    scores = chance.uniform(0.3, 0.8, nodes.shape)
+    transitions = [
+        likely_pairs(nodes[at], nodes[at + 1], scores[at], scores[at + 1], MOST_PAIRS)
+        for at in (0, 1)
+    ]
+    similarity = np.clip(chance.normal(0.2, 0.1, power_law().n_relationships), -1, 1)
+    return Steps(transitions, similarity)
+
+
+def k_shortest_case(*, by_degree: bool, n_sampled: int = 40) -> Numbers:
+    """The 15 best paths of both transitions; the reference's time is that of sampled pairs.
+
+    A plain search of all 4,000 pairs would take a minute, so that it is done for `n_sampled` of
+    them, compared path by path, and its time scaled to all.
+    """
+    graph = power_law()
+    chance = np.random.default_rng(2)
+    questions = [steps_of(chance, by_degree=by_degree) for _ in range(N_QUESTIONS)]
+    times = measured([lambda one=one: step_paths(graph, one.transitions, one.similarity, SEARCH, 15)
+                      for one in questions])  # fmt: skip
+    pairs = np.concatenate(questions[0].transitions)
+    sample = np.sort(chance.choice(len(pairs), n_sampled, replace=False))
+    near, alike = slow_paths.Lazy(graph), likeness(graph, questions[0].similarity)
+    found = fewest_hops(graph, pairs, questions[0].similarity, k=SEARCH.k, most=SEARCH.most)
+    seconds = 0.0
+    for row in sample.tolist():
+        source, target = pairs[row].tolist()
+        slow_paths.fewest_hops(near, source, target, alike, SEARCH.k, SEARCH.most)
+        began = time.perf_counter()
+        want = slow_paths.fewest_hops(near, source, target, alike, SEARCH.k, SEARCH.most)
+        seconds += time.perf_counter() - began
+        here = found.pair == row
+        walks = [tuple(n for n in nodes if n >= 0) for nodes in found.nodes[here].tolist()]
+        totals = np.rint(found.scores[here] * found.hops[here] * 1e6).astype(int).tolist()
+        same(list(zip(walks, totals, strict=True)), want)
+    hops = np.bincount(found.hops, minlength=5)[1:].tolist()
+    note = f"paths of 1 to 4 hops: {hops}; reference by {n_sampled} of {len(pairs)} pairs"
+    return told(times, seconds * len(pairs) / n_sampled, note)
+
+
+def likeness(graph: Graph, similarity: np.ndarray) -> Callable[[int, int], int]:
+    """The similarity of two neighbours in millionths: that of the best row between them."""
+    millionths = np.rint(similarity * 1e6).astype(np.int64)
+    others, first = graph.parallel.T
+    np.maximum.at(millionths, first, millionths[others])
+
+    @lru_cache(maxsize=None)
+    def of(one: int, other: int) -> int:
+        return int(millionths[graph.neighbours.rows_along((one, other))[0]])
+
+    return of
+
+
+def k_shortest_150() -> Numbers:
+    """All nodes equally likely."""
+    return k_shortest_case(by_degree=False)
+
+
+def k_shortest_150_by_degree() -> Numbers:
+    """Nodes in proportion to their degrees."""
+    return k_shortest_case(by_degree=True, n_sampled=10)
+
+
+# ---- path pooling
+
+
+def path_pool_500() -> Numbers:
+    """Pooling 500 triples of 200 nodes with shortest paths from and to two entities."""
+    chance = np.random.default_rng(3)
+    odds = np.arange(1, 201) ** -0.7
+
+    def question() -> tuple[np.ndarray, np.ndarray]:
+        ends = chance.choice(200, (2, 500), p=odds / odds.sum())
+        return ends, np.sort(chance.uniform(0.3, 0.9, 500))[::-1]
+
+    questions = [question() for _ in range(20 * N_QUESTIONS)]
+
+    def ours(ends: np.ndarray, scores: np.ndarray) -> list[int]:
+        found = pooled(*ends, scores, [20, 50], KERNELS, np.random.default_rng(0))
+        return by_pooled_score(found).tolist()
+
+    times = measured([lambda one=one: ours(*one) for one in questions])
+    ends, scores = questions[0]
+    began = time.perf_counter()
+    triples = list(zip(*ends.tolist(), strict=True))
+    kernels = slow_paths.shortest_by_levels(triples, scores.tolist(), [20, 50])
+    slow = slow_paths.pooled_over(kernels, scores.tolist())
+    order = sorted(range(len(slow)), key=lambda row: (-round(slow[row], 6), row))
+    seconds = time.perf_counter() - began
+    same(times.first, order)
+    return told(times, seconds, "500 triples")
+
+
+CASES = {
+    "flow_prune_40": flow_prune_40,
+    "flow_prune_40_uniform": flow_prune_40_uniform,
+    "flow_prune_40_theta_001": flow_prune_40_theta_001,
+    "k_shortest_150": k_shortest_150,
+    "k_shortest_150_by_degree": k_shortest_150_by_degree,
+    "path_pool_500": path_pool_500,
+}
