@@ -1,8 +1,8 @@
 """Compiled loops of the shortest paths of unit cost between many pairs, of at most four hops.
 
-Two hops from a node are listed once: a path of three hops is one of these and a neighbour of the
-other end, a path of four hops joins the lists of both ends in the middle. All of it stands in this
-one file, because numba's cache on disk sees no change in another.
+A path of three hops is two hops from one end and a neighbour of the other; a path of four joins
+the two hops of both ends in the middle. The tables of two hops come ready: numba's cache on disk
+sees no change in another file, so that no kernel here calls one of `two_hop_kernels`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,9 @@ from numpy.typing import NDArray
 
 from graphrag_bench.graph.compiled import kernel
 from graphrag_bench.graph.neighbours import Int32Array
-from graphrag_bench.values import IntArray
+from graphrag_bench.graph.two_hop_kernels import Edges, Tables, TwoHops
 
 Int8Array = NDArray[np.int8]
-
-
-class Edges(NamedTuple):
-    """Neighbours (`starts`, `nodes`, `rows`), and similarities in millionths, int32 (n_rows,)."""
-
-    starts: Int32Array
-    nodes: Int32Array
-    rows: Int32Array
-    similarity: Int32Array
 
 
 class Best(NamedTuple):
@@ -40,95 +31,15 @@ class Best(NamedTuple):
     n_found: Int32Array
 
 
-class TwoHops(NamedTuple):
-    """The nodes two hops from one node, and the ways there.
-
-    `reached` lists the nodes, `best` the highest sum of similarities of a way to each, `first` its
-    first way; way i goes over `middle[i]`, has the sum `sums[i]` and is followed by `after[i]`.
-    """
-
-    reached: Int32Array
-    best: Int32Array
-    first: Int32Array
-    middle: Int32Array
-    sums: Int32Array
-    after: Int32Array
-
-
-class Tables(NamedTuple):
-    """Tables of some nodes, made when first asked for.
-
-    `nodes` int32 (n,); table i may take up `begins[i]:begins[i + 1]` of `room`, `begins` int64
-    (n + 1,); `sizes[i]` is how many nodes it reaches, int64 (n,), -1 until it is made.
-    """
-
-    nodes: Int32Array
-    begins: IntArray
-    sizes: IntArray
-    room: TwoHops
-
-
 @kernel
-def tables_for(edges: Edges, nodes: Int32Array) -> Tables:
-    """Room for the tables of these nodes, none made yet."""
-    begins = np.zeros(len(nodes) + 1, np.int64)
-    for at in range(len(nodes)):
-        ways = 0
-        for place in range(edges.starts[nodes[at]], edges.starts[nodes[at] + 1]):
-            middle = edges.nodes[place]
-            ways += edges.starts[middle + 1] - edges.starts[middle] - 1
-        begins[at + 1] = begins[at] + ways
-    n_ways = begins[-1]
-    room = TwoHops(
-        np.empty(n_ways, np.int32), np.empty(n_ways, np.int32), np.empty(n_ways, np.int32),
-        np.empty(n_ways, np.int32), np.empty(n_ways, np.int32), np.empty(n_ways, np.int32),
-    )  # fmt: skip
-    return Tables(nodes, begins, np.full(len(nodes), -1, np.int64), room)
-
-
-@kernel
-def _table(edges: Edges, tables: Tables, which: int, slot: Int32Array) -> TwoHops:
-    """The table of a node; `slot` (n_nodes,) is -1 everywhere before and after."""
+def _table(tables: Tables, which: int) -> TwoHops:
+    """The table of one node."""
     begin, end, room = tables.begins[which], tables.begins[which + 1], tables.room
-    table = TwoHops(
-        room.reached[begin:end], room.best[begin:end], room.first[begin:end],
+    size = begin + tables.sizes[which]
+    return TwoHops(
+        room.reached[begin:size], room.best[begin:size], room.first[begin:size],
         room.middle[begin:end], room.sums[begin:end], room.after[begin:end],
     )  # fmt: skip
-    if tables.sizes[which] < 0:
-        tables.sizes[which] = _two_hops(edges, tables.nodes[which], table, slot)
-    size = tables.sizes[which]
-    return TwoHops(
-        table.reached[:size], table.best[:size], table.first[:size],
-        table.middle, table.sums, table.after,
-    )  # fmt: skip
-
-
-@kernel
-def _two_hops(edges: Edges, node: int, table: TwoHops, slot: Int32Array) -> int:
-    """The number of nodes that a table, written here, reaches."""
-    starts, nodes, rows, similarity = edges
-    way = n_reached = 0
-    for place in range(starts[node], starts[node + 1]):
-        middle, near = nodes[place], similarity[rows[place]]
-        for onward in range(starts[middle], starts[middle + 1]):
-            far = nodes[onward]
-            if far == node:
-                continue
-            total = near + similarity[rows[onward]]
-            at = slot[far]
-            if at < 0:
-                at = n_reached
-                n_reached += 1
-                slot[far] = at
-                table.reached[at], table.best[at], table.first[at] = far, total, -1
-            elif total > table.best[at]:
-                table.best[at] = total
-            table.middle[way], table.sums[way], table.after[way] = middle, total, table.first[at]
-            table.first[at] = way
-            way += 1
-    for at in range(n_reached):
-        slot[table.reached[at]] = -1
-    return n_reached
 
 
 @kernel
@@ -196,7 +107,7 @@ def up_to_two_hops(edges: Edges, pairs: Int32Array, most: int, best: Best) -> No
     `pairs` is (n_pairs, 4), sorted: two ends, whether the path leads from the second to the first,
     and the pair's place in `best`. It costs the degree of the second end, for each pair.
     """
-    starts, nodes, rows, similarity = edges
+    starts, nodes, rows, similarity = edges.starts, edges.nodes, edges.rows, edges.similarity
     beside = np.full(len(starts) - 1, -1, np.int32)
     walk = np.empty(best.nodes.shape[2], np.int32)
     for at in range(len(pairs)):
@@ -231,7 +142,7 @@ def three_hops(edges: Edges, tables: Tables, pairs: Int32Array, best: Best) -> N
     for at in range(len(pairs)):
         here, there = tables.nodes[pairs[at, 0]], tables.nodes[pairs[at, 1]]
         turned, pair = pairs[at, 2] == 1, pairs[at, 3]
-        table = _table(edges, tables, pairs[at, 0], slot)
+        table = _table(tables, pairs[at, 0])
         if at == 0 or pairs[at - 1, 0] != pairs[at, 0]:
             _note(slot, table, True)
         least = _least(best, pair, 3)
@@ -251,20 +162,18 @@ def three_hops(edges: Edges, tables: Tables, pairs: Int32Array, best: Best) -> N
 
 
 @kernel
-def four_hops(edges: Edges, tables: Tables, pairs: Int32Array, best: Best) -> None:
-    """The paths of four hops of each pair: two from either end.
+def four_hops(tables: Tables, pairs: Int32Array, floor: int, n_nodes: int, best: Best) -> None:
+    """The paths of four hops of each pair with a sum of at least `floor`: two from either end.
 
     `pairs` as in `three_hops`; it costs the nodes two hops from the second end, for each pair.
     """
-    slot = np.full(len(edges.starts) - 1, -1, np.int32)
-    spare = np.full(len(edges.starts) - 1, -1, np.int32)
+    slot = np.full(n_nodes, -1, np.int32)
     for at in range(len(pairs)):
-        wide = _table(edges, tables, pairs[at, 0], spare)
-        narrow = _table(edges, tables, pairs[at, 1], spare)
+        wide, narrow = _table(tables, pairs[at, 0]), _table(tables, pairs[at, 1])
         if at == 0 or pairs[at - 1, 0] != pairs[at, 0]:
             _note(slot, wide, True)
         ends = (tables.nodes[pairs[at, 0]], tables.nodes[pairs[at, 1]])
-        _meetings(ends, pairs[at], wide, slot, narrow, best)
+        _meetings(ends, pairs[at], wide, slot, narrow, floor, best)
         if at + 1 == len(pairs) or pairs[at + 1, 0] != pairs[at, 0]:
             _note(slot, wide, False)
 
@@ -272,13 +181,13 @@ def four_hops(edges: Edges, tables: Tables, pairs: Int32Array, best: Best) -> No
 @kernel
 def _meetings(
     ends: tuple[int, int], row: Int32Array, wide: TwoHops, slot: Int32Array, narrow: TwoHops,
-    best: Best,
+    floor: int, best: Best,
 ) -> None:  # fmt: skip
     """The paths of four hops between the ends, whose two hops `wide` and `narrow` list."""
     here, there = ends
     turned, pair = row[2] == 1, row[3]
     walk = np.empty(best.nodes.shape[2], np.int32)
-    least = _least(best, pair, 4)
+    least = max(floor, _least(best, pair, 4))
     for place in range(len(narrow.reached)):
         middle = narrow.reached[place]
         met = slot[middle]
@@ -290,9 +199,10 @@ def _meetings(
             onward = narrow.first[place] if near != there else -1
             while onward >= 0:
                 far = narrow.middle[onward]
-                if far not in (near, here):
+                total = wide.sums[way] + narrow.sums[onward]
+                if far not in (near, here) and total >= least:
                     _oriented(walk, turned, (here, near, middle, far, there))
-                    _add(best, pair, wide.sums[way] + narrow.sums[onward], walk, 4)
+                    _add(best, pair, total, walk, 4)
                 onward = narrow.after[onward]
             way = wide.after[way]
-        least = _least(best, pair, 4)
+        least = max(floor, _least(best, pair, 4))

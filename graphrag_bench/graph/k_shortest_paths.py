@@ -14,11 +14,13 @@ from graphrag_bench.graph.neighbours import Int32Array
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from graphrag_bench.graph.k_shortest_kernels import Best, Edges
+    from graphrag_bench.graph.k_shortest_kernels import Best
+    from graphrag_bench.graph.two_hop_kernels import Edges
 
 MOST_HOPS = 4
 """The longest path that `fewest_hops` looks for."""
 
+_N_TRIED = 16
 MILLION = 1_000_000
 """Similarities and costs are compared in whole millionths, that is by six decimals."""
 
@@ -40,7 +42,13 @@ class PairPaths:
 
 
 def fewest_hops(
-    graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int, most: int
+    graph: Graph,
+    pairs: IntArray,
+    similarity: FloatArray,
+    *,
+    k: int,
+    most: int,
+    keep: int | None = None,
 ) -> PairPaths:
     """The `k` paths with the fewest hops of each pair (source, target), of 1..4 hops (`most`).
 
@@ -49,14 +57,15 @@ def fewest_hops(
     those with the higher sum of similarities, each by six decimals, come first, then the lower
     node tuple from source to target. Of several rows of a pair of nodes the most similar one joins
     them. These are the paths of Yen's algorithm, all ties considered; how they are found (two hops
-    from either end) is ours.
+    from either end) is ours. With `keep`, paths of four hops that are not among the `keep` best of
+    all by mean similarity may be left out, which saves half the time.
     Source: PathCoRAG, section 3.3 and appendix B.
     """
     from graphrag_bench.graph.k_shortest_kernels import Best, up_to_two_hops
 
     edges = edges_of(graph, similarity)
     best = Best(
-        np.full((len(pairs), k, 5), -1, np.int32),
+        np.full((len(pairs), k, MOST_HOPS + 1), -1, np.int32),
         np.empty((len(pairs), k), np.int32),
         np.empty((len(pairs), k), np.int8),
         np.zeros(len(pairs), np.int32),
@@ -64,25 +73,84 @@ def fewest_hops(
     degree = graph.degree[pairs]
     first = _grouped(pairs, degree[:, 0] < degree[:, 1], np.arange(len(pairs)))
     up_to_two_hops(edges, first, min(most, 2), best)
-    left = np.flatnonzero(best.n_found < k)
-    if most >= 3 and len(left):
-        _from_two_hops(edges, pairs[left], left, most, best)
+    if most >= 3:
+        _add_three_hops(edges, pairs, best)
+    if most >= 4:
+        _add_four_hops(edges, pairs, keep, best)
     return _flat(best)
 
 
-def _from_two_hops(edges: Edges, pairs: IntArray, rows: IntArray, most: int, best: Best) -> None:
-    """The paths of three hops, and of four where there are still not k; `rows` of `best`."""
-    from graphrag_bench.graph.k_shortest_kernels import four_hops, tables_for, three_hops
+def _add_three_hops(edges: Edges, pairs: IntArray, best: Best) -> None:
+    """The paths of three hops of the pairs that have not k yet.
 
-    ends, places = np.unique(pairs, return_inverse=True)
-    places = places.reshape(pairs.shape)
-    tables = tables_for(edges, ends.astype(np.int32))
-    ways = np.diff(tables.begins)[places]
-    three_hops(edges, tables, _grouped(places, ways[:, 0] > ways[:, 1], rows), best)
-    left = best.n_found[rows] < best.sums.shape[1]
-    if most >= 4 and left.any():
-        wide = _grouped(places[left], ways[left, 0] < ways[left, 1], rows[left])
-        four_hops(edges, tables, wide, best)
+    Two hops are listed from one end of each pair, so that few ways are listed in all.
+    """
+    from graphrag_bench.graph.k_shortest_kernels import three_hops
+    from graphrag_bench.graph.two_hop_kernels import NOTHING, count_ways, tables_of
+
+    left = np.flatnonzero(best.n_found < best.sums.shape[1])
+    nodes, places = _places(pairs[left])
+    ways = count_ways(edges, nodes)
+    listed = _cover(places, ways)
+    rows = _grouped(places, ~listed[places[:, 0]], left)
+    three_hops(edges, tables_of(edges, nodes, np.where(listed, ways, 0), NOTHING), rows, best)
+
+
+def _cover(pairs: IntArray, costs: IntArray) -> NDArray[np.bool_]:
+    """Nodes (n,) of which every pair has one: those left when dear ones are dropped first.
+
+    After each of the dearest ones, the other nodes are dropped in the order of their costs where
+    every pair keeps an end; the cheapest of these covers is taken. It need not be the best.
+    """
+    others = [0] * len(costs)
+    for one, other in pairs.tolist():
+        others[one] |= 1 << other
+        others[other] |= 1 << one
+    dearest = np.argsort(-costs, kind="stable").tolist()
+    covers = []
+    for first in dearest[:_N_TRIED]:
+        dropped, spared = 0, 0
+        for node in [first, *dearest]:
+            if not dropped >> node & 1 and not others[node] & dropped:
+                dropped |= 1 << node
+                spared += int(costs[node])
+        covers.append((-spared, dropped))
+    dropped = min(covers, default=(0, 0))[1]
+    return np.array([not dropped >> node & 1 for node in range(len(costs))], bool)
+
+
+def _add_four_hops(edges: Edges, pairs: IntArray, keep: int | None, best: Best) -> None:
+    """The paths of four hops of the pairs that still have not k.
+
+    A half of a path has at least the lowest sum that the path may have, less the highest of a half.
+    """
+    from graphrag_bench.graph.k_shortest_kernels import four_hops
+    from graphrag_bench.graph.two_hop_kernels import NOTHING, count_ways, highest_sum, tables_of
+
+    left = np.flatnonzero(best.n_found < best.sums.shape[1])
+    nodes, places = _places(pairs[left])
+    floor = _floor(best, keep)
+    half = NOTHING if floor is None else floor - highest_sum(edges, nodes)
+    tables = tables_of(edges, nodes, count_ways(edges, nodes), half)
+    sizes = tables.sizes[places]
+    rows = _grouped(places, sizes[:, 0] < sizes[:, 1], left)
+    n_nodes = len(edges.known)
+    four_hops(tables, rows, NOTHING if floor is None else floor, n_nodes, best)
+
+
+def _floor(best: Best, keep: int | None) -> int | None:
+    """The sum that four hops must have to be among the `keep` best paths by mean similarity."""
+    found = np.arange(best.sums.shape[1]) < best.n_found[:, None]
+    means = best.sums[found] / best.hops[found]
+    if keep is None or len(means) < keep:
+        return None
+    return int(np.floor(4 * (np.partition(means, -keep)[-keep] - 1)))
+
+
+def _places(pairs: IntArray) -> tuple[Int32Array, IntArray]:
+    """The ends of the pairs, each once, and where the ends of each pair stand among them."""
+    nodes, places = np.unique(pairs, return_inverse=True)
+    return nodes.astype(np.int32), places.reshape(pairs.shape)
 
 
 def cheapest(
@@ -145,13 +213,17 @@ def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple
 
 def edges_of(graph: Graph, similarity: FloatArray) -> Edges:
     """The neighbours, and similarities in millionths; a first row has the best of its pair."""
-    from graphrag_bench.graph.k_shortest_kernels import Edges
+    from graphrag_bench.graph.two_hop_kernels import Edges
 
     near = graph.neighbours
     millionths = np.rint(similarity * MILLION).astype(np.int32)
     others, first = graph.parallel.T
     np.maximum.at(millionths, first, millionths[others])
-    return Edges(near.starts, near.nodes, near.rows, millionths)
+    return Edges(
+        near.starts, near.nodes, near.rows, millionths,
+        np.empty(len(near.nodes), np.int32), np.empty(graph.n_nodes, np.int32),
+        np.zeros(graph.n_nodes, bool),
+    )  # fmt: skip
 
 
 def _grouped(pairs: IntArray, turned: NDArray[np.bool_], rows: IntArray) -> Int32Array:

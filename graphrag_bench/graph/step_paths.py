@@ -51,7 +51,8 @@ def step_paths(
     if not len(pairs):
         return []
     if search.cost == "unit" and search.most <= MOST_HOPS:
-        found = fewest_hops(graph, pairs, similarity, k=search.k, most=search.most)
+        keep = final_k if search.scope == "pair" else None
+        found = fewest_hops(graph, pairs, similarity, k=search.k, most=search.most, keep=keep)
     else:
         found = cheapest(graph, pairs, similarity, cost=search.cost, k=search.k, most=search.most)
     stage = stages[found.pair]
