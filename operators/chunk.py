@@ -10,6 +10,7 @@ from pydantic import PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
@@ -120,6 +121,30 @@ def fromrel(
     Source: Zhou et al. 2025, section 6.1, chunk "FromRel".
     """
     return _in_order(relationships, graph.relationship_chunk, top_k)
+
+
+@operator("chunk.frompaths", unordered="the order of the paths and of their hops, then chunk id")
+def frompaths(
+    paths: RankedPaths,
+    *,
+    graph: Graph,
+    unit: Literal["pair", "fact"] = "pair",
+    top_k: PositiveInt | None = None,
+) -> Ranked[Chunk]:
+    """The chunks that the relationships of the paths were read from, each once, best path first.
+
+    Score: that of the first path which leads to the chunk. With `unit="pair"` a hop stands for all
+    facts between its two nodes, with `fact` for its own row. The chunks of one hop come by id;
+    `top_k` cuts the list from behind.
+    Source: ours, so that the evidence of path methods can be scored (source ids of edges in
+    PathRAG's released code).
+    """
+    hops = [(row, path.score) for path in paths.paths for row in path.relationships]
+    rows = np.array([row for row, _ in hops], np.int64)
+    scores = np.array([score for _, score in hops])
+    if unit == "fact":
+        return _in_order(Ranked(rows, scores), graph.relationship_chunk, top_k)
+    return _in_order(Ranked(graph.pairs.of[rows], scores), graph.pair_chunk, top_k)
 
 
 @operator("chunk.leaves", unordered="the order of the nodes, then chunk id")

@@ -19,7 +19,7 @@ import numpy as np
 import slow_paths
 
 from graphrag_bench.graph.flow_kernels import Rules
-from graphrag_bench.graph.flow_paths import flow_paths
+from graphrag_bench.graph.flow_paths import Kept, flow_paths
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.k_shortest_paths import fewest_hops
 from graphrag_bench.graph.path_pooling import Kernels, by_pooled_score, pooled
@@ -106,9 +106,7 @@ def flow_case(*, by_degree: bool, theta: float = RULES.theta) -> Numbers:
     questions = [drawn(chance, 40, by_degree=by_degree).tolist() for _ in range(N_QUESTIONS)]
 
     def ours(nodes: list[int]) -> list[tuple[tuple[int, ...], float]]:
-        found = flow_paths(
-            graph, nodes, rules, direction="both", per_pair_top=None, dedup="reversal", top_k=15
-        )
+        found = flow_paths(graph, nodes, rules, "both", Kept(None, "reversal", 15))
         return [(path.nodes, path.score) for path in found]
 
     def reference(nodes: list[int]) -> list[tuple[tuple[int, ...], float]]:

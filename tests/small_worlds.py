@@ -25,6 +25,8 @@ from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.ranked_paths import RankedPaths
+from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing
@@ -167,6 +169,7 @@ class World:
             "name_index": index(names),
             "node_index": index(names),
             "relationship_index": index(list(graph.relations)),
+            "triple_index": index(list(graph.relations)),
             "bm25": Bm25.of(texts),
             "communities": communities,
             "reports": reports,
@@ -204,6 +207,9 @@ class World:
             "context": Context(pieces),
             "answer": Answer("Ada Marsh"),
             "subgraph": walked(graph, min(k, graph.n_relationships)),
+            "paths": RankedPaths(walked(graph, min(k, graph.n_relationships)).paths),
+            "reasoning_steps": ReasoningSteps(names[:3], tuple((name,) for name in names[:3])),
+            "step_nodes": stepped(graph.n_nodes, k),
             "exploration": explored(graph, min(k, graph.n_relationships)),
             "dependencies": Dependencies(
                 ("1-1", "1-2")[:k], ("Who?", "Where?")[:k], ("Ada Marsh.", "On Mount Tarn.")[:k]
@@ -251,6 +257,12 @@ def walked(graph: Graph, k: int) -> Subgraph:
     ends = [(int(graph.target[row]), int(graph.source[row])) for row in range(k)]
     paths = tuple(Path(pair, (row,)) for row, pair in enumerate(ends))
     return Subgraph(unique([node for pair in ends for node in pair]), tuple(range(k)), paths)
+
+
+def stepped(n_rows: int, k: int) -> StepNodes:
+    """The ranked nodes, in turn of the first and of the second of two steps."""
+    nodes = ranked(n_rows, k)
+    return StepNodes(nodes.ids, np.arange(len(nodes)) % 2 + 1, nodes.scores, 2)
 
 
 def explored(graph: Graph, k: int) -> Exploration:

@@ -15,6 +15,8 @@ from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graph.exploration import Exploration
+from graphrag_bench.graph.ranked_paths import RankedPaths
+from graphrag_bench.graph.reasoning_steps import StepNodes
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.runs.record import summary
 from graphrag_bench.values import (
@@ -37,6 +39,7 @@ OPERATORS = [op for op in operators.all() if op.origin.startswith(("operators.",
 SOMETHING_FROM_NOTHING = {
     "node.ppr": "without seeds the walk starts at every node alike",
     "chunk.ppr": "without seeds the walk starts at the chunks alone",
+    "node.by_keyword": "without keywords the question itself is looked for",
     "query.low": "without keywords the question itself is looked for",
     "query.high": "without keywords the question itself is looked for",
     "thoughts.next": "without passages the model thinks about the question alone",
@@ -49,13 +52,13 @@ PROMPTS = [Prompt("methods:vanilla/prompts/answer.j2")]
 MODELS = {"llm", "llm_build", "llm_judge"}
 LISTS = (
     "nodes", "relationships", "chunks", "communities", "mentions", "query", "keywords",
-    "subgraph", "exploration",
+    "subgraph", "exploration", "paths", "reasoning_steps", "step_nodes",
 )  # fmt: skip
 IMPERATIVE = {
     "Add", "Aggregate", "Answer", "Build", "Compute", "Create", "Find", "Get", "Give", "Link",
     "Make", "Rank", "Retrieve", "Return", "Run", "Score", "Select", "Take", "Write",
 }  # fmt: skip
-COUNTED = Ranked | Mentions | Query | Keywords | Subgraph | Exploration
+COUNTED = Ranked | Mentions | Query | Keywords | Subgraph | Exploration | RankedPaths | StepNodes
 VECTORS = NodeScores | RelationshipScores | ChunkScores
 
 READERS_OF_LISTS = [op for op in OPERATORS if any(read.slot in LISTS for read in op.reads)]

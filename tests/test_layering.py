@@ -31,7 +31,7 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "manage
 HEAVY = (
     "torch", "spacy", "faiss", "hydra", "omegaconf", "pandas", "scipy", "igraph", "networkx",
     "numpy", "sentence_transformers", "transformers", "openai", "bm25s", "xllamacpp", "pydantic",
-    "rich", "jinja2",
+    "rich", "jinja2", "numba",
 )  # fmt: skip
 
 
@@ -182,4 +182,6 @@ def test_the_command_line_opens_without_anything_heavy(statement):
 
 def test_the_operators_are_imported_without_any_model_library():
     loaded = modules_after("import operators, methods")
-    assert not loaded.intersection({"torch", "spacy", "faiss", "hydra", "pandas", "openai"})
+    assert not loaded.intersection(
+        {"torch", "spacy", "faiss", "hydra", "pandas", "openai", "numba"}
+    )

@@ -33,6 +33,7 @@ _BUILDERS = (
     "graphrag_bench.offline.llm_extraction",
     "graphrag_bench.offline.knowledge_graph",
     "graphrag_bench.offline.indices",
+    "graphrag_bench.offline.triple_index",
     "graphrag_bench.offline.passage_graph",
     "graphrag_bench.offline.tri_graph",
     "graphrag_bench.offline.tree",

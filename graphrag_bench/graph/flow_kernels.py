@@ -17,7 +17,7 @@ SLACK = 1e-12
 
 
 class Rules(NamedTuple):
-    """How resource flows: numbers and switches of PathRAG, section 4.2.
+    """How resource flows: numbers and switches of the path retrieval of PathRAG.
 
     `rising` lets a path only climb from level to level; `count_start` counts the start's resource.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,16 @@ Direction = Literal["both", "out"]
 Dedup = Literal["reversal", "node_set"]
 
 
+class Kept(NamedTuple):
+    """Which paths are kept: how many of each ordered pair, what makes two the same, how many."""
+
+    per_pair_top: int | None
+    dedup: Dedup
+    top_k: int | None
+
+
 def flow_paths(
-    graph: Graph,
-    nodes: Sequence[int],
-    rules: Rules,
-    *,
-    direction: Direction,
-    per_pair_top: int | None,
-    dedup: Dedup,
-    top_k: int | None,
+    graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction, kept: Kept
 ) -> list[Path]:
     """The `top_k` most reliable alive paths between the nodes, best first.
 
@@ -36,17 +37,17 @@ def flow_paths(
     and its reversal, that tuple before its reversal. A path and its reversal are one, the first in
     this order; with `node_set` so are all paths over the same nodes. `per_pair_top` keeps that many
     of each ordered pair. The row of a hop is the first of its pair.
-    Source: PathRAG (Chen et al. 2025), section 4.2.
+    Source: PathRAG (Chen et al. 2025), "Path Retrieval".
     """
     found = alive(graph, nodes, rules, direction)
     ways = graph.neighbours if direction == "both" else graph.outward
-    return chosen(found, ways, per_pair_top=per_pair_top, dedup=dedup, top_k=top_k)
+    return chosen(found, ways, kept)
 
 
 def alive(graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction) -> Found:
     """Every alive path between two of the nodes, both ways, in no particular order.
 
-    Source: PathRAG (Chen et al. 2025), section 4.2; the exact procedure is that of `flow_from`.
+    Source: PathRAG (Chen et al. 2025), "Path Retrieval"; `flow_from` says how resource flows.
     """
     from graphrag_bench.graph.flow_kernels import Ways, alive_paths, wanted_neighbours
 
@@ -57,21 +58,19 @@ def alive(graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction
     return alive_paths(Ways(forth.starts, forth.nodes, *last), wanted, rules)
 
 
-def chosen(
-    found: Found, ways: Neighbours, *, per_pair_top: int | None, dedup: Dedup, top_k: int | None
-) -> list[Path]:
+def chosen(found: Found, ways: Neighbours, kept: Kept) -> list[Path]:
     """The best of the paths found, in the order that `flow_paths` says, each once."""
     nodes, scores = found.nodes.astype(np.int64), np.round(found.scores, DECIMALS)
-    if per_pair_top is not None:
-        kept = _best_of_pairs(nodes, scores, per_pair_top)
-        nodes, scores = nodes[kept], scores[kept]
-    wanted = len(scores) if top_k is None else top_k
+    if kept.per_pair_top is not None:
+        best = _best_of_pairs(nodes, scores, kept.per_pair_top)
+        nodes, scores = nodes[best], scores[best]
+    wanted = len(scores) if kept.top_k is None else kept.top_k
     asked = 4 * wanted
     while True:
         rows = np.arange(len(scores))
         if asked < len(scores):
             rows = np.flatnonzero(scores >= np.partition(scores, -asked)[-asked])
-        paths = _each_once(nodes[rows], scores[rows], dedup)
+        paths = _each_once(nodes[rows], scores[rows], kept.dedup)
         if len(paths) >= wanted or len(rows) == len(scores):
             return [Path(walk, ways.rows_along(walk), score) for walk, score in paths.values()][
                 :wanted

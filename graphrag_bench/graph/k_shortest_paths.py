@@ -59,7 +59,7 @@ def fewest_hops(
     them. These are the paths of Yen's algorithm, all ties considered; how they are found (two hops
     from either end) is ours. With `keep`, paths of four hops that are not among the `keep` best of
     all by mean similarity may be left out, which saves half the time.
-    Source: PathCoRAG, section 3.3 and appendix B.
+    Source: PathCoRAG, section 4.3 and appendix B.
     """
     from graphrag_bench.graph.k_shortest_kernels import Best, up_to_two_hops
 
@@ -167,7 +167,7 @@ def cheapest(
     A hop costs 1, 1 / weight of its pair of nodes, or 1 - similarity (at least 1e-6), each by six
     decimals and at least 1e-6. Of paths that cost the same those with the higher mean similarity
     come first, then the lower node tuple. All else as `fewest_hops`, which is much faster.
-    Source: PathCoRAG, section 3.3, with the costs of our specification, section 2.4.
+    Source: PathCoRAG, section 4.3, with the costs of our specification, section 2.4.
     """
     from graphrag_bench.graph.costed_kernels import Costs, least_costs
     from graphrag_bench.graph.costed_kernels import cheapest as search

@@ -49,7 +49,7 @@ def pooled(
     it lies on, and is a kernel by itself when it lies on none. Of equally short paths the one with
     the larger sum of scores (by six decimals) counts, then the lower tuple of base ranks. Without
     an entity at a triple the order is that of the scores.
-    Source: path pooling (Wang et al. 2025), sections 3.2 and 3.3.
+    Source: path pooling (Wang et al. 2025), section 3.3.
     """
     from graphrag_bench.graph.pooling_kernels import Pooling
 
@@ -117,7 +117,7 @@ def random_walks(
 
     A walk starts at an entity, follows up to four triples, every second one against their
     direction, and stops where none goes on or where the one drawn leads to a node it has visited.
-    Source: path pooling (Wang et al. 2025), section 4.3; how a walk is drawn is ours.
+    Source: path pooling (Wang et al. 2025), section 4.3.1; how a walk is drawn is ours.
     """
     walks: dict[tuple[int, ...], None] = {}
     for number in range(N_WALKS):
@@ -152,7 +152,7 @@ def for_prompt(
 ) -> IntArray:
     """Rows as they stand in a prompt: the best last, or at both ends (d1 d3 d5 d4 d2), or first.
 
-    Source: path pooling (Wang et al. 2025), section 3.4 (`recency`) and 4.4 (`lost_in_middle`).
+    Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """
     if order == "recency":
         return best_first[::-1]

@@ -43,7 +43,7 @@ def step_paths(
     one node are left out. Score: the mean similarity, -1..1, of the relationships of the path to
     the question. Order: score (by six decimals), fewer hops, transition, node tuple. With the scope
     `stage` the k shortest of each whole transition are kept instead of each pair's.
-    Source: PathCoRAG, section 3.3 and appendix B.
+    Source: PathCoRAG, section 4.3 and appendix B.
     """
     apart = [pairs[pairs[:, 0] != pairs[:, 1]].reshape(-1, 2) for pairs in transitions]
     stages = np.repeat(np.arange(1, len(apart) + 1), [len(pairs) for pairs in apart])

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphrag_bench.graph.exploration import Exploration
+from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.values import (
     DECIMALS,
     ChunkScores,
@@ -27,7 +28,7 @@ Keep = Literal["last", "union", "max"]
 MERGEABLE = {
     "nodes", "relationships", "chunks", "communities",
     "node_scores", "relationship_scores", "chunk_scores", "mentions", "query", "keywords",
-    "subgraph", "exploration",
+    "subgraph", "exploration", "paths",
 }  # fmt: skip
 _FUSION = 60
 
@@ -36,9 +37,9 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
     """One value from several of the same type; raises TypeError for a type that cannot be merged.
 
     Lists of names and texts are joined, each item once, in order; so are the nodes, relationships,
-    paths and texts of subgraphs, and explorations round by round. Score vectors are summed, each
-    divided by its own sum first (`max` takes the larger of the raw scores). Ranked rows follow the
-    rule: `interleave` takes rank 1 of every value, then rank 2, and so on, and keeps the score a
+    paths and texts of subgraphs, ranked paths, and explorations round by round. Score vectors are
+    summed, each divided by its own sum first (`max` takes the larger of the raw scores). Ranked
+    rows follow the rule: `interleave` takes rank 1 of every value, then rank 2, and so on, and keeps the score a
     row first came with; `reciprocal_rank_fusion` scores a row by the sum of 1 / (60 + rank)
     (Cormack et al. 2009); `sum_of_normalised` by the sum of its scores, each divided by its list's
     sum; `union` in order of first appearance; `max` by its best score. Ties by lower id.
@@ -64,6 +65,8 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
             unique([path for value in values for path in value.paths]),
             unique([text for value in values for text in value.texts]),
         )
+    if isinstance(first, RankedPaths):
+        return RankedPaths.joined(values)
     if isinstance(first, Exploration):
         chosen = unique([choice for value in values for choice in value.chosen])
         rounds = zip_longest(*(value.rounds for value in values), fillvalue=())

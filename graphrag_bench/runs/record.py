@@ -13,10 +13,12 @@ from typing import Any, Literal
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.exploration import Exploration
+from graphrag_bench.graph.ranked_paths import RankedPaths
+from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.steps import StepTrace
-from graphrag_bench.question_plan import Plan
+from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.values import (
     DECIMALS,
     Answer,
@@ -112,6 +114,18 @@ def summary(value: Any) -> Any:
         return value.text
     if isinstance(value, Plan):
         return _planned(value)
+    if isinstance(value, RankedPaths):
+        return [
+            {"nodes": list(path.nodes), "relationships": list(path.relationships)}
+            | {"score": _short(path.score), "transition": path.transition}
+            for path in value.paths
+        ]
+    if isinstance(value, ReasoningSteps):
+        return [list(pair) for pair in zip(value.steps, map(list, value.queries), strict=True)]
+    if isinstance(value, StepNodes):
+        return {"ids": value.ids.tolist(), "steps": value.steps.tolist()}
+    if isinstance(value, Dependencies):
+        return [list(pair) for pair in zip(value.questions, value.answers, strict=True)]
     if isinstance(value, Context):
         pieces = [
             {"kind": p.kind, "id": p.id, "score": round(p.score, DECIMALS), "tokens": p.n_tokens}

@@ -3,6 +3,7 @@
 from operators.relationship.exploring import agent
 from operators.relationship.linking import filter_llm, filter_none, link, link_batched
 from operators.relationship.ranking import aggregator, onehop, vdb, vdb_batched
+from operators.relationship.triples import triple_scores
 
 __all__ = [
     "agent",
@@ -12,6 +13,7 @@ __all__ = [
     "link",
     "link_batched",
     "onehop",
+    "triple_scores",
     "vdb",
     "vdb_batched",
 ]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_bench.graph.flow_kernels import Flow, Rules, Ways, flow_from, wanted_neighbours
-from graphrag_bench.graph.flow_paths import alive, flow_paths
+from graphrag_bench.graph.flow_paths import Kept, alive, flow_paths
 from graphrag_bench.graph.graph import Graph
 
 A, B, C, D, E, F = range(6)
@@ -26,7 +26,8 @@ def rules(theta: float = 0.05, **changes) -> Rules:
 
 def best(graph: Graph, nodes, given: Rules, *, top_k=None, **ways):
     ways = {"direction": "both", "per_pair_top": None, "dedup": "reversal", **ways}
-    return flow_paths(graph, nodes, given, top_k=top_k, **ways)
+    kept = Kept(ways["per_pair_top"], ways["dedup"], top_k)
+    return flow_paths(graph, nodes, given, ways["direction"], kept)
 
 
 def named(graph: Graph, nodes, given: Rules, **ways) -> dict[str, float]:

@@ -1,0 +1,84 @@
+"""PathRAG's nodes: those most similar to each keyword in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import Keywords, Node, Query, Question, Ranked
+from operators.similarity import vectors_of
+
+NodeQuery = Literal["per_keyword", "joined"]
+
+
+@operator("node.by_keyword", unordered="round robin over the keywords")
+def by_keyword(
+    question: Question,
+    keywords: Keywords,
+    *,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    node_query: NodeQuery = "per_keyword",
+    min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
+    top_k: PositiveInt = 40,
+) -> Ranked[Node]:
+    """The nodes most similar to the low-level keywords: the keywords take turns, until `top_k`.
+
+    At its turn a keyword takes its most similar node that is not taken yet (ties by lower id), and
+    is passed over when all of them are, or are below `min_score`. Score: the cosine of node and
+    keyword, -1..1. `joined` looks for one text, the keywords with commas between. Without a
+    keyword the question itself is looked for.
+    Source: PathRAG (Chen et al. 2025), "Node Retrieval"; taking turns is ours, `joined` its code.
+    """
+    (found,) = by_keyword_batched(
+        [question],
+        [keywords],
+        node_index=node_index,
+        embedder=embedder,
+        node_query=node_query,
+        min_score=min_score,
+        top_k=top_k,
+    )
+    return found
+
+
+@operator.batched("node.by_keyword")
+def by_keyword_batched(
+    question: list[Question],
+    keywords: list[Keywords],
+    *,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    node_query: NodeQuery = "per_keyword",
+    min_score: float = -1.0,
+    top_k: int = 40,
+) -> list[Ranked[Node]]:
+    """The nodes of many questions, with one call of the embedder."""
+    groups = vectors_of(question, [_query(one, node_query) for one in keywords], embedder)
+    return [_in_turns(node_index.search(group, top_k), min_score, top_k) for group in groups]
+
+
+def _query(keywords: Keywords, node_query: NodeQuery) -> Query | None:
+    if not keywords.low:
+        return None
+    return Query((", ".join(keywords.low),) if node_query == "joined" else keywords.low)
+
+
+def _in_turns(hits: Sequence[Ranked[Any]], min_score: float, top_k: int) -> Ranked[Node]:
+    """The rows of the lists, one of each in turn, every row once."""
+    taken: dict[int, float] = {}
+    left = [iter(zip(hit.ids.tolist(), hit.scores.tolist(), strict=True)) for hit in hits]
+    while left and len(taken) < top_k:
+        for rows in list(left):
+            new = next(((row, score) for row, score in rows if row not in taken), None)
+            if new is None or new[1] < min_score:
+                left.remove(rows)
+            elif len(taken) < top_k:
+                taken[new[0]] = new[1]
+    return Ranked(np.array(list(taken), np.int64), np.array(list(taken.values())))

@@ -1,0 +1,55 @@
+"""PathCoRAG's nodes: those most similar to the queries of each reasoning step."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import DECIMALS, FloatArray, Node, Ranked
+
+
+@operator("node.by_step")
+def by_step(
+    reasoning_steps: ReasoningSteps,
+    *,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    per_query: PositiveInt = 50,
+    assign: Literal["all", "retrieved_only"] = "all",
+) -> tuple[Ranked[Node], StepNodes]:
+    """The `per_query` nodes most similar to each extended query, and the step of each of them.
+
+    Score: the highest cosine of node and query, -1..1; ties by lower id. A node belongs to the step
+    with the query that it is most similar to (by six decimals), the first of equal ones; every
+    query of a step counts, or with `retrieved_only` those alone that found the node. A step without
+    queries has no node.
+    Source: PathCoRAG, section 4.2, equations 3 and 4.
+    """
+    texts = [query for queries in reasoning_steps.queries for query in queries]
+    of = np.repeat(
+        np.arange(len(reasoning_steps)), [len(queries) for queries in reasoning_steps.queries]
+    )
+    if not texts or not len(node_index):
+        return Ranked.empty(), StepNodes.empty()
+    vectors = embedder.encode(texts, kind="question")
+    hits = node_index.search(vectors, per_query)
+    nodes = np.unique(np.concatenate([hit.ids for hit in hits]))
+    similarity = np.full((len(nodes), len(texts)), -np.inf)
+    for column, hit in enumerate(hits):
+        if assign == "all":
+            similarity[:, column] = node_index.vectors[nodes] @ vectors[column]
+        similarity[np.searchsorted(nodes, hit.ids), column] = hit.scores
+    best: FloatArray = np.full((len(nodes), len(reasoning_steps)), -np.inf)
+    for step in np.unique(of).tolist():
+        best[:, step] = similarity[:, of == step].max(axis=1)
+    chosen = np.argmax(np.round(best, DECIMALS), axis=1)
+    scores = best[np.arange(len(nodes)), chosen]
+    order = np.lexsort((nodes, -np.round(scores, DECIMALS)))
+    ranked = Ranked[Node](nodes[order], scores[order])
+    return ranked, StepNodes(ranked.ids, chosen[order] + 1, ranked.scores, len(reasoning_steps))

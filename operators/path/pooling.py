@@ -1,0 +1,77 @@
+"""Path pooling of ranked relationships."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import AfterValidator, PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.path_pooling import Kernels, by_pooled_score, for_prompt, pooled
+from graphrag_bench.values import FloatArray, IntArray, Node, Ranked, Relationship
+
+
+def _not_zero(a: float) -> float:
+    if not a:
+        raise ValueError("it must not be 0")
+    return a
+
+
+@operator("path.pool", unordered="pooled score, lowest first; lost_in_middle: highest at both ends")
+def pool(
+    relationships: Ranked[Relationship],
+    nodes: Ranked[Node],
+    *,
+    graph: Graph,
+    search: Literal["dijkstra", "bfs", "random_walk"] = "dijkstra",
+    pooling: Literal["mean", "max"] = "mean",
+    a: Annotated[float, AfterValidator(_not_zero)] = 1.0,
+    sources: Literal["set", "per_entity"] = "set",
+    mode: Literal["rerank", "reselect"] = "rerank",
+    order: Literal["recency", "lost_in_middle", "best_first"] = "recency",
+    scores: Literal["as_given", "cosine"] = "as_given",
+    coarse_k: PositiveInt = 500,
+    top_k: PositiveInt | None = None,
+    seed: int = 0,
+) -> Ranked[Relationship]:
+    """The relationships in the order of their pooled scores, which they have now.
+
+    `nodes` are the question's entities. Base rank: the score, ties by lower id; `scores="cosine"`
+    takes (1 + score) / 2, and a score below 0 counts as 0. `rerank` keeps the best `top_k` by base
+    rank (all for None) and orders them; `reselect` pools the best `coarse_k` and keeps the best
+    `top_k` of these by pooled score, as `graph.path_pooling.pooled` says. Ties by base rank.
+    `recency` puts the best last, `lost_in_middle` d1 d3 d5 d4 d2, `best_first` first. Only the
+    given relationships are paths, in their direction; a row given twice counts once, with its best
+    score.
+    Source: path pooling (Wang et al. 2025), sections 3.3, 3.4 and 4.3.
+    """
+    rows, base = _by_base_rank(relationships, scores)
+    most = coarse_k if mode == "reselect" else top_k
+    rows, base = rows[:most], base[:most]
+    found = pooled(
+        graph.source[rows],
+        graph.target[rows],
+        base,
+        nodes.ids,
+        Kernels(search, pooling, sources, a),
+        np.random.default_rng(seed),
+    )
+    best_first = by_pooled_score(found)
+    if top_k is not None:
+        best_first = best_first[:top_k]
+    placed = for_prompt(best_first, order)
+    return Ranked(rows[placed], found[placed])
+
+
+def _by_base_rank(
+    relationships: Ranked[Relationship], scores: Literal["as_given", "cosine"]
+) -> tuple[IntArray, FloatArray]:
+    """The rows and their scores, none below 0, best first."""
+    given = relationships.scores if scores == "as_given" else (1 + relationships.scores) / 2
+    rows, of = np.unique(relationships.ids, return_inverse=True)
+    best: FloatArray = np.zeros(len(rows))
+    np.maximum.at(best, of, given)
+    order = Ranked[Relationship].top(best, None).ids
+    return rows[order], best[order]
