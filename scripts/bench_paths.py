@@ -46,15 +46,16 @@ class Measured(NamedTuple):
 
 
 @cache
-def power_law(n_nodes: int = N_NODES, n_rows: int = N_RELATIONSHIPS) -> Graph:
+def power_law() -> Graph:
     """A graph whose rows draw both ends with chances that make a power law of the degrees.
 
     The most joined node has about 11,000 neighbours, the median one 11; the ids are shuffled.
     """
     chance = np.random.default_rng(0)
-    odds = np.arange(1, n_nodes + 1) ** (-1 / (EXPONENT - 1))
-    ends = chance.permutation(n_nodes)[chance.choice(n_nodes, (2, n_rows), p=odds / odds.sum())]
-    graph = Graph.from_arrays(*ends, n_nodes=n_nodes)
+    odds = np.arange(1, N_NODES + 1) ** (-1 / (EXPONENT - 1))
+    size = (2, N_RELATIONSHIPS)
+    ends = chance.permutation(N_NODES)[chance.choice(N_NODES, size, p=odds / odds.sum())]
+    graph = Graph.from_arrays(*ends, n_nodes=N_NODES)
     _ = graph.neighbours, graph.parallel, graph.degree  # made once for a graph
     return graph
 
@@ -171,10 +172,12 @@ def k_shortest_case(*, by_degree: bool, n_sampled: int = 40) -> Numbers:
     questions = [steps_of(chance, by_degree=by_degree) for _ in range(N_QUESTIONS)]
     times = measured([lambda one=one: step_paths(graph, one.transitions, one.similarity, SEARCH, 15)
                       for one in questions])  # fmt: skip
-    pairs = np.concatenate(questions[0].transitions)
+    transitions, similarity = questions[0]
+    same(times.first, step_paths(graph, transitions, similarity, SEARCH, None)[:15])
+    pairs = np.concatenate(transitions)
     sample = np.sort(chance.choice(len(pairs), n_sampled, replace=False))
-    near, alike = slow_paths.Lazy(graph), likeness(graph, questions[0].similarity)
-    found = fewest_hops(graph, pairs, questions[0].similarity, k=SEARCH.k, most=SEARCH.most)
+    near, alike = slow_paths.Lazy(graph), likeness(graph, similarity)
+    found = fewest_hops(graph, pairs, similarity, k=SEARCH.k, most=SEARCH.most)
     seconds = 0.0
     for row in sample.tolist():
         source, target = pairs[row].tolist()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from graphrag_bench.values import FloatArray, IntArray, unique, value
+from graphrag_bench.values import FloatArray, IntArray, value
 
 
 @value("reasoning_steps")
@@ -26,14 +25,6 @@ class ReasoningSteps:
     def __len__(self) -> int:
         """The number of steps."""
         return len(self.steps)
-
-    @classmethod
-    def joined(cls, parts: Sequence[ReasoningSteps]) -> ReasoningSteps:
-        """The steps of several values, one after the other, each once."""
-        every = unique(
-            [pair for part in parts for pair in zip(part.steps, part.queries, strict=True)]
-        )
-        return cls(tuple(step for step, _ in every), tuple(queries for _, queries in every))
 
 
 @value("step_nodes")

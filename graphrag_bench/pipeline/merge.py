@@ -39,10 +39,10 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
     Lists of names and texts are joined, each item once, in order; so are the nodes, relationships,
     paths and texts of subgraphs, ranked paths, and explorations round by round. Score vectors are
     summed, each divided by its own sum first (`max` takes the larger of the raw scores). Ranked
-    rows follow the rule: `interleave` takes rank 1 of every value, then rank 2, and so on, and keeps the score a
-    row first came with; `reciprocal_rank_fusion` scores a row by the sum of 1 / (60 + rank)
-    (Cormack et al. 2009); `sum_of_normalised` by the sum of its scores, each divided by its list's
-    sum; `union` in order of first appearance; `max` by its best score. Ties by lower id.
+    rows follow the rule: `interleave` takes rank 1 of every value, then rank 2, and so on, and
+    keeps the score a row first came with; `reciprocal_rank_fusion` scores a row by the sum of 1 /
+    (60 + rank) (Cormack et al. 2009); `sum_of_normalised` by the sum of its scores, each divided by
+    its list's sum; `union` in order of first appearance; `max` by its best score. Ties by lower id.
     """
     if len(values) == 1:
         return values[0]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
+from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.pipeline.merge import merge, split
 from graphrag_bench.values import (
     Answer,
@@ -113,6 +114,12 @@ def test_explorations_are_joined_round_by_round():
     other = Exploration((ada, otto), ((third, first),))
     merged = merge([one, other], "union")
     assert merged == Exploration((ada, otto), ((first, third), (second,)))
+
+
+def test_ranked_paths_are_joined_each_path_once():
+    first, second, third = (Path((0, row), (row,), 0.5) for row in (1, 2, 3))
+    merged = merge([RankedPaths((first, second)), RankedPaths((second, third))], "max")
+    assert merged == RankedPaths((first, second, third))
 
 
 def test_answers_cannot_be_merged():

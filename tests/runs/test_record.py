@@ -5,9 +5,12 @@ import pytest
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
+from graphrag_bench.graph.ranked_paths import RankedPaths
+from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.steps import Calls, StepTrace
+from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.runs.record import record, summary, timing_rows
 from graphrag_bench.values import (
     Answer,
@@ -141,6 +144,16 @@ def test_times_of_a_repeated_step_add_up():
                 "rounds": [{"ids": [5], "scores": [0.333333]}],
             },
         ),
+        (
+            RankedPaths((Path((0, 2), (5,), 1 / 3, 1),)),
+            [{"nodes": [0, 2], "relationships": [5], "score": 0.333333, "transition": 1}],
+        ),
+        (ReasoningSteps(("who",), (("a", "b"),)), [["who", ["a", "b"]]]),
+        (
+            StepNodes(np.array([4]), np.array([2]), np.array([0.5]), 3),
+            {"ids": [4], "steps": [2]},
+        ),
+        (Dependencies(("1-1",), ("who?",), ("Ada",)), [["who?", "Ada"]]),
     ],
 )
 def test_every_value_has_a_form_in_json(value, expected):

@@ -1,0 +1,120 @@
+"""Nodes by keywords in turn, and by reasoning steps: specification 1.3 and 2.3, golden G8."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.graph.reasoning_steps import ReasoningSteps
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import Keywords, Question
+from operators.node import by_keyword, by_keyword_batched, by_step
+
+QUESTION = Question("q", "0 0 1")
+
+
+class Written:
+    """A text is its vector."""
+
+    identity = "written"
+    dimension = 3
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def encode(self, texts, *, kind):
+        assert kind == "question"
+        self.asked.append(list(texts))
+        rows = [[float(part) for part in text.replace(",", " ").split()[-3:]] for text in texts]
+        return np.array(rows, np.float32)
+
+
+def world(*vectors: tuple[float, float, float]) -> dict[str, object]:
+    return {"node_index": VectorIndex(np.array(vectors, np.float32)), "embedder": Written()}
+
+
+# ---- node.by_keyword
+
+THREE = ((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0, 1))
+X, Y = "1 0 0", "0.6 0.8 0"
+
+
+def test_keywords_take_turns_and_take_the_next_node_that_is_left():
+    """X likes 0, 1, then 2; Y likes 1 (.96), 2 (.8), 0 (.6): X takes 0, Y 1, X 2, Y 3."""
+    found = by_keyword(QUESTION, Keywords((X, Y), ()), top_k=4, **world(*THREE))
+    assert found.ids.tolist() == [0, 1, 2, 3]
+    assert found.scores.tolist() == pytest.approx([1.0, 0.96, 0.0, 0.0], abs=1e-6)
+    turned = by_keyword(QUESTION, Keywords((Y, X), ()), top_k=3, **world(*THREE))
+    assert turned.ids.tolist() == [1, 0, 2]
+
+
+def test_a_keyword_whose_nodes_are_too_unlike_it_is_passed_over():
+    found = by_keyword(QUESTION, Keywords((X, Y), ()), min_score=0.5, top_k=4, **world(*THREE))
+    assert found.ids.tolist() == [0, 1, 2]
+
+
+def test_joined_keywords_are_one_text():
+    given = world(*THREE)
+    by_keyword(QUESTION, Keywords(("ada", "0 1 0"), ()), node_query="joined", **given)
+    assert given["embedder"].asked == [["ada, 0 1 0"]]
+
+
+def test_without_a_low_keyword_the_question_is_looked_for():
+    found = by_keyword(QUESTION, Keywords((), ("theme",)), top_k=1, **world(*THREE))
+    assert found.ids.tolist() == [3]
+
+
+def test_many_questions_cost_one_call_of_the_embedder():
+    given = world(*THREE)
+    both = by_keyword_batched([QUESTION] * 2, [Keywords((X,), ()), Keywords((Y,), ())], **given)
+    assert [found.ids.tolist()[0] for found in both] == [0, 1]
+    assert len(given["embedder"].asked) == 1
+
+
+# ---- node.by_step
+
+NODES = ((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0.6, 0.8), (0, 0, 1), (0.6, 0, 0.8))
+STEPS = ReasoningSteps(
+    ("one", "two", "three"),
+    (("1 0 0", "0.8 0.6 0"), ("0 1 0", "0 0.8 0.6"), ("0 0 1", "0.6 0 0.8")),
+)
+
+
+def test_a_node_belongs_to_the_step_whose_query_it_is_most_like():
+    nodes, assigned = by_step(STEPS, **world(*NODES))
+    steps = dict(zip(assigned.ids.tolist(), assigned.steps.tolist(), strict=True))
+    assert steps == {0: 1, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3}
+    assert assigned.scores.tolist() == pytest.approx([1, 1, 1, 1, 1, 0.96], abs=1e-6)
+    assert nodes.ids.tolist() == assigned.ids.tolist() == [0, 1, 2, 4, 5, 3]
+    assert assigned.n_steps == 3
+    assert assigned.of(2)[0].tolist() == [2, 3]
+
+
+def test_of_equally_similar_steps_the_first_has_the_node():
+    tied = ReasoningSteps(("one", "two"), (("0.7 0.714143 0",), ("0.7 0 0.714143",)))
+    _, assigned = by_step(tied, **world((1, 0, 0)))
+    assert assigned.steps.tolist() == [1]
+    assert assigned.scores.tolist() == pytest.approx([0.7])
+
+
+def test_a_query_that_did_not_find_a_node_still_draws_it_to_its_step_unless_told():
+    """Step 1 finds node 0 alone; node 1 is found by step 2 but is more like step 1's query."""
+    near = ((1, 0, 0), (0.8, 0.6, 0), (0, 0, 1))
+    steps = ReasoningSteps(("one", "two"), (("1 0 0",), ("0.28 0.96 0",)))
+    _, assigned = by_step(steps, per_query=1, **world(*near))
+    assert dict(zip(assigned.ids.tolist(), assigned.steps.tolist(), strict=True)) == {
+        0: 1,
+        1: 1 + 0,
+    }
+    _, own = by_step(steps, per_query=1, assign="retrieved_only", **world(*near))
+    assert dict(zip(own.ids.tolist(), own.steps.tolist(), strict=True)) == {0: 1, 1: 2}
+
+
+def test_steps_without_queries_have_no_nodes():
+    nodes, assigned = by_step(ReasoningSteps(("one",), ((),)), **world(*NODES))
+    assert len(nodes) == len(assigned) == 0
+    _, half = by_step(ReasoningSteps(("one", "two"), ((), ("1 0 0",))), **world(*NODES))
+    assert set(half.steps.tolist()) == {2} and half.n_steps == 2
+
+
+def test_a_step_has_its_own_list_of_queries():
+    with pytest.raises(ValueError, match="2 steps have 1 lists"):
+        ReasoningSteps(("one", "two"), (("a",),))

@@ -1,0 +1,176 @@
+"""Operators over paths, worked out by hand; their searches have tests of their own."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.ranked_paths import RankedPaths
+from graphrag_bench.graph.reasoning_steps import StepNodes
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import Path, Question, Ranked
+from operators.chunk import frompaths
+from operators.path import flow_prune, k_shortest, members, pool
+
+A, B, C, D, E, F = range(6)
+SQUARES = Graph.from_arrays([A, A, B, C, D, C, F], [B, C, D, D, E, F, E])
+SIX = Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F])
+QUESTION = Question("q", "anything")
+
+
+def ranked(*ids: int, scores: tuple[float, ...] = ()) -> Ranked:
+    return Ranked(np.array(ids, np.int64), np.array(scores or [1.0] * len(ids)))
+
+
+def names(found: RankedPaths) -> list[str]:
+    return ["".join("ABCDEF"[node] for node in path.nodes) for path in found.paths]
+
+
+# ---- path.flow_prune
+
+
+def test_the_three_most_reliable_paths_of_the_paper_s_example():
+    found = flow_prune(ranked(E, A, D), graph=SQUARES, theta=0.05, top_k=3)
+    assert names(found) == ["ED", "ABD", "ACD"]
+    assert [path.score for path in found.paths] == pytest.approx([1.35, 0.777083, 0.777083])
+
+
+def test_the_settings_of_the_paper_are_the_defaults_and_the_code_s_come_with_its_profile():
+    found = flow_prune(ranked(A, E), graph=SQUARES)
+    assert found.paths[0].score == pytest.approx(0.543463, abs=1e-6)
+    coded = flow_prune(ranked(A, E), graph=SQUARES, profile="code")
+    assert names(coded) == ["ABDE", "EFCA", "ACDE"]
+    assert coded.paths[0].score == pytest.approx(0.406667, abs=1e-6)
+    undecayed = flow_prune(ranked(A, E), graph=SQUARES, profile="code", alpha=1.0)
+    assert undecayed.paths[0].score == pytest.approx((0.5 + 0.5 + 0.5) / 3)
+
+
+def test_every_setting_reaches_the_search():
+    given = ranked(A, D, E)
+    assert names(flow_prune(given, graph=SQUARES, direction="out", max_hops=1)) == ["DE"]
+    assert names(flow_prune(given, graph=SQUARES, max_hops=1)) == ["ED"]
+    no_start = flow_prune(given, graph=SQUARES, theta=0.05, reliability="exclude_start", top_k=1)
+    assert no_start.paths[0].score == pytest.approx(0.35)
+    assert names(flow_prune(ranked(A, D), graph=SQUARES, per_pair_top=1)) == ["ABD"]
+    assert names(flow_prune(given, graph=SQUARES, theta=0.51, theta_on_start=True)) == []
+    dag = flow_prune(ranked(A, D), graph=SQUARES, theta=0.0, enumeration="flow_dag")
+    assert names(dag) == ["ABD", "ACD"]
+
+
+# ---- path.k_shortest
+
+
+class Fixed:
+    """Every text is the first axis."""
+
+    identity = "fixed"
+    dimension = 2
+
+    def encode(self, texts, *, kind):
+        assert kind == "question"
+        return np.tile(np.array([1.0, 0.0], np.float32), (len(texts), 1))
+
+
+def alike(*cosines: float) -> VectorIndex:
+    first = np.array(cosines)
+    return VectorIndex(np.stack([first, np.sqrt(1 - first**2)], axis=1).astype(np.float32))
+
+
+LIKE = {
+    "relationship_index": alike(0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4),
+    "embedder": Fixed(),
+    "graph": SIX,
+}
+STEPS = StepNodes(np.arange(6), np.array([1, 1, 2, 2, 3, 3]), np.ones(6), 3)
+
+
+def test_the_best_paths_of_both_transitions():
+    found = k_shortest(QUESTION, STEPS, k=2, max_path_edges=3, top_k=5, **LIKE)
+    assert names(found) == ["AC", "DE", "ACD", "CDE", "DCE"]
+    assert [path.transition for path in found.paths] == [1, 2, 1, 2, 2]
+    assert [path.score for path in found.paths] == pytest.approx([0.9, 0.8, 0.8, 0.75, 0.65])
+
+
+def test_the_least_likely_pairs_are_left_out():
+    scores = np.array([0.9, 0.5, 0.9, 0.5, 0.9, 0.5])
+    steps = StepNodes(STEPS.ids, STEPS.steps, scores, 3)
+    found = k_shortest(QUESTION, steps, k=1, max_pairs_per_transition=1, **LIKE)
+    assert names(found) == ["AC", "CE"]
+
+
+def test_one_step_or_an_empty_one_has_no_path():
+    one = StepNodes(np.arange(2), np.array([1, 1]), np.ones(2), 1)
+    assert k_shortest(QUESTION, one, **LIKE) == RankedPaths()
+    gap = StepNodes(np.arange(2), np.array([1, 3]), np.ones(2), 3)
+    assert k_shortest(QUESTION, gap, **LIKE) == RankedPaths()
+
+
+# ---- path.members and chunk.frompaths
+
+TWO = RankedPaths((Path((C, D), (3,), 0.9, 1), Path((A, C, D), (1, 3), 0.8, 1)))
+
+
+def test_what_lies_on_paths_comes_once_with_the_score_of_its_first_path():
+    nodes, rows = members(TWO)
+    assert nodes.ids.tolist() == [C, D, A] and nodes.scores.tolist() == [0.9, 0.9, 0.8]
+    assert rows.ids.tolist() == [3, 1] and rows.scores.tolist() == [0.9, 0.8]
+
+
+def test_paths_lead_to_the_chunks_that_their_relationships_were_read_from():
+    """A-B twice, in chunks 2 and 0; B-C in chunk 1."""
+    graph = Graph.from_arrays(
+        [A, B, B], [B, A, C],
+        node_chunk=np.ones((3, 3)), relationship_chunk=[[0, 0, 1], [1, 0, 0], [0, 1, 0]],
+    )  # fmt: skip
+    paths = RankedPaths((Path((B, C), (2,), 0.9), Path((A, B), (0,), 0.4)))
+    found = frompaths(paths, graph=graph)
+    assert found.ids.tolist() == [1, 0, 2] and found.scores.tolist() == [0.9, 0.4, 0.4]
+    assert frompaths(paths, graph=graph, unit="fact").ids.tolist() == [1, 2]
+    assert frompaths(paths, graph=graph, top_k=2).ids.tolist() == [1, 0]
+
+
+# ---- path.pool
+
+Q, X, Y = 6, 7, 8
+LINES = Graph.from_arrays([Q, A, A, B, X, E], [A, B, D, C, Y, Q])
+T1, T2, T4, T3, T5, T6 = range(6)
+BASE = ranked(T1, T2, T3, T4, T5, T6, scores=(0.9, 0.5, 0.4, 0.7, 0.6, 0.3))
+
+
+def test_the_relationships_come_in_the_order_of_their_pooled_scores_the_best_last():
+    found = pool(BASE, ranked(Q), graph=LINES)
+    assert found.ids.tolist() == [T6, T3, T2, T5, T4, T1]
+    assert found.scores.tolist() == pytest.approx([0.6, 0.7, 0.85, 0.9, 0.95, 1.2])
+    best_first = pool(BASE, ranked(Q), graph=LINES, order="best_first", a=2.0)
+    assert best_first.ids.tolist() == [T1, T4, T2, T5, T3, T6]
+    both_ends = pool(BASE, ranked(Q), graph=LINES, order="lost_in_middle")
+    assert both_ends.ids.tolist() == [T1, T5, T3, T6, T2, T4]
+
+
+def test_reranking_keeps_the_best_of_the_base_and_reselecting_the_best_pooled():
+    cycle = Graph.from_arrays([B, Q, Q, A, C, A, Q], [C, A, B, C, Q, B, A])
+    base = ranked(*range(7), scores=(0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2))
+    ways = {"graph": cycle, "order": "best_first", "top_k": 4}
+    assert set(pool(base, ranked(Q), mode="rerank", **ways).ids.tolist()) == {0, 1, 2, 3}
+    assert pool(base, ranked(Q), mode="reselect", **ways).ids.tolist() == [1, 2, 0, 4]
+    assert len(pool(base, ranked(Q), mode="reselect", coarse_k=3, **ways)) == 3
+
+
+def test_a_row_given_twice_counts_once_and_the_order_given_does_not_matter():
+    twice = ranked(T2, T1, T6, T3, T4, T5, T1, scores=(0.5, 0.1, 0.3, 0.4, 0.7, 0.6, 0.9))
+    found, want = (pool(given, ranked(Q), graph=LINES) for given in (twice, BASE))
+    assert found.ids.tolist() == want.ids.tolist()
+    assert found.scores.tolist() == want.scores.tolist()
+
+
+def test_negative_scores_count_as_nothing_and_cosines_can_be_shifted():
+    one = Graph.from_arrays([Q, A], [A, B])
+    given = ranked(0, 1, scores=(0.5, -0.5))
+    found = pool(given, ranked(Q), graph=one, order="best_first")
+    assert found.scores.tolist() == pytest.approx([0.5, 0.25])
+    shifted = pool(given, ranked(Q), graph=one, order="best_first", scores="cosine")
+    assert shifted.scores.tolist() == pytest.approx([1.0, 0.625])
+
+
+def test_walks_depend_on_the_seed_alone():
+    first, second = (pool(BASE, ranked(Q), graph=LINES, search="random_walk") for _ in range(2))
+    assert first.scores.tolist() == second.scores.tolist()
