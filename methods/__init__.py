@@ -1,12 +1,13 @@
 """The methods' own steps: question conversion, contexts, answers, and their prompts."""
 
-from methods import context, conversion, generation, map_reduce
+from methods import context, conversion, generation, map_reduce, paths
 from methods.dalk import evidence
 from methods.decompose import splitting
 from methods.hyde import hypothesis
 from methods.ircot import thinking
 from methods.kgp import walk
 from methods.pankrag import planning, reranking
+from methods.pathcorag import steps
 from methods.tog import answering
 
 __all__ = [
@@ -17,9 +18,11 @@ __all__ = [
     "generation",
     "hypothesis",
     "map_reduce",
+    "paths",
     "planning",
     "reranking",
     "splitting",
+    "steps",
     "thinking",
     "walk",
 ]

@@ -47,8 +47,8 @@ def test_a_pipeline_shows_its_steps() -> None:
 
 
 def test_a_parameter_reaches_the_steps_that_read_it() -> None:
-    switch = hipporag(damping=0.3).steps[1]
-    assert switch["cases"]["otherwise"][1] == {"op": "node.ppr", "damping": 0.3}
+    switch = hipporag(damping=0.3).steps[2]
+    assert switch["cases"]["otherwise"][0] == {"op": "node.ppr", "damping": 0.3}
 
 
 def test_steps_are_replaced_inserted_and_deleted() -> None:

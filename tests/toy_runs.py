@@ -57,6 +57,9 @@ def ada_marsh(chat: Chat) -> str | CallFailed:
         return json.dumps({"points": [{"description": "Ada Marsh", "score": 80}]})
     if '"final_query"' in chat[0].content:
         return json.dumps(planned(Capitals().entities(text)))
+    if '"reasoning_steps"' in chat[0].content:
+        steps = {name: [name] for name in Capitals().entities(text)}
+        return json.dumps({"reasoning_steps": list(steps), "extended_queries": steps})
     if "sub_questions" in chat[0].content:
         return json.dumps({"sub_questions": [f"What of {n}?" for n in Capitals().entities(text)]})
     if '"order"' in chat[0].content:

@@ -11,7 +11,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import DECIMALS, FloatArray, Node, Ranked
+from graphrag_bench.values import DECIMALS, FloatArray
 
 
 @operator("node.by_step")
@@ -22,8 +22,8 @@ def by_step(
     embedder: Embedder,
     per_query: PositiveInt = 50,
     assign: Literal["all", "retrieved_only"] = "all",
-) -> tuple[Ranked[Node], StepNodes]:
-    """The `per_query` nodes most similar to each extended query, and the step of each of them.
+) -> StepNodes:
+    """The `per_query` nodes most similar to each extended query, each with its step, best first.
 
     Score: the highest cosine of node and query, -1..1; ties by lower id. A node belongs to the step
     with the query that it is most similar to (by six decimals), the first of equal ones; every
@@ -36,7 +36,7 @@ def by_step(
         np.arange(len(reasoning_steps)), [len(queries) for queries in reasoning_steps.queries]
     )
     if not texts or not len(node_index):
-        return Ranked.empty(), StepNodes.empty()
+        return StepNodes.empty()
     vectors = embedder.encode(texts, kind="question")
     hits = node_index.search(vectors, per_query)
     nodes = np.unique(np.concatenate([hit.ids for hit in hits]))
@@ -51,5 +51,4 @@ def by_step(
     chosen = np.argmax(np.round(best, DECIMALS), axis=1)
     scores = best[np.arange(len(nodes)), chosen]
     order = np.lexsort((nodes, -np.round(scores, DECIMALS)))
-    ranked = Ranked[Node](nodes[order], scores[order])
-    return ranked, StepNodes(ranked.ids, chosen[order] + 1, ranked.scores, len(reasoning_steps))
+    return StepNodes(nodes[order], chosen[order] + 1, scores[order], len(reasoning_steps))

@@ -119,7 +119,7 @@ def test_answer_2_answers_two_and_scores_the_evidence_of_all() -> None:
 
 def test_deep_settings_reach_one_step() -> None:
     plain = ran(*HIPPORAG).folder
-    deep = "method.retrieve.0.cases.otherwise.1.damping"
+    deep = "method.retrieve.1.cases.otherwise.0.damping"
     assert ran(*HIPPORAG, f"{deep}=0.9").folder != plain
     assert ran(*HIPPORAG, f"{deep}=0.5").folder == plain
     assert ran(*HIPPORAG, "method.damping=0.9").folder == ran(*HIPPORAG, f"{deep}=0.9").folder
@@ -182,7 +182,7 @@ def test_the_plan_names_artifacts_steps_questions_and_calls_and_writes_nothing(h
     assert not list(home.iterdir())
     for words in (
         "build  graph.kg_synonymy",
-        "retrieve.0.cases.otherwise.1 node.ppr",
+        "retrieve.1.cases.otherwise.0 node.ppr",
         "nodes -> nodes, node_scores",
         "questions: 3 selected, 0 done, 3 left",
         "LLM calls: at most 3",

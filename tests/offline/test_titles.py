@@ -92,6 +92,7 @@ def test_a_graph_with_titles_asks_for_a_name_index_with_titles():
         """A data set as far as choices look at it."""
 
         openie = None
+        world = None
 
     choices = {
         "chunk_table": {"variant": "presplit"},

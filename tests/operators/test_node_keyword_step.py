@@ -79,18 +79,18 @@ STEPS = ReasoningSteps(
 
 
 def test_a_node_belongs_to_the_step_whose_query_it_is_most_like():
-    nodes, assigned = by_step(STEPS, **world(*NODES))
+    assigned = by_step(STEPS, **world(*NODES))
     steps = dict(zip(assigned.ids.tolist(), assigned.steps.tolist(), strict=True))
     assert steps == {0: 1, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3}
     assert assigned.scores.tolist() == pytest.approx([1, 1, 1, 1, 1, 0.96], abs=1e-6)
-    assert nodes.ids.tolist() == assigned.ids.tolist() == [0, 1, 2, 4, 5, 3]
+    assert assigned.ids.tolist() == [0, 1, 2, 4, 5, 3]
     assert assigned.n_steps == 3
     assert assigned.of(2)[0].tolist() == [2, 3]
 
 
 def test_of_equally_similar_steps_the_first_has_the_node():
     tied = ReasoningSteps(("one", "two"), (("0.7 0.714143 0",), ("0.7 0 0.714143",)))
-    _, assigned = by_step(tied, **world((1, 0, 0)))
+    assigned = by_step(tied, **world((1, 0, 0)))
     assert assigned.steps.tolist() == [1]
     assert assigned.scores.tolist() == pytest.approx([0.7])
 
@@ -99,19 +99,19 @@ def test_a_query_that_did_not_find_a_node_still_draws_it_to_its_step_unless_told
     """Step 1 finds node 0 alone; node 1 is found by step 2 but is more like step 1's query."""
     near = ((1, 0, 0), (0.8, 0.6, 0), (0, 0, 1))
     steps = ReasoningSteps(("one", "two"), (("1 0 0",), ("0.28 0.96 0",)))
-    _, assigned = by_step(steps, per_query=1, **world(*near))
+    assigned = by_step(steps, per_query=1, **world(*near))
     assert dict(zip(assigned.ids.tolist(), assigned.steps.tolist(), strict=True)) == {
         0: 1,
         1: 1 + 0,
     }
-    _, own = by_step(steps, per_query=1, assign="retrieved_only", **world(*near))
+    own = by_step(steps, per_query=1, assign="retrieved_only", **world(*near))
     assert dict(zip(own.ids.tolist(), own.steps.tolist(), strict=True)) == {0: 1, 1: 2}
 
 
 def test_steps_without_queries_have_no_nodes():
-    nodes, assigned = by_step(ReasoningSteps(("one",), ((),)), **world(*NODES))
-    assert len(nodes) == len(assigned) == 0
-    _, half = by_step(ReasoningSteps(("one", "two"), ((), ("1 0 0",))), **world(*NODES))
+    assigned = by_step(ReasoningSteps(("one",), ((),)), **world(*NODES))
+    assert len(assigned) == 0
+    half = by_step(ReasoningSteps(("one", "two"), ((), ("1 0 0",))), **world(*NODES))
     assert set(half.steps.tolist()) == {2} and half.n_steps == 2
 
 

@@ -1,0 +1,147 @@
+"""PathCoRAG's conversion: a question becomes reasoning steps with extended queries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, PositiveInt, model_validator
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.reasoning_steps import ReasoningSteps
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.nlp import Nlp
+from graphrag_bench.models.structured import ask
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import Node, Question, Ranked, Relationship, unique
+
+STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
+
+
+class StepsReply(BaseModel):
+    """What the prompt returns; names of fields may have spaces, or another case."""
+
+    reasoning_steps: list[str]
+    extended_queries: dict[str, list[str]]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        fields = {_plain(str(key)): value for key, value in given.items()}
+        if "reasoning steps" not in fields:
+            return given
+        steps = _texts(fields["reasoning steps"])
+        return {
+            "reasoning_steps": steps,
+            "extended_queries": _by_step(steps, fields.get("extended queries")),
+        }
+
+
+def _plain(name: str) -> str:
+    """A name in lower case, its words apart: `extendedQueries`, `Extended_Queries`."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return " ".join(re.findall(r"\w+", apart.replace("_", " ").casefold()))
+
+
+def _texts(given: Any) -> list[str]:
+    items = given if isinstance(given, list) else [given]
+    return [text for item in items if item is not None and (text := str(item).strip())]
+
+
+def _by_step(steps: Sequence[str], given: Any) -> dict[str, list[str]]:
+    """The queries of each step: by its text where a key says it, and else by its place."""
+    if isinstance(given, Mapping):
+        named = {_plain(str(key)): _texts(value) for key, value in given.items()}
+        placed = list(named.values())
+    else:
+        named, placed = {}, [_texts(item) for item in given] if isinstance(given, list) else []
+    return {
+        step: named.get(_plain(step), placed[row] if row < len(placed) else [])
+        for row, step in enumerate(steps)
+    }
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    return count_tokens(settings["prompt"].text) + sizes.question, settings["max_tokens"] / 2
+
+
+@operator(
+    "question.reasoning_steps.llm",
+    calls=2,
+    supplies={"question", "n_steps", "n_queries"},
+    tokens=_tokens,
+)
+def reasoning_steps_llm(
+    question: Question,
+    *,
+    llm: LLM,
+    prompt: Prompt = STEPS,
+    n_steps: PositiveInt = 3,
+    n_queries: PositiveInt = 3,
+    max_tokens: PositiveInt = 400,
+) -> ReasoningSteps:
+    """The model's reasoning steps for the question, each with `n_queries` extended queries.
+
+    Too many steps or queries are cut, a missing query is the step itself; too few steps stay few.
+    A reply that cannot be read twice is counted as a fallback to one step, the question itself,
+    from which no path leads anywhere.
+    Source: PathCoRAG, section 4.1; what happens to damaged replies is ours.
+    """
+    asked = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
+    nothing = StepsReply(reasoning_steps=[], extended_queries={})
+    read = ask(
+        llm, prompt.render(asked), StepsReply, max_tokens=max_tokens, purpose="reasoning steps",
+        fallback=nothing,
+    )  # fmt: skip
+    steps = unique(read.reasoning_steps)[:n_steps] or (question.text,)
+    if not read.reasoning_steps:
+        return ReasoningSteps(steps, ((question.text,),))
+    queries = [read.extended_queries.get(step, [])[:n_queries] for step in steps]
+    padded = [
+        (*held, *[step] * (n_queries - len(held)))
+        for held, step in zip(queries, steps, strict=True)
+    ]
+    return ReasoningSteps(steps, tuple(padded))
+
+
+@operator("question.reasoning_steps.nlp")
+def reasoning_steps_nlp(
+    question: Question, *, nlp: Nlp, n_steps: PositiveInt = 3, n_queries: PositiveInt = 3
+) -> ReasoningSteps:
+    """Names, then other phrases, then the question itself as steps, without a model.
+
+    The queries of a step are its first `n_queries` names or phrases; a step without any is left
+    out, and so are those after the first `n_steps`.
+    Source: PathCoRAG, section 4.1, with a tagger in the model's place.
+    Deviation: the steps are those of the words, not of a line of reasoning.
+    """
+    (sentences,) = nlp.sentences([question.text])
+    names = unique([name for sentence in sentences for name, _ in sentence.entities])
+    phrases = unique([phrase for sentence in sentences for phrase in sentence.phrases])
+    found = [names, tuple(phrase for phrase in phrases if phrase not in names), (question.text,)]
+    kept = [queries[:n_queries] for queries in found if queries][:n_steps]
+    return ReasoningSteps(tuple(", ".join(queries) for queries in kept), tuple(kept))
+
+
+@operator("relationship.among", unordered="the order of the node that comes first, then by id")
+def among(
+    nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
+) -> Ranked[Relationship]:
+    """The relationships whose two ends are both among the nodes, in the order of the better node.
+
+    Score: that of the end that ranks first. Ties by lower id.
+    Source: PathCoRAG, section 4.4, where no path is found (ours).
+    """
+    place = np.full(graph.n_nodes, graph.n_nodes, np.int64)
+    place[nodes.ids[::-1]] = np.arange(len(nodes))[::-1]
+    ends = np.stack([place[graph.source], place[graph.target]])
+    rows = np.flatnonzero((ends < graph.n_nodes).all(axis=0))
+    first = ends[:, rows].min(axis=0, initial=graph.n_nodes)
+    order = np.lexsort((rows, first))[:top_k]
+    return Ranked(rows[order], nodes.scores[first[order]])

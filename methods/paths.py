@@ -1,0 +1,124 @@
+"""Contexts of paths: lines that walk from node to node, or what they are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from pydantic import NonNegativeInt, PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.ranked_paths import RankedPaths
+from graphrag_bench.models.tokenizer import Tokenizer
+from graphrag_bench.values import DECIMALS, Context, Path, Piece, unique
+from methods.context import Share, with_block
+
+Order = Literal["ascending", "descending", "hop_first", "random"]
+EdgeText = Literal["description", "keywords"]
+
+
+@operator("context.paths")
+def paths_context(
+    paths: RankedPaths,
+    context: Context | None = None,
+    *,
+    graph: Graph,
+    tokenizer: Tokenizer,
+    budget: PositiveInt = 2000,
+    share: Share = 1.0,
+    order: Order = "ascending",
+    edge_text: EdgeText = "description",
+    form: Literal["path", "flat", "names"] = "path",
+    seed: NonNegativeInt = 0,
+    show: bool = True,
+) -> Context:
+    """The context with the paths added: node text, relationship text, node text, along each path.
+
+    What the budget cuts are the paths of the lowest scores. Those kept are ordered: best last
+    (`ascending`), best first, fewest hops last with ties by score (`hop_first`), or by chance
+    (`random`, the `seed`). `form="flat"` tells the same paths without their order: their nodes,
+    each once, then their relationships. `form="names"` tells their nodes' names alone, numbered
+    within the transition between two reasoning steps, transition by transition, best first.
+    Without `show` nothing is added.
+    Source: PathRAG (Chen et al. 2025), equation 5 and its ablations of prompt order and of the flat
+    prompt; PathCoRAG, section 4.4 (`names`).
+    """
+    if not show:
+        return with_block(context, "path", [], tokenizer, budget, share)
+    best = sorted(paths.paths, key=lambda p: (-round(p.score, DECIMALS), len(p.nodes), p.nodes))
+    if form == "names":
+        best.sort(key=lambda path: path.transition)
+        shown = _numbered(graph, best)
+    else:
+        shown = [path_text(graph, path, edge_text) for path in best]
+    rows = [(str(row), text, best[row].score) for row, text in enumerate(shown)]
+    packed = with_block(context, "path", rows, tokenizer, budget, share)
+    if form == "names":
+        return packed
+    n_before = len(context.pieces) if context else 0
+    kept = packed.pieces[n_before:]
+    held = best[: len(kept)]
+    if form == "flat":
+        told = [
+            Piece("path", str(row), text, 0.0, tokenizer.count(text))
+            for row, text in enumerate(_flat(graph, held, edge_text))
+        ]
+    else:
+        told = [kept[row] for row in _ordered(held, order, seed)]
+    return Context((*packed.pieces[:n_before], *told), packed.cut, packed.share)
+
+
+def path_text(graph: Graph, path: Path, edge_text: EdgeText) -> str:
+    """The path in words: `name (type): description` of its nodes, and what joins them."""
+    parts = [node_text(graph, path.nodes[0])]
+    for row, node in zip(path.relationships, path.nodes[1:], strict=True):
+        parts += [relationship_text(graph, row, edge_text), node_text(graph, node)]
+    return " -> ".join(part for part in parts if part)
+
+
+def node_text(graph: Graph, node: int) -> str:
+    """`name (type): description`, without what the graph does not have."""
+    kind = graph.types[node] if graph.types else ""
+    described = graph.descriptions[node] if graph.descriptions else ""
+    named = f"{graph.names[node]} ({kind})" if kind else graph.names[node]
+    return f"{named}: {described}" if described else named
+
+
+def relationship_text(graph: Graph, row: int, edge_text: EdgeText) -> str:
+    """The description or keywords of a relationship; its name where it has none."""
+    columns = (graph.keywords, graph.facts) if edge_text == "keywords" else (graph.facts,)
+    return next((column[row] for column in columns if column and column[row]), graph.relations[row])
+
+
+def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
+    """The rows of paths, best first as they come, in the order of the prompt."""
+    rows = list(range(len(paths)))
+    if order == "descending":
+        return rows
+    if order == "random":
+        return [int(row) for row in np.random.default_rng(seed).permutation(len(rows))]
+    if order == "hop_first":
+        return sorted(rows, key=lambda row: (-len(paths[row].relationships), -row))
+    return rows[::-1]
+
+
+def _flat(graph: Graph, paths: Sequence[Path], edge_text: EdgeText) -> list[str]:
+    """The nodes of the paths and then their relationships, each once."""
+    nodes = unique([node for path in paths for node in path.nodes])
+    rows = unique([row for path in paths for row in path.relationships])
+    told = [node_text(graph, node) for node in nodes]
+    return told + [relationship_text(graph, row, edge_text) for row in rows]
+
+
+def _numbered(graph: Graph, paths: Sequence[Path]) -> list[str]:
+    """`[S1:2] "a" -> "b"` for every path: its transition, its number there, its nodes."""
+    counts: Counter[int] = Counter()
+    lines = []
+    for path in paths:
+        counts[path.transition] += 1
+        names = " -> ".join(f'"{graph.names[node]}"' for node in path.nodes)
+        lines.append(f"[S{path.transition}:{counts[path.transition]}] {names}")
+    return lines
