@@ -153,9 +153,13 @@ class Graph:
 
     @cached_property
     def parallel(self) -> IntArray:
-        """The rows that are not the first of their pair, and that first row, int64 (n, 2)."""
+        """The rows that are not the first of their pair, and that first row, int64 (n, 2).
+
+        Sorted by the first row, then by the other.
+        """
         first = self.pairs.first[self.pairs.of]
         rows = np.flatnonzero(first != np.arange(self.n_relationships))
+        rows = rows[np.argsort(first[rows], kind="stable")]
         return np.stack([rows, first[rows]], axis=1)
 
     @cached_property

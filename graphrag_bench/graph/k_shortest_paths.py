@@ -206,7 +206,8 @@ def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple
     others, first = graph.parallel.T
     rows = []
     for row in graph.neighbours.rows_along(walk):
-        every = np.concatenate([[row], others[first == row]])
+        here = slice(*np.searchsorted(first, [row, row + 1]))
+        every = np.concatenate([[row], others[here]])
         rows.append(int(every[np.argmax(np.rint(similarity[every] * MILLION))]))
     return tuple(rows)
 
