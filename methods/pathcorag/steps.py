@@ -23,10 +23,13 @@ STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
 
 
 class StepsReply(BaseModel):
-    """What the prompt returns; names of fields may have spaces, or another case."""
+    """What the prompt returns: the steps, and a list of queries for each.
+
+    Fields may be named with spaces or in another case; queries may stand under their step's text.
+    """
 
     reasoning_steps: list[str]
-    extended_queries: dict[str, list[str]]
+    extended_queries: list[list[str]]
 
     @model_validator(mode="before")
     @classmethod
@@ -54,17 +57,17 @@ def _texts(given: Any) -> list[str]:
     return [text for item in items if item is not None and (text := str(item).strip())]
 
 
-def _by_step(steps: Sequence[str], given: Any) -> dict[str, list[str]]:
+def _by_step(steps: Sequence[str], given: Any) -> list[list[str]]:
     """The queries of each step: by its text where a key says it, and else by its place."""
     if isinstance(given, Mapping):
         named = {_plain(str(key)): _texts(value) for key, value in given.items()}
         placed = list(named.values())
     else:
         named, placed = {}, [_texts(item) for item in given] if isinstance(given, list) else []
-    return {
-        step: named.get(_plain(step), placed[row] if row < len(placed) else [])
+    return [
+        named.get(_plain(step), placed[row] if row < len(placed) else [])
         for row, step in enumerate(steps)
-    }
+    ]
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -94,20 +97,20 @@ def reasoning_steps_llm(
     Source: PathCoRAG, section 4.1; what happens to damaged replies is ours.
     """
     asked = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
-    nothing = StepsReply(reasoning_steps=[], extended_queries={})
+    nothing = StepsReply(reasoning_steps=[], extended_queries=[])
     read = ask(
         llm, prompt.render(asked), StepsReply, max_tokens=max_tokens, purpose="reasoning steps",
         fallback=nothing,
     )  # fmt: skip
-    steps = unique(read.reasoning_steps)[:n_steps] or (question.text,)
-    if not read.reasoning_steps:
-        return ReasoningSteps(steps, ((question.text,),))
-    queries = [read.extended_queries.get(step, [])[:n_queries] for step in steps]
-    padded = [
-        (*held, *[step] * (n_queries - len(held)))
-        for held, step in zip(queries, steps, strict=True)
-    ]
-    return ReasoningSteps(steps, tuple(padded))
+    queries: dict[str, list[str]] = {}
+    for row, step in enumerate(read.reasoning_steps):
+        held = read.extended_queries[row : row + 1] or [[]]
+        queries.setdefault(step, held[0][:n_queries])
+    if not queries:
+        return ReasoningSteps((question.text,), ((question.text,),))
+    kept = list(queries.items())[:n_steps]
+    padded = [(*held, *[step] * (n_queries - len(held))) for step, held in kept]
+    return ReasoningSteps(tuple(step for step, _ in kept), tuple(padded))
 
 
 @operator("question.reasoning_steps.nlp")

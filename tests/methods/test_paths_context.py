@@ -1,0 +1,81 @@
+"""Contexts of paths: which are kept, in which order, and in which words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.ranked_paths import RankedPaths
+from graphrag_bench.models.tokenizer import BytePairs
+from graphrag_bench.values import Context, Path, Piece
+from methods.paths import paths_context
+
+GRAPH = Graph.from_arrays(source=[0, 1, 0], target=[1, 2, 2], names=["ada", "norvik", "tarn"])
+LONG, SHORT, BACK = (
+    Path((0, 1, 2), (0, 1), 0.9, 1), Path((0, 2), (2,), 0.5, 1), Path((1, 0), (0,), 0.7, 2)
+)  # fmt: skip
+PATHS = RankedPaths((LONG, BACK, SHORT))
+EARLIER = Context((Piece("relationship", "0", "ada, founded, norvik", 1.0, 5),), share=0.4)
+
+
+def texts(context: Context | None = None, **settings: Any) -> list[str]:
+    found = paths_context(PATHS, context, graph=GRAPH, tokenizer=BytePairs(), **settings)
+    return [piece.text for piece in found.pieces]
+
+
+WORDS = {
+    "long": "ada -> related to -> norvik -> related to -> tarn",
+    "short": "ada -> related to -> tarn",
+    "back": "norvik -> related to -> ada",
+}
+
+
+def test_the_most_reliable_path_stands_last() -> None:
+    assert texts() == [WORDS["short"], WORDS["back"], WORDS["long"]]
+    assert texts(order="descending") == [WORDS["long"], WORDS["back"], WORDS["short"]]
+
+
+def test_hop_first_puts_the_fewest_hops_last_and_ties_by_score() -> None:
+    assert texts(order="hop_first") == [WORDS["long"], WORDS["short"], WORDS["back"]]
+
+
+def test_random_order_is_the_seeds_and_changes_nothing_else() -> None:
+    found = texts(order="random", seed=3)
+    assert sorted(found) == sorted(WORDS.values())
+    assert found == texts(order="random", seed=3)
+    assert any(texts(order="random", seed=seed) != found for seed in range(9))
+
+
+def test_the_budget_cuts_the_least_reliable_paths_whatever_the_order() -> None:
+    for order in ("ascending", "descending", "hop_first"):
+        assert WORDS["short"] not in texts(order=order, budget=20)
+        assert WORDS["long"] in texts(order=order, budget=20)
+
+
+def test_a_flat_prompt_tells_each_node_and_each_relationship_once() -> None:
+    assert texts(form="flat") == ["ada", "norvik", "tarn"] + 3 * ["related to"]
+
+
+def test_paths_by_names_are_numbered_within_their_transition() -> None:
+    assert texts(form="names") == [
+        '[S1:1] "ada" -> "norvik" -> "tarn"', '[S1:2] "ada" -> "tarn"', '[S2:1] "norvik" -> "ada"'
+    ]  # fmt: skip
+
+
+def test_what_stood_in_the_context_stays_first() -> None:
+    assert texts(EARLIER, share=0.6)[0] == "ada, founded, norvik"
+    assert texts(EARLIER, share=0.6, form="flat")[:2] == ["ada, founded, norvik", "ada"]
+    assert texts(EARLIER, share=0.6, show=False) == ["ada, founded, norvik"]
+
+
+def test_nodes_and_relationships_are_told_with_what_the_graph_knows_of_them() -> None:
+    graph = Graph.from_arrays(source=[0], target=[1], names=["ada", "norvik"])
+    rich = Graph(**{**vars(graph), "types": Texts.of(["person", ""]),
+                    "descriptions": Texts.of(["An astronomer.", ""]),
+                    "facts": Texts.of(["Ada founded it."]), "keywords": Texts.of(["founding"])})  # fmt: skip
+    one = RankedPaths((Path((0, 1), (0,), 1.0),))
+    found = paths_context(one, graph=rich, tokenizer=BytePairs())
+    assert found.pieces[0].text == "ada (person): An astronomer. -> Ada founded it. -> norvik"
+    found = paths_context(one, graph=rich, tokenizer=BytePairs(), edge_text="keywords")
+    assert "-> founding ->" in found.pieces[0].text
