@@ -53,8 +53,8 @@ def test_without_steps_the_question_is_the_only_one(reply: Any) -> None:
 
 
 def test_without_a_model_names_come_before_the_question() -> None:
-    found = reasoning_steps_nlp(Question("q", "Who founded Norvik and Ostra?"), nlp=Capitals())
-    assert found.queries == (("Norvik", "Ostra"), ("Who founded Norvik and Ostra?",))
+    found = reasoning_steps_nlp(Question("q", "what of Norvik and Ostra?"), nlp=Capitals())
+    assert found.queries == (("Norvik", "Ostra"), ("what of Norvik and Ostra?",))
 
 
 def test_relationships_among_nodes_have_both_ends_there_the_better_node_first() -> None:

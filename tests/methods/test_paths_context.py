@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from graphrag_bench.columns import Texts
@@ -71,9 +72,13 @@ def test_what_stood_in_the_context_stays_first() -> None:
 
 def test_nodes_and_relationships_are_told_with_what_the_graph_knows_of_them() -> None:
     graph = Graph.from_arrays(source=[0], target=[1], names=["ada", "norvik"])
-    rich = Graph(**{**vars(graph), "types": Texts.of(["person", ""]),
-                    "descriptions": Texts.of(["An astronomer.", ""]),
-                    "facts": Texts.of(["Ada founded it."]), "keywords": Texts.of(["founding"])})  # fmt: skip
+    columns = {
+        "types": Texts.of(["person", ""]),
+        "descriptions": Texts.of(["An astronomer.", ""]),
+        "facts": Texts.of(["Ada founded it."]),
+        "keywords": Texts.of(["founding"]),
+    }
+    rich = replace(graph, **columns)
     one = RankedPaths((Path((0, 1), (0,), 1.0),))
     found = paths_context(one, graph=rich, tokenizer=BytePairs())
     assert found.pieces[0].text == "ada (person): An astronomer. -> Ada founded it. -> norvik"
