@@ -19,15 +19,14 @@ from graphrag_bench.experiment.matching import matched
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, applied
 from graphrag_bench.experiment.settings import RunSettings
+from graphrag_bench.experiment.stored import StoredRun, stored_runs
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.run import run as run_pipeline
 from graphrag_bench.pipeline.steps import StepTrace, World
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.tables import run_table, show
-from graphrag_bench.runs.folder import CONFIG, RunFolder
 from graphrag_bench.runs.record import summary
-from graphrag_bench.runs.scoring import question_scores
 from graphrag_bench.values import Context, Question
 
 if TYPE_CHECKING:
@@ -251,39 +250,17 @@ def runs(home: str | Path = ".") -> pandas.DataFrame:
     """One row for each question of each stored run, with its metrics where the gold is at hand."""
     import pandas
 
-    rows: list[dict[str, Any]] = []
-    for path in sorted(Path(home).glob("runs/*/*/*/metrics.json")):
-        folder = RunFolder(path.parent)
-        rows += _question_rows(folder, folder.metrics())
-    return pandas.DataFrame(rows)
+    return pandas.DataFrame([row for run in stored_runs(home) for row in _question_rows(run)])
 
 
-def _question_rows(folder: RunFolder, metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
-    import yaml
-
-    config = yaml.safe_load((folder.path / CONFIG).read_text(encoding="utf-8"))
-    source, scoring = config["dataset"], config["evaluation"]
-    own = {key: value for key, value in source.items() if key not in _OF_EVERY_SET}
-    gold = _gold(source["name"], source["root"], source["openie"], own)
+def _question_rows(run: StoredRun) -> list[dict[str, Any]]:
+    known = {"dataset": run.metrics.get("dataset"), "method": run.metrics.get("method")}
+    key = run.folder.path.name
     rows = []
-    for name, row in folder.rows().items():
-        known = {"dataset": metrics.get("dataset"), "method": metrics.get("method")}
-        plain = {key: row.get(key) for key in ("status", "answer", "calls", "prompt_tokens")}
-        scores = {}
-        if name in gold and row["status"] != "failed":
-            scores = question_scores(row, gold[name], scoring["cuts"], scoring["containment"])
-        rows.append({**known, "key": folder.path.name, "question": name, **plain, **scores})
+    for name, row in run.rows.items():
+        plain = {field: row.get(field) for field in ("status", "answer", "calls", "prompt_tokens")}
+        rows.append({**known, "key": key, "question": name, **plain, **run.scores.get(name, {})})
     return rows
-
-
-def _gold(
-    name: str, root: str | None, openie: str | None, own: Mapping[str, object]
-) -> Mapping[str, Gold]:
-    """The gold of a stored run's data set; empty when the set is no longer at hand."""
-    try:
-        return read_dataset(name, root, openie, own).gold
-    except UserError:
-        return {}
 
 
 __all__: Sequence[str] = ["Answered", "Pipeline", "Run", "ask", "dataset", "pipeline", "runs"]

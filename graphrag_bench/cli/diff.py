@@ -1,0 +1,69 @@
+"""`graphrag-bench diff`: two stored runs compared question by question, at no cost."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.stored import StoredRun, find_run
+from graphrag_bench.report.differences import difference_table, flipped_line, settings_that_differ
+from graphrag_bench.report.tables import show
+
+_HELP = """usage: graphrag-bench diff RUN_A RUN_B [--home HOME]
+
+Compares two finished runs over the questions that both have, with no model call: every metric with
+the paired difference and its interval, which questions were gained and lost, and the settings that
+differ. RUN is a folder (`run: ...` of a run prints it) or the beginning of its key.
+
+  --home HOME   the folder that holds runs/ (paths.home of a run); default: .
+
+example
+  graphrag-bench diff runs/musique/vanilla/0a1b2c3d4e5f runs/musique/hipporag2/f5e4d3c2b1a0
+"""
+_BESIDE = ("llm", "llm_build", "embedder", "extraction", "tokenizer", "profile", "fidelity")
+_FLIPS = ("accuracy", "all_evidence@5")
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors end like any other mistake of the user."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError."""
+        raise UserError(f"{message}. See graphrag-bench diff --help.")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the comparison."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(_HELP)
+        return 0
+    parser = _Parser(prog="graphrag-bench diff", add_help=False, allow_abbrev=False)
+    parser.add_argument("first")
+    parser.add_argument("second")
+    parser.add_argument("--home", default=".")
+    asked = parser.parse_args(arguments)
+    first, second = (find_run(name, asked.home) for name in (asked.first, asked.second))
+    for run in (first, second):
+        if not run.gold:
+            raise UserError(
+                f"The data set of {run.folder.path} is not at hand; its gold is needed."
+            )
+    if not set(first.scores) & set(second.scores):
+        raise UserError("The two runs have no question in common.")
+    sys.stdout.write(f"A: {first.folder.path}\nB: {second.folder.path}\n\n")
+    caption = f"A: {first.metrics['title']}, B: {second.metrics['title']}"
+    show(difference_table(caption, first.scores, second.scores))
+    for name in _FLIPS:
+        if any(name in held for held in first.scores.values()):
+            sys.stdout.write(flipped_line(name, first.scores, second.scores) + "\n")
+    sys.stdout.write("\nsettings that differ\n")
+    for path, a, b in settings_that_differ(_settings(first), _settings(second)):
+        sys.stdout.write(f"  {path}: {a} -> {b}\n")
+    return 0
+
+
+def _settings(run: StoredRun) -> Mapping[str, Any]:
+    return {**run.metrics["settings"], **{name: run.metrics.get(name) for name in _BESIDE}}

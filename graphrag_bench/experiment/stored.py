@@ -1,0 +1,89 @@
+"""Stored runs, found again by folder or key, with the metrics of every question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from graphrag_bench.data.dataset import Gold
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.settings import DatasetSettings
+from graphrag_bench.runs.folder import CONFIG, METRICS, RunFolder
+from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.scoring import question_scores
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as its folder tells it; nothing is run again."""
+
+    folder: RunFolder
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Any]:
+        """What `metrics.json` holds."""
+        return self.folder.metrics()
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """The settings it was made with."""
+        text = (self.folder.path / CONFIG).read_text(encoding="utf-8")
+        held: Mapping[str, Any] = yaml.safe_load(text)
+        return held
+
+    @cached_property
+    def rows(self) -> Mapping[str, Row]:
+        """The stored row of each question id."""
+        return self.folder.rows()
+
+    @cached_property
+    def gold(self) -> Mapping[str, Gold]:
+        """The gold of its data set; empty when the set is no longer at hand."""
+        source = self.config["dataset"]
+        own = {key: value for key, value in source.items() if key not in _OF_EVERY_SET}
+        try:
+            return read_dataset(source["name"], source["root"], source["openie"], own).gold
+        except UserError:
+            return {}
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """The metrics of each question that did not fail and whose gold is at hand."""
+        scoring = self.config["evaluation"]
+        return {
+            name: question_scores(row, self.gold[name], scoring["cuts"], scoring["containment"])
+            for name, row in self.rows.items()
+            if name in self.gold and row["status"] != "failed"
+        }
+
+
+_OF_EVERY_SET = frozenset(DatasetSettings.model_fields)
+
+
+def stored_runs(home: str | Path) -> list[StoredRun]:
+    """The runs below a home that have metrics, by data set, method and key."""
+    paths = sorted(Path(home).glob(f"runs/*/*/*/{METRICS}"))
+    return [StoredRun(RunFolder(path.parent)) for path in paths]
+
+
+def find_run(name: str, home: str | Path) -> StoredRun:
+    """The run of a folder, or the only one whose key begins with `name`.
+
+    Raises UserError when there is none, or more than one, with those that are near.
+    """
+    if (Path(name) / METRICS).is_file():
+        return StoredRun(RunFolder(Path(name)))
+    held = {run.folder.path.name: run for run in stored_runs(home)}
+    found = [key for key in held if name and key.startswith(name)]
+    if len(found) == 1:
+        return held[found[0]]
+    shown = found or nearest(name, held) or list(held)[:5]
+    where = [f"{key} ({held[key].metrics.get('method')})" for key in shown]
+    what = "begins several keys" if found else f"is no run below {home}/runs"
+    raise UserError(f"'{name}' {what}: {', '.join(where) or 'there is none'}.")
