@@ -101,7 +101,7 @@ def _asked(
     failures = [result for result in results if not isinstance(result, model)]
     if chats and len(failures) == len(chats):
         raise UserError(
-            f"Step '{purpose}': none of {len(chats)} replies could be read. The last one: "
+            f"Step '{purpose}': none of {len(chats)} replies (0%) could be read. The last one: "
             f"{str(failures[-1])[:300]}. The model may be too small to extract, or its window may "
             "cut the prompt; build.extraction=nlp reads entities without a model."
         )

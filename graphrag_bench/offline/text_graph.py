@@ -243,7 +243,7 @@ def _refuse_all_failed(results: Sequence[object]) -> None:
     failures = [result for result in results if not isinstance(result, str)]
     if results and len(failures) == len(results):
         raise UserError(
-            f"Step '{STEP}': none of {len(results)} replies (100%) was of use. The last one: "
+            f"Step '{STEP}': none of {len(results)} replies (0%) was of use. The last one: "
             f"{str(failures[-1])[:300]}. build.graph=tkg or rkg keeps the descriptions as they "
             "were read."
         )

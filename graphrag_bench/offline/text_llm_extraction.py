@@ -106,7 +106,7 @@ class _Conversation:
         failures = [one for one in results.values() if not isinstance(one, RecordReply)]
         if results and len(failures) == len(results):
             raise UserError(
-                f"Step '{STEP}' (text_extraction.llm): none of {len(results)} replies (100%) "
+                f"Step '{STEP}' (text_extraction.llm): none of {len(results)} replies (0%) "
                 f"could be read. The last one: {str(failures[-1])[:300]}. The model may be too "
                 "small to keep to the format, or its window may cut the prompt; "
                 "build.text_extraction=nlp reads descriptions without a model."

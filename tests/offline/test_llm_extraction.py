@@ -77,6 +77,6 @@ def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
 
 
 def test_a_model_that_reads_nothing_at_all_is_refused():
-    with pytest.raises(UserError, match="none of 2 replies could be read") as raised:
+    with pytest.raises(UserError, match="none of 2 replies .0%. could be read") as raised:
         extracted(Scripted([("", NONSENSE)]), "One.", "Two.")
     assert "build.extraction=nlp" in str(raised.value)

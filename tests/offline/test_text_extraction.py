@@ -226,7 +226,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again_in_the_same_form():
 def test_a_model_that_reads_nothing_at_all_is_refused_with_a_sample():
     with pytest.raises(UserError, match="none of 2 replies") as raised:
         extracted(Scripted([("", "Lovely weather.")]), "One.", "Two.")
-    for said in ("text_extraction.llm", "100%", "Lovely weather", "build.text_extraction=nlp"):
+    for said in ("text_extraction.llm", "(0%)", "Lovely weather", "build.text_extraction=nlp"):
         assert said in str(raised.value)
 
 
