@@ -160,3 +160,16 @@ def test_clusters_do_not_depend_on_the_hash_seed_or_the_number_of_threads():
     )
     found = [said_by_a_process(statement.format(n), seed) for seed, n in ((1, 1), (2, 2))]
     assert found == [digest_of_clusters()] * 2
+
+
+@pytest.mark.real
+def test_umap_keeps_two_far_groups_apart_and_gives_the_same_bytes_again() -> None:
+    rng = np.random.default_rng(5)
+    centres = np.eye(12)[:2] * 10
+    points = np.concatenate([centre + rng.normal(0, 0.3, (12, 12)) for centre in centres])
+    found = [reduce(points, 2, "umap", neighbours=5, seed=224) for _ in range(2)]
+    assert found[0].shape == (24, 2)
+    assert found[0].tobytes() == found[1].tobytes()
+    inside = max(np.ptp(found[0][:12], axis=0).max(), np.ptp(found[0][12:], axis=0).max())
+    between = np.linalg.norm(found[0][:12].mean(axis=0) - found[0][12:].mean(axis=0))
+    assert between > inside
