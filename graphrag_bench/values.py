@@ -22,12 +22,14 @@ change with the batch and the processor, never decide an order."""
 class Question:
     """A question without its gold answers, so that no operator can see them.
 
-    `scope` names the part of the corpus (a book, a script) the question is asked of, if any.
+    `scope` names the part of the corpus (a book, a script) the question is asked of, if any;
+    `entities` are the names that it is about, where the data set gives them with the question.
     """
 
     id: str
     text: str
     scope: str | None = None
+    entities: tuple[str, ...] = ()
 
 
 class Node:
@@ -124,7 +126,10 @@ class ChunkScores:
 
 @dataclass(frozen=True)
 class Mentions:
-    """Entity names found in the question, in order, normalised as node names are."""
+    """Entity names found in the question, in order, normalised as node names are.
+
+    Names that the data set gives with the question are as it writes them.
+    """
 
     names: tuple[str, ...]
 

@@ -25,6 +25,16 @@ class NamedEntities(BaseModel):
     named_entities: list[str]
 
 
+@operator("question.entities.given", unordered="the order in which they are given")
+def entities_given(question: Question) -> Mentions:
+    """The entities that the data set names with the question, as they are written, each once.
+
+    None where it names none. They are no gold: who asks knows whom the question is about.
+    Source: RoG (Luo et al. 2024), the field q_entity; SubgraphRAG (Li et al. 2025), section 2.
+    """
+    return Mentions(unique(question.entities))
+
+
 @operator("question.entities.nlp", unordered="the order in the question")
 def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
     """The named entities of the question by spaCy, normalised, each once, in order.

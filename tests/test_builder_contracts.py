@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from small_worlds import Babbling, Capitals, Obliging, dataset, said_by_a_process
 
 from graphrag_bench.contract import REQUIRED, Builder, builders
+from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.implied import complete
 from graphrag_bench.experiment.models import Models
@@ -34,7 +36,7 @@ BUILDERS = [
 ]
 """All but the importers, which are tested with files of their own."""
 
-CORPUS = dataset(
+TEXTS = dataset(
     ("ada", "Ada Marsh", "Ada Marsh founded Norvik. Ada Marsh was born in Norvik."),
     ("otto", "Otto Brandt", "Otto Brandt taught Mira Holt. Mira Holt met Ada Marsh."),
     ("again", "Otto Brandt", "Otto Brandt taught Mira Holt. Mira Holt met Ada Marsh."),
@@ -42,6 +44,11 @@ CORPUS = dataset(
     *((f"visit {i}", "", f"Ada Marsh visited Place{i} in a {i}th year.") for i in range(10)),
 )
 """Thirteen different passages: a tree of them has summaries."""
+TRIPLES = {
+    "ada": [("Ada Marsh", "person.founded", "Norvik"), ("Ada Marsh", "person.met", "m.01")],
+    "otto": [("m.01", "person.taught", "Mira Holt"), ("Ada Marsh", "person.met", "m.01")],
+}
+CORPUS = replace(TEXTS, subgraphs=Subgraphs.of(TRIPLES))
 USUAL = {
     "chunk_table": "presplit",
     "extraction": "nlp",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,6 +17,9 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.locations import project_folder
 from graphrag_bench.values import Question
+
+if TYPE_CHECKING:
+    from graphrag_bench.data.subgraphs import Subgraphs
 
 
 @dataclass(frozen=True)
@@ -36,13 +39,19 @@ class Document:
 
 @dataclass(frozen=True)
 class Gold:
-    """What a question should be answered with: any of `answers`, found in the `evidence` ids."""
+    """What a question should be answered with: any of `answers`, found in the `evidence` ids.
+
+    Of a question over a graph, `answer_entities` are the nodes that answer it, and `in_graph` says
+    whether one of them is in the question's subgraph.
+    """
 
     answers: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     type: str = ""
     hops: int | None = None
     entities: tuple[str, ...] = ()
+    answer_entities: tuple[str, ...] = ()
+    in_graph: bool | None = None
 
 
 class Source(BaseModel):
@@ -79,7 +88,8 @@ class Card(BaseModel):
 class Dataset:
     """Documents, questions and gold of one set; `gold` has a row for every question.
 
-    `world` is what a synthetic set was made of; operators never see it.
+    `world` is what a synthetic set was made of; operators never see it. `subgraphs` are the triples
+    that the set gives for its documents, `training` the file that a scorer may learn from.
     """
 
     name: str
@@ -90,6 +100,8 @@ class Dataset:
     openie: Path | None = None
     root: str | None = None
     world: World | None = None
+    subgraphs: Subgraphs | None = None
+    training: Path | None = None
 
     @property
     def settings(self) -> dict[str, object]:
@@ -99,12 +111,14 @@ class Dataset:
     @cached_property
     def corpus_digest(self) -> str:
         """A fingerprint of the corpus."""
+        if self.subgraphs is not None:
+            return digest([row.id for row in self.documents], self.subgraphs.digest)
         return digest([[row.id, row.title, row.text, row.scope] for row in self.documents])
 
     @cached_property
     def questions_digest(self) -> str:
-        """A fingerprint of the questions' texts and scopes; gold does not change an answer."""
-        return digest([[row.id, row.text, row.scope] for row in self.questions])
+        """A fingerprint of the questions as operators see them; gold does not change an answer."""
+        return digest([_seen(row) for row in self.questions])
 
     def interleaved(self) -> tuple[Question, ...]:
         """The questions ordered so that every prefix has the types in the set's own shares.
@@ -135,6 +149,12 @@ class Dataset:
             )
         questions = tuple(row for row in self.questions if row.scope == scope)
         return replace(self, documents=documents, questions=questions)
+
+
+def _seen(question: Question) -> list[object]:
+    """What operators see of a question, as JSON."""
+    seen: list[object] = [question.id, question.text, question.scope]
+    return [*seen, list(question.entities)] if question.entities else seen
 
 
 def card_names() -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from graphrag_bench.data.dataset import Card, Dataset, Document, Gold, load_card
+from graphrag_bench.data.kgqa import rog, rog_files
 from graphrag_bench.data.rows import Row, Rows, json_lines, json_list
 from graphrag_bench.data.synthetic import synthetic
 from graphrag_bench.errors import UserError, nearest, unknown
@@ -58,6 +59,8 @@ def read_dataset(
         card=card,
         openie=_openie_file(folder, openie),
         root=str(root) if root else None,
+        subgraphs=rows.subgraphs,
+        training=_training_file(folder, card),
     )
 
 
@@ -65,6 +68,18 @@ def _files(folder: Path, card: Card) -> tuple[Path, Path]:
     suffix = "jsonl" if card.reader == "jsonl" else "json"
     corpus = card.files.get("corpus", f"corpus.{suffix}")
     return folder / corpus, folder / card.files.get("questions", f"questions.{suffix}")
+
+
+def _training_file(folder: Path, card: Card) -> Path | None:
+    """The file of training questions beside those of the run, where the card names one."""
+    name = card.files.get("training")
+    if name is None:
+        return None
+    try:
+        rog_files(folder / name)
+    except UserError:
+        return None
+    return folder / name
 
 
 def _openie_file(folder: Path, chosen: str | Path | None) -> Path | None:
@@ -227,4 +242,5 @@ READERS: Mapping[str, Callable[[Path, Path], Rows]] = {
     "musique": musique,
     "hotpotqa": hotpotqa,
     "ultradomain": ultradomain,
+    "rog": rog,
 }

@@ -7,13 +7,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.values import Question
+
+if TYPE_CHECKING:
+    from graphrag_bench.data.subgraphs import Subgraphs
 
 
 class Row(BaseModel):
@@ -27,12 +30,13 @@ R = TypeVar("R", bound=Row)
 
 @dataclass
 class Rows:
-    """The documents and questions of a set by id, and the place each stands at."""
+    """The documents and questions of a set by id, the place each stands at, and its triples."""
 
     documents: dict[str, Document] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
     gold: dict[str, Gold] = field(default_factory=dict)
     places: dict[tuple[str, str], str] = field(default_factory=dict)
+    subgraphs: Subgraphs | None = None
 
     def add_document(self, place: str, document: Document) -> None:
         """Keep a document; raises UserError when its id was there before."""
@@ -95,7 +99,7 @@ def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
             except json.JSONDecodeError as error:
                 raise UserError(f"{place}: not JSON ({error.msg}).") from None
             _refuse_misspelt(place, content, shape)
-            yield place, _shaped(place, content, shape)
+            yield place, shaped(place, content, shape)
 
 
 def json_list(path: Path, what: str, shape: type[R]) -> Iterator[tuple[str, R]]:
@@ -108,10 +112,11 @@ def json_list(path: Path, what: str, shape: type[R]) -> Iterator[tuple[str, R]]:
         raise UserError(f"{path}: a list of {what}s was expected, not {type(content).__name__}.")
     for number, item in enumerate(content):
         place = f"{path}, {what} {number}"
-        yield place, _shaped(place, item, shape)
+        yield place, shaped(place, item, shape)
 
 
-def _shaped(place: str, content: Any, shape: type[R]) -> R:
+def shaped(place: str, content: Any, shape: type[R]) -> R:
+    """The checked row; raises UserError, with its place, for a field that is wrong or missing."""
     names = [of.alias or name for name, of in shape.model_fields.items()]
     if not isinstance(content, dict):
         raise UserError(

@@ -30,6 +30,7 @@ _BUILDERS = (
     "graphrag_bench.offline.chunking",
     "graphrag_bench.offline.extraction",
     "graphrag_bench.offline.planted",
+    "graphrag_bench.offline.subgraphs",
     "graphrag_bench.offline.llm_extraction",
     "graphrag_bench.offline.knowledge_graph",
     "graphrag_bench.offline.indices",

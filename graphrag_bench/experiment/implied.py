@@ -49,8 +49,9 @@ def _same_format(variant: str) -> set[str]:
 def complete(choices: Choices, dataset: Dataset) -> None:
     """Put variants in the place of `auto`, and in what follows from the graph.
 
-    `auto` reads the facts that are planted in a synthetic world, an OpenIE file where there is one,
-    and otherwise what a tagger finds.
+    `auto` reads the facts that are planted in a synthetic world, the triples that a data set comes
+    with, an OpenIE file where there is one, and otherwise what a tagger finds; a graph that is
+    `auto` has the names of such triples as they are, and is a knowledge graph of texts elsewhere.
 
     Node names are those of the extraction where the graph is made of it, and otherwise those of
     the graph, titles among them where they are; a rich knowledge graph asks a language model for
@@ -63,8 +64,16 @@ def complete(choices: Choices, dataset: Dataset) -> None:
         presplit = choices["chunk_table"]["variant"] == "presplit"
         file = dataset.openie is not None and presplit
         choices["extraction"]["variant"] = (
-            "planted" if planted else "openie_file" if file else "nlp"
+            "planted"
+            if planted
+            else "subgraphs"
+            if dataset.subgraphs is not None
+            else "openie_file"
+            if file
+            else "nlp"
         )
+    if choices.get("graph", {}).get("variant") == "auto":
+        choices["graph"]["variant"] = "kg" if dataset.subgraphs is None else "subgraphs"
     if choices["text_extraction"].get("variant") == "auto":
         choices["text_extraction"]["variant"] = "planted" if planted else "nlp"
     graph = choices.get("graph", {}).get("variant", "")

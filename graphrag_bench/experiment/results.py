@@ -14,7 +14,7 @@ from graphrag_bench.models.api_key import public_address
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, RunFolder, write_whole
 from graphrag_bench.runs.provenance import commit, environment
-from graphrag_bench.runs.scoring import score
+from graphrag_bench.runs.scoring import Scored, score
 from graphrag_bench.values import Question
 
 _DECIDING = {"method", "chunking", "build", "graph", "seed"}
@@ -47,6 +47,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         folder.timing(),
         settings.evaluation.cuts,
         settings.evaluation.containment,
+        scored=scored(experiment),
     )
     models = experiment.models
     needs = experiment.method.pipeline.needs()
@@ -77,6 +78,14 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
             for row in estimates(experiment, len(rows), metrics["answered"], learn=False)
         },
     }
+
+
+def scored(experiment: Experiment) -> Scored:
+    """The answer metrics of the run's data set, as its card names them."""
+    dataset = experiment.dataset
+    texts = {question.id: question.text for question in dataset.questions}
+    strict = experiment.settings.evaluation.strict_none
+    return Scored(tuple(dataset.card.metrics), texts, strict)
 
 
 def _flat(value: Any, path: str = "") -> dict[str, Any]:

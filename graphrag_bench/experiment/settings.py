@@ -70,6 +70,9 @@ class EvaluationSettings(_Settings):
     containment: Literal["substring", "token_boundary"] = Field(
         "substring", description="how accuracy finds a gold answer: by characters or whole words"
     )
+    strict_none: bool = Field(
+        False, description="listed answers: leave out 'ans: none' alone, not all that holds 'none'"
+    )
 
 
 class CacheSettings(_Settings):

@@ -10,13 +10,13 @@ from typing import Any
 
 import yaml
 
-from graphrag_bench.data.dataset import Gold
+from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.settings import DatasetSettings
 from graphrag_bench.runs.folder import CONFIG, METRICS, RunFolder
 from graphrag_bench.runs.record import Row
-from graphrag_bench.runs.scoring import question_scores
+from graphrag_bench.runs.scoring import Scored, question_scores
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,32 @@ class StoredRun:
         return self.folder.rows()
 
     @cached_property
-    def gold(self) -> Mapping[str, Gold]:
-        """The gold of its data set; empty when the set is no longer at hand."""
+    def dataset(self) -> Dataset | None:
+        """Its data set; None when it is no longer at hand."""
         source = self.config["dataset"]
         own = {key: value for key, value in source.items() if key not in _OF_EVERY_SET}
         try:
-            return read_dataset(source["name"], source["root"], source["openie"], own).gold
+            return read_dataset(source["name"], source["root"], source["openie"], own)
         except UserError:
-            return {}
+            return None
+
+    @property
+    def gold(self) -> Mapping[str, Gold]:
+        """The gold of its data set; empty when the set is no longer at hand."""
+        return self.dataset.gold if self.dataset else {}
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
         """The metrics of each question that did not fail and whose gold is at hand."""
+        if self.dataset is None:
+            return {}
         scoring = self.config["evaluation"]
+        cuts, containment = scoring["cuts"], scoring["containment"]
+        texts = {question.id: question.text for question in self.dataset.questions}
+        strict = bool(scoring.get("strict_none"))
+        scored = Scored(tuple(self.dataset.card.metrics), texts, strict)
         return {
-            name: question_scores(row, self.gold[name], scoring["cuts"], scoring["containment"])
+            name: question_scores(row, self.gold[name], cuts, containment, scored)
             for name, row in self.rows.items()
             if name in self.gold and row["status"] != "failed"
         }

@@ -57,10 +57,11 @@ class Pairs:
 class Graph:
     """Nodes, relationships and their chunks.
 
-    `names` (n_nodes,) holds normalised names, unique; `types` and `descriptions` are None where
-    the graph type has none. `source`, `target` int64, `weight` float64 and `synonym` bool are
-    (n_relationships,); `relations` names each row, `facts` describes it, `keywords` holds its
-    themes. `node_chunk` and `relationship_chunk` are bool CSR with one column for each chunk.
+    `names` (n_nodes,) holds names, unique, normalised unless the graph came with its own; `types`
+    and `descriptions` are None where the graph type has none. `source`, `target` int64, `weight`
+    float64 and `synonym` bool are (n_relationships,); `relations` names each row, `facts` describes
+    it, `keywords` holds its themes. `node_chunk` and `relationship_chunk` are bool CSR with one
+    column for each chunk.
     """
 
     names: Texts
@@ -132,6 +133,18 @@ class Graph:
     def name_table(self) -> NameTable:
         """The node names, ready to be found in texts."""
         return NameTable.of(self.names)
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each node by its name as it stands in the table."""
+        return {name: row for row, name in enumerate(self.names)}
+
+    @cached_property
+    def chunk_relationship(self) -> Any:
+        """Bool CSR (n_chunks, n_relationships): the rows that each chunk states, sorted."""
+        turned = self.relationship_chunk.T.tocsr()
+        turned.sort_indices()
+        return turned
 
     @cached_property
     def pairs(self) -> Pairs:

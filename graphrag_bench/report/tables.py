@@ -10,6 +10,8 @@ from graphrag_bench.report.arrange import arranged
 
 MISSING = "–"
 _ANSWERS = ("accuracy", "f1", "exact_match")
+_LISTED = {"hit@1": "Hit@1 [95 %]", "list_f1": "list F1 [95 %]", "hit@1_in_graph": "Hit@1 in graph"}
+"""Columns that a table has when a run has the metric."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,9 @@ def run_table(runs: Sequence[Mapping[str, Any]], *, seconds: bool = False) -> Ta
     if any(run["usage"]["context_tokens_per_question"] for run in ordered):
         heads.append("context")
     if answered:
-        heads += ["answered", "accuracy [95 %]", "F1 [95 %]", "EM", "tokens"]
+        heads += ["answered", "accuracy [95 %]", "F1 [95 %]", "EM"]
+        heads += [head for name, head in _LISTED.items() if _any_has(ordered, name)]
+        heads.append("tokens")
     if any(run["rates"] for run in ordered):
         heads += ["faults", "fallbacks"]
     if seconds:
@@ -108,6 +112,8 @@ def _row(run: Mapping[str, Any], cuts: Sequence[int], heads: Sequence[str]) -> t
         cells += [_with_interval(metrics.get(name), mark) for name in _ANSWERS[:2]]
         exact = metrics.get("exact_match")
         cells.append(f"{exact['mean']:.3f}{mark}" if exact else MISSING)
+        listed = [name for name, head in _LISTED.items() if head in heads]
+        cells += [_with_interval(metrics.get(name), mark) for name in listed]
         tokens = run["usage"]["tokens_per_question"]
         cells.append(f"{tokens:.0f}" if run["answered"] else MISSING)
     if "faults" in heads:
@@ -115,6 +121,10 @@ def _row(run: Mapping[str, Any], cuts: Sequence[int], heads: Sequence[str]) -> t
     if "s" in heads:
         cells.append(f"{run['usage']['seconds_per_question']:.2f}")
     return tuple(cells)
+
+
+def _any_has(runs: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return any(name in run["metrics"] for run in runs)
 
 
 def _shares(rates: Mapping[str, Mapping[str, float]]) -> tuple[str, str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.evaluation.answers import METRICS, Containment, accuracy
+from graphrag_bench.evaluation.listed_answers import KGQA, list_scores
 from graphrag_bench.evaluation.retrieval import all_evidence, evidence_cut, evidence_recall
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.runs.record import Row
@@ -16,8 +17,29 @@ from graphrag_bench.runs.record import Row
 CUTS = (2, 5, 10)
 
 
+@dataclass(frozen=True)
+class Scored:
+    """Which answer metrics a set is scored by: those its card names, all of METRICS for none.
+
+    `questions` are the texts by id, which the metrics of listed answers read; `strict_none` as of
+    `predictions`.
+    """
+
+    metrics: tuple[str, ...] = ()
+    questions: Mapping[str, str] = field(default_factory=dict)
+    strict_none: bool = False
+
+    def holds(self, name: str) -> bool:
+        """Whether the set is scored by that metric."""
+        return name in (self.metrics or METRICS)
+
+
 def question_scores(
-    row: Row, gold: Gold, cuts: Sequence[int] = CUTS, containment: Containment = "substring"
+    row: Row,
+    gold: Gold,
+    cuts: Sequence[int] = CUTS,
+    containment: Containment = "substring",
+    scored: Scored = Scored(),  # noqa: B008 (frozen)
 ) -> dict[str, float]:
     """The metrics of one question: evidence ones with evidence, answer ones with gold answers."""
     scores: dict[str, float] = {}
@@ -29,10 +51,29 @@ def question_scores(
         kept = [piece["id"] for piece in _pieces(row) if piece["kind"] == "chunk"]
         scores["evidence_cut"] = evidence_cut(kept, _cut(row), gold.evidence)
     if gold.answers and "answer" in row:
+        given, wanted = row["answer"], gold.answers
         for name, metric in METRICS.items():
-            scores[name] = metric(row["answer"], gold.answers)
-        scores["accuracy"] = accuracy(row["answer"], gold.answers, containment)
+            if name == "accuracy" and scored.holds(name):
+                scores[name] = accuracy(given, wanted, containment)
+            elif scored.holds(name):
+                scores[name] = metric(given, wanted)
+        if scored.holds(KGQA):
+            scores |= _of_list(row, gold, scored)
     return scores
+
+
+def _of_list(row: Row, gold: Gold, scored: Scored) -> dict[str, float]:
+    """The metrics of a listed answer, and once more where the subgraph holds a gold answer."""
+    asked = scored.questions.get(row["question"], "")
+    found = list_scores(row["answer"], gold.answers, asked, strict_none=scored.strict_none)
+    scores = {
+        "hit@1": found.hit_at_1,
+        "hit": found.hit,
+        "list_precision": found.precision,
+        "list_recall": found.recall,
+        "list_f1": found.f1,
+    }
+    return scores | ({f"{k}_in_graph": v for k, v in scores.items()} if gold.in_graph else {})
 
 
 def score(
@@ -41,6 +82,8 @@ def score(
     timing: Sequence[Row],
     cuts: Sequence[int] = CUTS,
     containment: Containment = "substring",
+    *,
+    scored: Scored = Scored(),  # noqa: B008 (frozen)
 ) -> dict[str, Any]:
     """What `metrics.json` holds: `n`, `failed`, `answered`, `metrics` and `usage`.
 
@@ -50,7 +93,7 @@ def score(
     values: dict[str, list[float]] = {}
     alive = [row for row in rows if row["status"] != "failed"]
     for row in alive:
-        found = question_scores(row, gold[row["question"]], cuts, containment)
+        found = question_scores(row, gold[row["question"]], cuts, containment, scored)
         for name, score_of_question in found.items():
             values.setdefault(name, []).append(score_of_question)
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,9 +13,10 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.mentions import NameTable
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Mentions, Node, Question, Ranked, unique
 
-By = Literal["vectors", "exact_then_vectors", "none"]
+By = Literal["vectors", "exact_then_vectors", "names_then_vectors", "none"]
 Exact = Literal["proper", "any"]
 Row = tuple[int, float]
 
@@ -41,6 +42,8 @@ def link(
     longest at every word; with `exact="proper"` only those with a capital letter or a digit there,
     where the question has capitals, so that `country` in a question is no name. Of the names given,
     those that are part of one of these are passed over; another has the node of just that name,
+    with score 1, else its most similar one. With `by="names_then_vectors"` the question is not
+    read: each name has the node of just that name, else the first of the same normalised name, both
     with score 1, else its most similar one. `by="none"` links no name, for a method that links
     names beside something else.
     Source: Zhou et al. 2025, section 6.1, "Link" (`vectors`); the other way is ours.
@@ -75,6 +78,9 @@ def link_batched(
     """The linked nodes of many questions, with one call of the embedder."""
     if by == "none":
         return [Ranked[Node].empty() for _ in mentions]
+    if by == "names_then_vectors":
+        named = _named([one.names for one in mentions], graph, node_index, embedder)
+        return [_linked(hits_of_one, min_score, dedupe) for hits_of_one in named]
     table = graph.name_table if by == "exact_then_vectors" else NameTable.of([])
     found_in = [table.matches(asked.text, proper=exact == "proper") for asked in question]
     wanted = [
@@ -85,20 +91,37 @@ def link_batched(
     hits = _nearest(unknown, node_index, embedder)
     linked = []
     for found, names in zip(found_in, wanted, strict=True):
-        rows = [(row, 1.0) for _, row in found]
-        for name in names:
-            hit = (table.row_of[name], 1.0) if name in table.row_of else next(hits)
-            if hit is not None and hit[1] >= min_score:
-                rows.append(hit)
-        if dedupe:
-            first = {node: score for node, score in reversed(rows)}
-            rows = [(node, first[node]) for node in unique([node for node, _ in rows])]
-        linked.append(
-            Ranked[Node](
-                np.array([node for node, _ in rows], np.int64), np.array([s for _, s in rows])
-            )
-        )
+        rows: list[Row | None] = [(row, 1.0) for _, row in found]
+        rows += [(table.row_of[n], 1.0) if n in table.row_of else next(hits) for n in names]
+        linked.append(_linked(rows, min_score, dedupe))
     return linked
+
+
+def _named(
+    names: Sequence[Sequence[str]], graph: Graph, index: VectorIndex, embedder: Embedder
+) -> list[list[Row | None]]:
+    """The node of each name by that name, by its normalised name, or by similarity."""
+    known: dict[str, Row | None] = {}
+    for name in unique([name for one in names for name in one]):
+        row = graph.row_of.get(name)
+        if row is None:
+            row = graph.name_table.row_of.get(normalise_name(name))
+        if row is not None:
+            known[name] = (row, 1.0)
+    unknown = [name for one in names for name in one if name not in known]
+    hits = _nearest(unknown, index, embedder)
+    return [[known[name] if name in known else next(hits) for name in one] for one in names]
+
+
+def _linked(hits: Sequence[Row | None], min_score: float, dedupe: bool) -> Ranked[Node]:
+    """The nodes found that are not below the score, in order."""
+    rows = [hit for hit in hits if hit is not None and hit[1] >= min_score]
+    if dedupe:
+        first = {node: score for node, score in reversed(rows)}
+        rows = [(node, first[node]) for node in unique([node for node, _ in rows])]
+    return Ranked[Node](
+        np.array([node for node, _ in rows], np.int64), np.array([score for _, score in rows])
+    )
 
 
 def _inside(name: str, known: list[str]) -> bool:

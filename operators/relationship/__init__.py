@@ -3,6 +3,7 @@
 from operators.relationship.exploring import agent
 from operators.relationship.linking import filter_llm, filter_none, link, link_batched
 from operators.relationship.ranking import aggregator, onehop, vdb, vdb_batched
+from operators.relationship.scope import in_scope
 from operators.relationship.triples import triple_scores
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "aggregator",
     "filter_llm",
     "filter_none",
+    "in_scope",
     "link",
     "link_batched",
     "onehop",

@@ -5,8 +5,9 @@ import pytest
 
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.mentions import NameTable
+from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import Mentions, Question
+from graphrag_bench.values import Mentions, Node, Question, Ranked
 from operators.node import link, link_batched
 
 ASKED = Question("q", "Which way is it?")
@@ -212,3 +213,19 @@ def test_common_nouns_are_linked_when_any_name_may_be(town):
 def test_linking_can_be_switched_off(town):
     found = link(Mentions(("norvik",)), Question("q", "Is it Norvik?"), by="none", **town)
     assert len(found) == 0
+
+
+def test_names_that_are_given_are_those_of_nodes_before_they_are_like_them():
+    graph = Graph.from_arrays([0, 1], [1, 2], names=["NORVIK", "Norvik", "ada marsh"])
+    index = VectorIndex(Hashing().encode(list(graph.names), kind="passage"))
+
+    def linked(*names: str) -> Ranked[Node]:
+        mentions, asked = Mentions(names), Question("q", "Is NORVIK in Norvik?")
+        how = {"graph": graph, "node_index": index, "embedder": Hashing()}
+        return link(mentions, asked, **how, by="names_then_vectors")
+
+    found = linked("Norvik", "Ada  Marsh!", "marsh")
+    assert found.ids.tolist() == [1, 2, 2]
+    assert found.scores[:2].tolist() == [1.0, 1.0]
+    assert 0 < found.scores[2] < 1
+    assert linked().ids.tolist() == []

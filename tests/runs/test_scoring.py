@@ -3,7 +3,7 @@
 import pytest
 
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.runs.scoring import question_scores, score
+from graphrag_bench.runs.scoring import Scored, question_scores, score
 
 GOLD = {
     "two": Gold(answers=("Ada Marsh", "Marsh"), evidence=("a", "b")),
@@ -165,3 +165,40 @@ def test_a_question_takes_the_seconds_of_its_last_try():
     ]
     rows = [row("one", answer="x"), row("two", answer="x")]
     assert score(rows, GOLD, timing)["usage"]["seconds_per_question"] == 1.5
+
+
+# ---- listed answers
+
+
+def test_a_card_chooses_the_metrics_of_its_set():
+    gold = Gold(answers=("Norvik",), in_graph=True)
+    answered = row("q", answer="It is\nans: Norvik F.C.\nans: Ostra")
+    scored = Scored(("accuracy", "kgqa"), {"q": "Which team?"})
+    found = question_scores(answered, gold, scored=scored)
+    assert set(found) == {
+        "accuracy", "hit@1", "hit", "list_precision", "list_recall", "list_f1", "hit@1_in_graph",
+        "hit_in_graph", "list_precision_in_graph", "list_recall_in_graph", "list_f1_in_graph",
+    }  # fmt: skip
+    assert found["hit@1"] == found["hit@1_in_graph"] == 1.0
+    assert found["list_precision"] == 0.5
+    assert question_scores(answered, gold, scored=Scored(("f1",))).keys() == {"f1"}
+
+
+def test_the_means_in_graph_are_over_the_questions_whose_subgraph_holds_an_answer():
+    gold = {
+        "in": Gold(answers=("Norvik",), in_graph=True),
+        "out": Gold(answers=("Ostra",), in_graph=False),
+    }
+    rows = [row("in", answer="ans: Norvik"), row("out", answer="ans: Norvik")]
+    found = score(rows, gold, [], scored=Scored(("kgqa",)))["metrics"]
+    assert (found["hit@1"]["mean"], found["hit@1"]["n"]) == (0.5, 2)
+    assert (found["hit@1_in_graph"]["mean"], found["hit@1_in_graph"]["n"]) == (1.0, 1)
+
+
+def test_the_question_decides_how_an_answer_is_matched():
+    gold, answered = Gold(answers=("2014-05-01",)), row("q", answer="ans: 2014")
+    when, who = (
+        question_scores(answered, gold, scored=Scored(("kgqa",), {"q": text}))
+        for text in ("When was it?", "Who was it?")
+    )
+    assert (when["hit@1"], who["hit@1"]) == (1.0, 0.0)

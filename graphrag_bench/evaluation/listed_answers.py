@@ -1,0 +1,106 @@
+"""Metrics of answers given as a list, one `ans:` line for each: Hit@1, Hit, precision, recall, F1.
+
+Source: the evaluation of CWQ and WebQSP by SubgraphRAG (Li et al., ICLR 2025), which path pooling
+(Wang et al. 2025, section 4.1) takes over.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+KGQA = "kgqa"
+"""What a card calls these metrics, all of them together."""
+
+MARK = "ans:"
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_NO_ANSWER = ("ans: not available", "ans: no information available")
+_EITHER_WAY = (
+    "when", "what year", "which year", "where", "sport", "what countr", "language", "nba finals",
+    "world series",
+)  # fmt: skip
+_YEAR_ONLY = ("when", "what year")
+_DATE = re.compile(r"(\d{4})-\d{2}-\d{2}\b.*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ListScores:
+    """The scores of one question, all in 0..1, the better the higher."""
+
+    hit_at_1: float
+    hit: float
+    precision: float
+    recall: float
+    f1: float
+
+
+def predictions(answer: str, *, strict_none: bool = False) -> tuple[str, ...]:
+    """The lines of an answer that hold `ans:` in lower case, in order, each once.
+
+    Lines that hold "none" in any case are left out, "Nonesuch" among them, and those that say that
+    nothing is available; with `strict_none` a line is left out for its answer being just "none".
+    """
+    lines = [line.strip() for line in answer.splitlines() if MARK in line]
+    kept = [line for line in lines if not _says_nothing(line, strict_none)]
+    return tuple(dict.fromkeys(kept))
+
+
+def _says_nothing(line: str, strict_none: bool) -> bool:
+    lowered = line.lower()
+    if any(said in lowered for said in _NO_ANSWER):
+        return True
+    return normalise_listed(_behind(line)) == "none" if strict_none else "none" in lowered
+
+
+def listed(answer: str) -> tuple[str, ...]:
+    """What stands behind the `ans:` of each line, without the lines that give no answer."""
+    found = (_behind(line) for line in predictions(answer, strict_none=True))
+    return tuple(dict.fromkeys(text for text in found if text))
+
+
+def _behind(line: str) -> str:
+    return line.partition(MARK)[2].strip()
+
+
+def normalise_listed(text: str) -> str:
+    """The text in lower case, without ASCII punctuation and articles, with single spaces."""
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def list_scores(
+    answer: str, golds: Sequence[str], question: str, *, strict_none: bool = False
+) -> ListScores:
+    """The scores of the lines of an answer against the gold answers.
+
+    A line and a gold answer match when the gold is contained in the line, both normalised, or, for
+    questions of certain kinds (when, where, ...), what the line answers in the gold. Of questions
+    for a time, the gold 2014-05-01 is taken as 2014. Precision and recall count pairs of a line and
+    a gold that match, each used once, longest first, ties in order; without a line all is 0. Gold
+    answers that normalise to nothing are passed over.
+    """
+    asked = question.lower()
+    dated = any(words in asked for words in _YEAR_ONLY)
+    either = any(words in asked for words in _EITHER_WAY)
+    years = [_DATE.sub(r"\1", gold) if dated else gold for gold in golds]
+    wanted = [gold for gold in map(normalise_listed, years) if gold]
+    lines = predictions(answer, strict_none=strict_none)
+    if not lines or not wanted:
+        return ListScores(0.0, 0.0, 0.0, 0.0, 0.0)
+
+    def matches(line: str, gold: str) -> bool:
+        said = normalise_listed(_behind(line)) if either else ""
+        return gold in normalise_listed(line) or bool(said and said in gold)
+
+    left = sorted(lines, key=lambda line: -len(normalise_listed(line)))
+    n_pairs = 0
+    for gold in sorted(wanted, key=lambda gold: -len(gold)):
+        if (found := next((line for line in left if matches(line, gold)), None)) is not None:
+            left.remove(found)
+            n_pairs += 1
+    precision, recall = n_pairs / len(lines), n_pairs / len(wanted)
+    f1 = 2 * precision * recall / (precision + recall) if n_pairs else 0.0
+    hits = [any(matches(line, gold) for gold in wanted) for line in lines]
+    return ListScores(float(hits[0]), float(any(hits)), precision, recall, f1)

@@ -1,0 +1,31 @@
+"""The relationships of the part of the corpus that a question is asked of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.values import IntArray, Question, Ranked, Relationship
+
+
+@operator("relationship.in_scope")
+def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
+    """The rows of the question's own subgraph: those that the document named by its scope states.
+
+    All with score 1, by id. Every row of the graph for a question without a scope, and where no
+    document has the name of the scope; no row where that document states none.
+    Source: the data of RoG (Luo et al. 2024), a subgraph for each question of CWQ and WebQSP.
+    """
+    rows = _rows(question, graph, chunk_table)
+    return Ranked(rows, np.ones(len(rows)))
+
+
+def _rows(question: Question, graph: Graph, chunk_table: ChunkTable) -> IntArray:
+    chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
+    if not chunks:
+        return np.arange(graph.n_relationships)
+    stated = graph.chunk_relationship
+    own = [stated.indices[slice(*stated.indptr[chunk : chunk + 2])] for chunk in chunks]
+    return np.unique(np.concatenate(own)).astype(np.int64)

@@ -1,0 +1,121 @@
+"""RoG's files become questions with their subgraphs, by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
+
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.kgqa import rog
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.data.subgraphs import NO_TRIPLES
+from graphrag_bench.errors import UserError
+
+
+@pytest.fixture
+def cwq(tmp_path: Path) -> Dataset:
+    return read_dataset("cwq", rog_folder(tmp_path))
+
+
+def test_a_row_is_a_question_and_a_document_of_one_id_which_is_the_scope(cwq: Dataset) -> None:
+    team = cwq.questions[0]
+    assert (team.id, team.scope) == ("WebQTest-1", "WebQTest-1")
+    assert team.text == TEAM["question"]
+    assert team.entities == ("Rolf the Ram",)
+    assert [(row.id, row.scope) for row in cwq.documents] == [(row["id"],) * 2 for row in ROWS]
+
+
+def test_gold_says_what_answers_and_whether_the_subgraph_holds_it(cwq: Dataset) -> None:
+    gold = [cwq.gold[question.id] for question in cwq.questions]
+    assert gold[0].answers == gold[0].answer_entities == ("2012 Tarn Cup", "2014 Tarn Cup")
+    assert [one.in_graph for one in gold] == [True, False, False]
+    assert gold[2].answers == ("A chemist",)
+
+
+def test_the_triples_are_columns_in_which_a_name_stands_once(cwq: Dataset) -> None:
+    held = cwq.subgraphs
+    assert held is not None
+    assert len(held) == 8
+    assert held.names[:4] == ("Rolf the Ram", "Norvik F.C.", "m.011zsc4_", "2012 Tarn Cup")
+    assert "NORVIK" in held.names
+    assert "Norvik" in held.names
+    assert held.starts.tolist() == [0, 6, 8, 8]
+    assert held.triples("WebQTest-2") == [tuple(triple) for triple in RIVER["graph"]]
+    assert held.triples("nobody") == []
+
+
+def test_a_document_reads_as_its_triples_each_once_as_they_are_written(cwq: Dataset) -> None:
+    team, _, empty = cwq.documents
+    lines = team.text.splitlines()
+    assert lines[0] == "(Rolf the Ram, sports.mascot.team, Norvik F.C.)"
+    assert len(lines) == 5
+    assert empty.text == NO_TRIPLES
+    assert team.passage == team.text
+
+
+def test_parquet_and_its_shards_say_the_same_as_json_lines(tmp_path: Path, cwq: Dataset) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "other" / "data").mkdir(parents=True)
+    for at, rows in enumerate((ROWS[:1], ROWS[1:])):
+        shard = tmp_path / "other" / "data" / f"test-{at:05}-of-00002-abc.parquet"
+        parquet.write_table(pyarrow.Table.from_pylist(list(rows)), shard)
+    read = read_dataset("webqsp", tmp_path / "other")
+    assert read.questions == cwq.questions
+    assert read.gold == cwq.gold
+    assert read.corpus_digest == cwq.corpus_digest
+
+
+def test_only_the_first_rows_are_read_when_there_is_a_limit(tmp_path: Path) -> None:
+    file = rog_folder(tmp_path) / "test.jsonl"
+    assert list(rog(file, file, 2).questions) == ["WebQTest-1", "WebQTest-2"]
+
+
+def test_the_corpus_is_another_when_one_triple_is(tmp_path: Path, cwq: Dataset) -> None:
+    turned = {**RIVER, "graph": [triple[::-1] for triple in RIVER["graph"]]}
+    other = read_dataset("cwq", rog_folder(tmp_path / "b", (TEAM, turned, EMPTY)))
+    assert other.corpus_digest != cwq.corpus_digest
+    assert other.questions_digest == cwq.questions_digest
+
+
+def test_the_given_entities_are_part_of_the_question(tmp_path: Path, cwq: Dataset) -> None:
+    other = read_dataset("cwq", rog_folder(tmp_path / "b", (TEAM, {**RIVER, "q_entity": []})))
+    assert other.questions[1].entities == ()
+    assert other.questions_digest != cwq.questions_digest
+
+
+def test_training_questions_lie_beside_those_of_the_run(tmp_path: Path, cwq: Dataset) -> None:
+    assert cwq.training is None
+    both = read_dataset("cwq", rog_folder(tmp_path / "b", ROWS, [TEAM]))
+    assert both.training == tmp_path / "b" / "train.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"graph": [["a", "b"]]}, "line 1: field 'graph': ['a', 'b'] is no [head"),
+        ({"graph": [["a", "b", 3]]}, "line 1: field 'graph': 3 is no text"),
+        ({"graph": "a b c"}, "line 1: field 'graph'"),
+        ({"question": " "}, "has no text"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(
+    tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        read_dataset("cwq", rog_folder(tmp_path, [{**TEAM, **change}]))
+    assert said in str(error.value)
+
+
+def test_an_id_twice_a_broken_line_and_a_missing_file_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="was there before"):
+        read_dataset("cwq", rog_folder(tmp_path, (TEAM, TEAM)))
+    (tmp_path / "test.jsonl").write_text(json.dumps(TEAM) + "\n{")
+    with pytest.raises(UserError, match="line 2: not JSON"):
+        read_dataset("cwq", tmp_path)
+    (tmp_path / "test.jsonl").unlink()
+    with pytest.raises(UserError, match=r"no test\*\.parquet"):
+        read_dataset("cwq", tmp_path)
