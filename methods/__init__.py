@@ -8,6 +8,7 @@ from methods.ircot import thinking
 from methods.kgp import walk
 from methods.pankrag import planning, reranking
 from methods.pathcorag import steps
+from methods.subgraphrag import listing
 from methods.tog import answering
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "evidence",
     "generation",
     "hypothesis",
+    "listing",
     "map_reduce",
     "paths",
     "planning",

@@ -170,6 +170,7 @@ class World:
             "node_index": index(names),
             "relationship_index": index(list(graph.relations)),
             "triple_index": index(list(graph.relations)),
+            "triple_scorer": index(list(graph.relations)),
             "bm25": Bm25.of(texts),
             "communities": communities,
             "reports": reports,

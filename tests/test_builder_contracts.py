@@ -14,7 +14,9 @@ import pytest
 from small_worlds import Babbling, Capitals, Obliging, dataset, said_by_a_process
 
 from graphrag_bench.contract import REQUIRED, Builder, builders
+from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.subgraphs import Subgraphs
+from graphrag_bench.data.training import TrainingSet
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.implied import complete
 from graphrag_bench.experiment.models import Models
@@ -24,6 +26,7 @@ from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.offline.plan import AMBIENT, Planned, plan
 from graphrag_bench.offline.store import RECIPE, Store
 from graphrag_bench.progress import Progress
+from graphrag_bench.values import Question
 
 OFFLINE = Path(__file__).resolve().parent.parent / "graphrag_bench" / "offline"
 for module in sorted(path.stem for path in OFFLINE.glob("*.py")):
@@ -49,12 +52,21 @@ TRIPLES = {
     "otto": [("m.01", "person.taught", "Mira Holt"), ("Ada Marsh", "person.met", "m.01")],
 }
 CORPUS = replace(TEXTS, subgraphs=Subgraphs.of(TRIPLES))
+LEARNT = replace(
+    CORPUS,
+    questions=(
+        Question("ada", "What did Ada found?", "ada", ("Ada Marsh",)),
+        Question("otto", "Who met m.01?", "otto", ("m.01",)),
+    ),
+    gold={"ada": Gold(answer_entities=("Norvik",)), "otto": Gold(answer_entities=("Ada Marsh",))},
+)
 USUAL = {
     "chunk_table": "presplit",
     "extraction": "nlp",
     "text_extraction": "nlp",
     "graph": "kg",
     "communities": "leiden",
+    "triple_scorer": "cosine",
     "reports": "extractive",
 }
 """What a builder is built from, where there are several variants of that."""
@@ -77,6 +89,7 @@ def given(home: Path) -> dict[str, Any]:
     model = Obliging()
     return {
         "corpus": CORPUS,
+        "training": TrainingSet("tiny", lambda _: LEARNT),
         "openie": home / "openie.json",
         "embedder": Hashing(32),
         "nlp": Capitals(),

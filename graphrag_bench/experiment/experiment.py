@@ -35,6 +35,8 @@ _BUILDERS = (
     "graphrag_bench.offline.knowledge_graph",
     "graphrag_bench.offline.indices",
     "graphrag_bench.offline.triple_index",
+    "graphrag_bench.offline.triple_scorers",
+    "graphrag_bench.offline.triple_training",
     "graphrag_bench.offline.passage_graph",
     "graphrag_bench.offline.tri_graph",
     "graphrag_bench.offline.tree",

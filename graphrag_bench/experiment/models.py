@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.training import TrainingSet, training_set
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.backends import make
 from graphrag_bench.experiment.settings import RunSettings
@@ -35,7 +36,8 @@ class Models(Mapping[str, Any]):
     """
 
     NAMES = (
-        "corpus", "openie", "import_from", "embedder", "nlp", "llm", "llm_build", "tokenizer",
+        "corpus", "openie", "import_from", "training", "embedder", "nlp", "llm", "llm_build",
+        "tokenizer",
     )  # fmt: skip
 
     def __init__(self, settings: RunSettings, dataset: Dataset) -> None:
@@ -73,7 +75,7 @@ class Models(Mapping[str, Any]):
         """The object of that name; KeyError for another name."""
         if name not in self.NAMES:
             raise KeyError(name)
-        own = self._first is None or name in ("corpus", "openie")
+        own = self._first is None or name in ("corpus", "openie", "training")
         return getattr(self if own else self._first, name)
 
     def __iter__(self) -> Iterator[str]:
@@ -160,6 +162,11 @@ class Models(Mapping[str, Any]):
                 "dataset.openie=FILE, or build without: build.extraction=nlp."
             )
         return self.corpus.openie
+
+    @property
+    def training(self) -> TrainingSet:
+        """Questions with gold to learn from, never the run's; raises UserError without any."""
+        return training_set(self.corpus)
 
     @property
     def import_from(self) -> Path:

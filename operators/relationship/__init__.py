@@ -4,7 +4,7 @@ from operators.relationship.exploring import agent
 from operators.relationship.linking import filter_llm, filter_none, link, link_batched
 from operators.relationship.ranking import aggregator, onehop, vdb, vdb_batched
 from operators.relationship.scope import in_scope
-from operators.relationship.triples import triple_scores
+from operators.relationship.triples import triple_scores, triple_scores_batched
 
 __all__ = [
     "agent",
@@ -16,6 +16,7 @@ __all__ = [
     "link_batched",
     "onehop",
     "triple_scores",
+    "triple_scores_batched",
     "vdb",
     "vdb_batched",
 ]

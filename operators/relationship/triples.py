@@ -2,36 +2,85 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.triple_scorer import Asked, MlpTripleScorer
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import Question, Ranked, Relationship
+from graphrag_bench.values import IntArray, Node, Question, Ranked, Relationship
+
+TripleScorer = VectorIndex | MlpTripleScorer
+"""An index of the triples as texts, by whose cosine they are scored, or a trained scorer."""
 
 
 @operator("relationship.triple_scores")
 def triple_scores(
     question: Question,
     relationships: Ranked[Relationship] | None = None,
+    nodes: Ranked[Node] | None = None,
     *,
-    triple_index: VectorIndex,
+    triple_scorer: TripleScorer,
+    graph: Graph,
     embedder: Embedder,
-    scorer: Literal["cosine"] = "cosine",
     top_k: PositiveInt = 100,
 ) -> Ranked[Relationship]:
-    """The relationships that say, as triples, what is most like the question.
+    """The relationships that, as triples, help most to answer the question.
 
-    Score: (1 + cosine of the question and "head relation tail") / 2, 0..1, never negative, as path
-    pooling needs it. A step that uses `relationships` ranks those alone. Ties by lower id.
-    Source: SubgraphRAG (Li et al. 2025), whose trained scorer the cosine stands in for; our
-    specification of path pooling, 4.2.
-    Deviation: without a trained scorer; `scorer` will name it.
+    Score, 0..1: (1 + cosine of the question and "head relation tail") / 2, or, with
+    `build.triple_scorer=mlp`, what the trained scorer gives, which also sees how the triple lies to
+    `nodes`, the question's entities. A step that uses `relationships` ranks those alone. Ties by
+    lower id.
+    Source: SubgraphRAG (Li et al. 2025), section 3.1; our specification of path pooling, 4.2.
     """
-    (vector,) = embedder.encode([question.text], kind="question")
-    scores = (1 + triple_index.scores(vector).astype(np.float64)) / 2
-    among = None if relationships is None else relationships.ids
-    return Ranked.top(np.clip(scores, 0.0, 1.0), top_k, among=among)
+    (found,) = triple_scores_batched(
+        [question],
+        [relationships],
+        [nodes],
+        triple_scorer=triple_scorer,
+        graph=graph,
+        embedder=embedder,
+        top_k=top_k,
+    )
+    return found
+
+
+def _some(given: Ranked[Relationship] | None, n_rows: int) -> IntArray | None:
+    """The given rows, ascending; None for all rows, which the questions then share."""
+    rows = None if given is None else np.unique(given.ids)
+    return None if rows is None or len(rows) == n_rows else rows
+
+
+@operator.batched("relationship.triple_scores")
+def triple_scores_batched(
+    question: list[Question],
+    relationships: list[Ranked[Relationship] | None],
+    nodes: list[Ranked[Node] | None],
+    *,
+    triple_scorer: TripleScorer,
+    graph: Graph,
+    embedder: Embedder,
+    top_k: int = 100,
+) -> list[Ranked[Relationship]]:
+    """The triples of many questions, with one call of the embedder and one sparse product."""
+    vectors = embedder.encode([asked.text for asked in question], kind="question")
+    rows = [_some(given, graph.n_relationships) for given in relationships]
+    if isinstance(triple_scorer, VectorIndex):
+        index = triple_scorer.vectors
+        cosines = [
+            (index if own is None else index[own]) @ vector
+            for own, vector in zip(rows, vectors, strict=True)
+        ]
+        scores = [np.clip((1 + cosine.astype(np.float64)) / 2, 0, 1) for cosine in cosines]
+    else:
+        none = np.empty(0, np.int64)
+        topics = [none if linked is None else linked.ids for linked in nodes]
+        asked = [Asked(*one) for one in zip(vectors, rows, topics, strict=True)]
+        scores = triple_scorer.scores(graph.source, graph.target, asked)
+    ranked = []
+    for own, values in zip(rows, scores, strict=True):
+        best = Ranked[Relationship].top(values, top_k)
+        ranked.append(best if own is None else Ranked(own[best.ids], best.scores))
+    return ranked

@@ -217,11 +217,12 @@ def test_linking_can_be_switched_off(town):
 
 def test_names_that_are_given_are_those_of_nodes_before_they_are_like_them():
     graph = Graph.from_arrays([0, 1], [1, 2], names=["NORVIK", "Norvik", "ada marsh"])
-    index = VectorIndex(Hashing().encode(list(graph.names), kind="passage"))
+    words = Hashing(4096)
+    index = VectorIndex(words.encode(list(graph.names), kind="passage"))
 
     def linked(*names: str) -> Ranked[Node]:
         mentions, asked = Mentions(names), Question("q", "Is NORVIK in Norvik?")
-        how = {"graph": graph, "node_index": index, "embedder": Hashing()}
+        how = {"graph": graph, "node_index": index, "embedder": words}
         return link(mentions, asked, **how, by="names_then_vectors")
 
     found = linked("Norvik", "Ada  Marsh!", "marsh")

@@ -1,0 +1,199 @@
+"""The trained triple scorer of SubgraphRAG: its features and its inference, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.columns import load_array, save_array
+from graphrag_bench.values import FloatArray, IntArray
+
+Vectors = NDArray[np.float32]
+ROUNDS = 2
+"""Rounds of propagation along the triples, and as many against them."""
+
+N_DISTANCES = 2 * (1 + 2 * ROUNDS)
+"""Numbers that tell how a node lies to the topic entities."""
+
+_BLOCK = 8192
+_NONE = np.empty(0, np.int64), np.empty((0, N_DISTANCES), np.float32)
+_WEIGHTS = "weights.npz"
+
+
+class Asked(NamedTuple):
+    """A question's vector, the rows to score (all of the graph for None), its topic entities."""
+
+    vector: Vectors
+    rows: IntArray | None
+    topics: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class MlpWeights:
+    """A layer of ReLU and a sigmoid, float32: `hidden` (4 d + 20, h), `bias` (h,), `out` (h,).
+
+    Inputs in order: question, head, relation, tail (d each), distances of head and of tail.
+    `unreadable` (d,) stands for every node that has no readable text.
+    """
+
+    hidden: Vectors
+    bias: Vectors
+    out: Vectors
+    out_bias: Vectors
+    unreadable: Vectors
+
+    @property
+    def dimension(self) -> int:
+        """The length of the embeddings that the weights were trained with."""
+        return len(self.unreadable)
+
+    def save(self, folder: Path) -> None:
+        """Write the weights as one archive of plain arrays."""
+        np.savez(folder / _WEIGHTS, **vars(self))
+
+    @classmethod
+    def load(cls, folder: Path) -> MlpWeights:
+        """The weights that `save` wrote."""
+        with np.load(folder / _WEIGHTS, allow_pickle=False) as held:
+            return cls(**{name: held[name] for name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True, eq=False)
+class MlpTripleScorer:
+    """The weights with the vectors of one graph, each name and each relation embedded once.
+
+    `names` is float32 (n_nodes, d), `readable` bool (n_nodes,), `relations` float32 (n_names of
+    relations, d), and `relation` int64 (n_relationships,) tells which of them each row has.
+    """
+
+    weights: MlpWeights
+    names: Vectors
+    readable: NDArray[np.bool_]
+    relations: Vectors
+    relation: IntArray
+
+    def scores(
+        self, source: IntArray, target: IntArray, asked: Sequence[Asked]
+    ) -> list[FloatArray]:
+        """The chance, 0..1, that each row helps to answer, for every question: one (n_rows,) each.
+
+        `source` and `target` are the ends of all rows of the graph. The distances of all questions
+        come from one sparse product; what a question gets does not depend on the others.
+        """
+        near = distances(source, target, len(self.names), asked)
+        return [
+            self._scores(source, target, one, nodes, found)
+            for one, (nodes, found) in zip(asked, near, strict=True)
+        ]
+
+    def _scores(
+        self, source: IntArray, target: IntArray, one: Asked, nodes: IntArray, near: Vectors
+    ) -> FloatArray:
+        weights, d = self.weights, self.weights.dimension
+        rows = np.arange(len(source)) if one.rows is None else one.rows
+        parts = np.split(weights.hidden, [d, 2 * d, 3 * d, 4 * d, 4 * d + N_DISTANCES])
+        of_question, of_head, of_relation, of_tail, head_near, tail_near = parts
+        vectors = np.where(self.readable[nodes, None], self.names[nodes], weights.unreadable)
+        heads = vectors @ of_head + near @ head_near
+        tails = vectors @ of_tail + near @ tail_near
+        kinds, kind = np.unique(self.relation[rows], return_inverse=True)
+        relations = self.relations[kinds] @ of_relation + (one.vector @ of_question + weights.bias)
+        head, tail = (np.searchsorted(nodes, ends[rows]) for ends in (source, target))
+        scores: FloatArray = np.zeros(len(rows))
+        for at in range(0, len(rows), _BLOCK):
+            part = slice(at, at + _BLOCK)
+            inner = heads[head[part]] + relations[kind[part]] + tails[tail[part]]
+            logits = np.maximum(inner, 0) @ weights.out + weights.out_bias
+            scores[part] = 1 / (1 + np.exp(-logits.astype(np.float64)))
+        return scores
+
+    def save(self, folder: Path) -> None:
+        """Write the weights and the vectors."""
+        self.weights.save(folder)
+        for column in ("names", "readable", "relations", "relation"):
+            save_array(folder, column, getattr(self, column))
+
+    @classmethod
+    def load(cls, folder: Path) -> MlpTripleScorer:
+        """The scorer that `save` wrote, its vectors by memory map."""
+        names, readable, relations, relation = (
+            load_array(folder, name) for name in ("names", "readable", "relations", "relation")
+        )
+        return cls(MlpWeights.load(folder), names, readable, relations, relation)
+
+
+def distances(
+    source: IntArray, target: IntArray, n_nodes: int, asked: Sequence[Asked]
+) -> list[tuple[IntArray, Vectors]]:
+    """The nodes of each question's rows, ascending, and how each lies to the topic entities.
+
+    Float32 (n, 10) each: the one-hot of being a topic entity or not, then its mean over a node's
+    incoming rows, twice in a row, then over its outgoing rows, twice; 0 where there are none. Only
+    the question's own rows count. All questions share one sparse product of each kind: those that
+    are asked of the whole graph as its columns, the others as parts of one graph side by side.
+    Source: SubgraphRAG (Li et al. 2025), section 3.1, directional distance encoding.
+    """
+    whole = [at for at, one in enumerate(asked) if one.rows is None]
+    parts = [at for at, one in enumerate(asked) if one.rows is not None]
+    found: list[tuple[IntArray, Vectors]] = [_NONE] * len(asked)
+    if whole:
+        hot = np.stack([_hot(np.arange(n_nodes), asked[at].topics) for at in whole], axis=1)
+        near = _propagated(source, target, hot.reshape(n_nodes, -1))
+        by_question = near.reshape(n_nodes, -1, len(whole), 2)
+        for column, at in enumerate(whole):
+            own = by_question[:, :, column].reshape(n_nodes, N_DISTANCES)
+            found[at] = (np.arange(n_nodes), own)
+    if parts:
+        nodes, heads, tails, first = [], [], [], [0]
+        for at in parts:
+            rows = asked[at].rows
+            ends = np.stack([source[rows], target[rows]])
+            own_nodes, place = np.unique(ends, return_inverse=True)
+            head, tail = place.reshape(ends.shape) + first[-1]
+            nodes.append(own_nodes)
+            heads.append(head)
+            tails.append(tail)
+            first.append(first[-1] + len(own_nodes))
+        hot = np.concatenate(
+            [_hot(own, asked[at].topics) for own, at in zip(nodes, parts, strict=True)]
+        )
+        near = _propagated(np.concatenate(heads), np.concatenate(tails), hot)
+        for place_of, at in enumerate(parts):
+            found[at] = (nodes[place_of], near[first[place_of] : first[place_of + 1]])
+    return found
+
+
+def _hot(nodes: IntArray, topics: IntArray) -> Vectors:
+    """Not a topic entity, or one: float32 (n, 2)."""
+    is_topic = np.isin(nodes, topics)
+    return np.stack([~is_topic, is_topic], axis=1).astype(np.float32)
+
+
+def _propagated(source: IntArray, target: IntArray, hot: Vectors) -> Vectors:
+    """The columns, and their means after each round along the rows and against them."""
+    n = len(hot)
+    rounds = [hot]
+    for far, near in ((source, target), (target, source)):
+        mean = _means(near, far, n)
+        values = hot
+        for _ in range(ROUNDS):
+            values = np.asarray(mean @ values, np.float32)
+            rounds.append(values)
+    return np.concatenate(rounds, axis=1)
+
+
+def _means(to: IntArray, of: IntArray, n: int) -> Any:
+    """Sparse (n, n): the mean over the rows that lead to a node, 0 where none does."""
+    from scipy.sparse import csr_matrix, diags
+
+    sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n, n))
+    count = np.bincount(to, minlength=n).astype(np.float32)
+    inverse = np.divide(1, count, out=np.zeros_like(count), where=count > 0)
+    means = (diags(inverse) @ sums).tocsr()
+    means.sort_indices()
+    return means

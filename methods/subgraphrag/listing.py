@@ -1,0 +1,135 @@
+"""Triples as lines of a prompt, and an answer that is a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.tokenizer import Tokenizer
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens, fit
+from graphrag_bench.values import (
+    DECIMALS,
+    Answer,
+    Context,
+    IntArray,
+    Piece,
+    Question,
+    Ranked,
+    Relationship,
+)
+
+Form = Literal["triplets", "paths"]
+ARROW = "->"
+_TRIPLE_TOKENS = 20
+_MARK = "ans:"
+
+
+@operator("relationship.placed", unordered="with recency, the lowest score first")
+def placed(
+    relationships: Ranked[Relationship], *, order: Literal["recency", "best_first"] = "recency"
+) -> Ranked[Relationship]:
+    """The relationships as they are to stand in a prompt: the best last, or the best first.
+
+    Best is the highest score, ties by lower id; `recency` is the whole list turned round.
+    Source: path pooling (Wang et al. 2025), appendix A.4 (ascending); SubgraphRAG's code
+    (descending).
+    """
+    best_first = _best_first(relationships)
+    rows = best_first[::-1] if order == "recency" else best_first
+    return Ranked(relationships.ids[rows], relationships.scores[rows])
+
+
+def _best_first(relationships: Ranked[Relationship]) -> IntArray:
+    return np.lexsort((relationships.ids, -np.round(relationships.scores, DECIMALS)))
+
+
+@operator("context.triples")
+def triples_context(
+    relationships: Ranked[Relationship],
+    *,
+    graph: Graph,
+    tokenizer: Tokenizer,
+    form: Form = "triplets",
+    budget: PositiveInt = 8000,
+) -> Context:
+    """The relationships in the order given as lines: "(head, relation, tail)", or paths.
+
+    With `form="paths"` a line goes on, "->relation->tail", while the tail of one triple is the head
+    of the next; nothing is moved for it. Of more triples than the budget has room for, those with
+    the lowest scores are left out. Ids are row numbers, those of a path joined by "+".
+    Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
+    """
+    kept = np.zeros(len(relationships), bool)
+    best_first = _best_first(relationships)
+    rows = relationships.ids.tolist()
+    told = [line(graph, (row,), form) for row in rows]
+    n_tokens = [tokenizer.count(text) for text in told]
+    n_kept = fit([n_tokens[at] for at in best_first.tolist()], budget)
+    kept[best_first[:n_kept]] = True
+    cut = tuple(("relationship", str(rows[at])) for at in best_first[n_kept:].tolist())
+    scores = relationships.scores
+    pieces = []
+    for places in _lines(graph, rows, np.flatnonzero(kept).tolist(), form):
+        path = tuple(rows[at] for at in places)
+        text, name = line(graph, path, form), "+".join(map(str, path))
+        best = float(max(scores[at] for at in places))
+        pieces.append(Piece("relationship", name, text, best, tokenizer.count(text)))
+    return Context(tuple(pieces), cut, 1.0)
+
+
+def _lines(graph: Graph, rows: list[int], places: list[int], form: Form) -> Iterator[list[int]]:
+    """The places of the triples of each line, in order."""
+    held: list[int] = []
+    for at in places:
+        if held and (form == "triplets" or graph.target[rows[held[-1]]] != graph.source[rows[at]]):
+            yield held
+            held = []
+        held.append(at)
+    if held:
+        yield held
+
+
+def line(graph: Graph, rows: tuple[int, ...], form: Form) -> str:
+    """Rows, each of which begins where the one before it ends, as one line."""
+    head = graph.names[int(graph.source[rows[0]])]
+    hops = [(graph.relations[row], graph.names[int(graph.target[row])]) for row in rows]
+    if form == "triplets":
+        return f"({head}, {', '.join(part for hop in hops for part in hop)})"
+    return ARROW.join([head, *(part for hop in hops for part in hop)])
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The template, the question and a hundred triples; a part of what an answer may take."""
+    prompt = count_tokens(settings["prompt"].text) + sizes.question + 100 * _TRIPLE_TOKENS
+    return prompt, min(settings["max_tokens"], 512) / 2
+
+
+@operator("answer.listed", calls=1, supplies={"question", "pieces"}, tokens=_tokens)
+def listed(
+    question: Question,
+    context: Context,
+    *,
+    llm: LLM,
+    prompt: Prompt,
+    max_tokens: PositiveInt = 4000,
+    keep: Literal["reply", "answers"] = "reply",
+) -> Answer:
+    """The model's reply, in which each answer stands on a line that begins with `ans:`.
+
+    `keep="answers"` keeps what stands behind these marks, joined by ", ", for sets whose answers
+    are scored as texts; a reply without a mark is kept whole. Raises CallFailed when the model
+    gives no reply.
+    Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
+    """
+    chat = prompt.render({"question": question.text, "pieces": context.pieces})
+    text = reply(llm, chat, max_tokens=max_tokens).text.strip()
+    found = [part.partition(_MARK)[2].strip() for part in text.splitlines() if _MARK in part]
+    answers = ", ".join(dict.fromkeys(answer for answer in found if answer))
+    return Answer(answers if keep == "answers" and answers else text)
