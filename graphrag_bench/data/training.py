@@ -29,7 +29,7 @@ def training_set(dataset: Dataset) -> TrainingSet:
 
     Of a synthetic world those of a world with the same settings and another seed, a half, a quarter
     or less of them where it has room for no more; otherwise those of the training file. Raises
-    UserError for a set that has neither.
+    UserError for a set that has neither, and, when read, for a question that the run asks.
     """
     if dataset.world is not None:
         return _other_world(dataset)
@@ -40,9 +40,12 @@ def training_set(dataset: Dataset) -> TrainingSet:
             "needs them, method.scorer=cosine does not."
         )
     path = dataset.training
+    asked = {question.id for question in dataset.questions}
 
     def read(n_questions: int) -> Dataset:
         rows = rog(path, path, n_questions)
+        for name in sorted(asked & rows.questions.keys()):
+            raise UserError(f"{rows.places['question', name]}: '{name}' is a question of the run.")
         documents, questions = tuple(rows.documents.values()), tuple(rows.questions.values())
         name = f"{dataset.name}-training"
         return Dataset(name, documents, questions, rows.gold, dataset.card, None, None, None,

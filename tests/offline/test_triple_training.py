@@ -1,0 +1,187 @@
+"""Training examples by hand, and a scorer that learns from another world than that of the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
+
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.data.training import TrainingSet, training_set
+from graphrag_bench.errors import UserError
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.triple_scorer import MlpTripleScorer, MlpWeights
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.chunking import presplit
+from graphrag_bench.offline.knowledge_graph import kg
+from graphrag_bench.offline.planted import planted_extraction
+from graphrag_bench.offline.triple_examples import examples_of, questions_of
+from graphrag_bench.offline.triple_index import triple_index
+from graphrag_bench.offline.triple_scorers import mlp_scorer
+from graphrag_bench.offline.triple_training import triple_weights
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import Node, Ranked
+from operators.relationship.triples import triple_scores_batched
+
+WORDS = Hashing(128)
+QUIET = Progress(quiet=True)
+
+
+@pytest.fixture(scope="module")
+def world() -> Dataset:
+    return read_dataset("world", settings={"size": 300, "n_questions": 40})
+
+
+@pytest.fixture(scope="module")
+def weights(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> MlpWeights:
+    return learnt(training_set(world), tmp_path_factory.mktemp("weights"))
+
+
+def learnt(training: TrainingSet, scratch: Path, **settings: int) -> MlpWeights:
+    scratch.mkdir(exist_ok=True)
+    chosen = {"hidden": 32, "questions": 120, "negatives": 30, "epochs": 25, **settings}
+    return triple_weights(
+        training=training, embedder=WORDS, scratch=scratch, progress=QUIET, **chosen
+    )
+
+
+# ---- training questions
+
+
+def test_a_world_learns_from_another_world(world: Dataset) -> None:
+    found = training_set(world)
+    other = found.read(30)
+    assert other.world is not None
+    assert world.world is not None
+    assert len(other.questions) == 30
+    assert not {q.text for q in other.questions} & {q.text for q in world.questions}
+    assert found.identity == training_set(world).identity
+    assert found.identity != training_set(other).identity
+
+
+def test_a_small_world_gives_as_many_training_questions_as_it_has_room_for() -> None:
+    small = read_dataset("world", settings={"size": 12, "n_questions": 5})
+    assert 5 <= len(training_set(small).read(10_000).questions) < 10_000
+
+
+def test_a_set_learns_from_its_training_file_and_never_from_the_questions_of_the_run(
+    tmp_path: Path,
+) -> None:
+    own = [{**row, "id": f"t{at}"} for at, row in enumerate(ROWS)]
+    found = training_set(read_dataset("cwq", rog_folder(tmp_path / "a", ROWS, own)))
+    assert [question.id for question in found.read(2).questions] == ["t0", "t1"]
+    same = training_set(read_dataset("cwq", rog_folder(tmp_path / "b", ROWS, [TEAM])))
+    with pytest.raises(UserError, match="is a question of the run"):
+        same.read(1)
+
+
+def test_without_training_questions_it_says_what_does_without(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"train\.jsonl.*scorer=cosine"):
+        training_set(read_dataset("cwq", rog_folder(tmp_path)))
+
+
+# ---- examples
+
+
+def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> None:
+    data = read_dataset("cwq", rog_folder(tmp_path, (EMPTY, RIVER, TEAM)))
+    found = examples_of(questions_of(data), 0, np.random.default_rng(0))
+    assert found.texts == (TEAM["question"],)  # the others have no answer in their subgraph
+    told = {
+        (found.names[head], found.names[tail]): bool(label)
+        for head, tail, label in zip(found.head, found.tail, found.label, strict=True)
+    }
+    assert told == {
+        ("Rolf the Ram", "Norvik F.C."): True,
+        ("Norvik F.C.", "2012 Tarn Cup"): True,
+        ("Norvik F.C.", "2014 Tarn Cup"): True,
+        ("Norvik F.C.", "Norvik"): False,
+        ("m.011zsc4_", "Norvik"): False,
+    }
+    assert found.near.shape == (5, 20)
+
+
+def test_negatives_are_drawn_half_of_them_near_the_topic_entities(world: Dataset) -> None:
+    found = examples_of(questions_of(world), 6, np.random.default_rng(0))
+    n_others = np.bincount(found.question[~found.label])
+    assert set(n_others.tolist()) == {6}
+    topics = found.near[:, 1::2].any(axis=1)
+    assert np.bincount(found.question[~found.label & topics]).min() >= 1
+    assert np.bincount(found.question[found.label]).min() >= 1
+
+
+# ---- training
+
+
+def test_the_same_training_gives_the_same_bytes(world: Dataset, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        small = learnt(training_set(world), tmp_path / name, questions=20, epochs=3)
+        small.save(tmp_path / name)
+    first, second = (tmp_path / name / "weights.npz" for name in ("first", "second"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_questions_without_an_answer_in_their_graph_teach_nothing(tmp_path: Path) -> None:
+    data = read_dataset("cwq", rog_folder(tmp_path, (RIVER, EMPTY)))
+    with pytest.raises(UserError, match="0 training questions"):
+        learnt(TrainingSet("none", lambda _: data), tmp_path / "scratch")
+
+
+def test_weights_of_another_embedder_are_refused(weights: MlpWeights, tmp_path: Path) -> None:
+    graph = Graph.from_arrays([0], [1])
+    other = Hashing(64)
+    with pytest.raises(UserError, match="vectors of 128 numbers"):
+        mlp_scorer(
+            triple_weights=weights, graph=graph, embedder=other, scratch=tmp_path, progress=QUIET
+        )
+
+
+def test_on_the_world_the_trained_scorer_finds_more_of_the_chains_than_cosine(
+    world: Dataset, weights: MlpWeights, tmp_path: Path
+) -> None:
+    table = presplit(corpus=world)
+    graph = kg(extraction=planted_extraction(chunk_table=table), chunk_table=table)
+    for name in ("names", "triples"):
+        (tmp_path / name).mkdir()
+    given = {"graph": graph, "embedder": WORDS, "progress": QUIET}
+    mlp = mlp_scorer(triple_weights=weights, scratch=tmp_path / "names", **given)
+    cosine = triple_index(scratch=tmp_path / "triples", **given)
+    by_mlp, by_cosine = (recall_of_chains(world, graph, scorer) for scorer in (mlp, cosine))
+    assert by_mlp > by_cosine + 0.15
+
+
+def recall_of_chains(
+    data: Dataset, graph: Graph, scorer: VectorIndex | MlpTripleScorer, top_k: int = 50
+) -> float:
+    """The mean share of a question's chain among the best triples, its start being linked."""
+    assert data.world is not None
+    known = data.world
+
+    def node(entity: int) -> int:
+        return graph.row_of[normalise_name(known.entities[entity].name)]
+
+    columns = (graph.source.tolist(), graph.relations, graph.target.tolist())
+    row_of = {triple: row for row, triple in enumerate(zip(*columns, strict=True))}
+    linked = [Ranked[Node](np.array([node(chain.start)]), np.ones(1)) for chain in known.chains]
+    found = triple_scores_batched(
+        list(data.questions), [None] * len(linked), linked,
+        triple_scorer=scorer, graph=graph, embedder=WORDS, top_k=top_k,
+    )  # fmt: skip
+    shares = []
+    for chain, best in zip(known.chains, found, strict=True):
+        facts = [known.facts[row] for row in chain.facts]
+        rows = [row_of[node(f.head), normalise_name(f.phrase), node(f.tail)] for f in facts]
+        shares.append(float(np.isin(rows, best.ids).mean()))
+    return float(np.mean(shares))
+
+
+def test_a_scorer_knows_no_more_of_the_run_than_its_names(weights: MlpWeights) -> None:
+    assert weights.dimension == WORDS.dimension
+    assert replace(weights).hidden.shape == (4 * 128 + 20, 32)
