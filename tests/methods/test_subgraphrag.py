@@ -1,0 +1,215 @@
+"""Triples as lines of a prompt, listed answers, and whole runs on a small set in RoG's format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rog_sets import ROWS, rog_folder
+from toy_runs import WEIGHTLESS, Ended, metrics, ran, records, refused
+from toy_runs import asked as prompts
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.models.tokenizer import BytePairs
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.values import Context, Piece, Question, Ranked, Relationship
+from methods.conversion import entities_given
+from methods.subgraphrag.listing import Form, listed, placed, triples_context
+from operators.relationship.triples import triple_scores
+
+PROMPT = Prompt("methods:subgraphrag/prompts/triplets.j2")
+TRIPLES = [("e", "r6", "q"), ("q", "r1", "a"), ("a", "r2", "b"), ("x", "r5", "y"), ("a", "r4", "d")]
+
+
+def graph_of(triples: list[tuple[str, str, str]]) -> Graph:
+    names = list(dict.fromkeys(end for head, _, tail in triples for end in (head, tail)))
+    source, target = ([names.index(triple[at]) for triple in triples] for at in (0, 2))
+    made = Graph.from_arrays(source, target, names=names)
+    relations = Texts.of([relation for _, relation, _ in triples])
+    return Graph(**{**vars_of(made), "relations": relations})
+
+
+def vars_of(graph: Graph) -> dict[str, object]:
+    return {name: getattr(graph, name) for name in Graph.__dataclass_fields__}
+
+
+def ranked(*scores: float) -> Ranked[Relationship]:
+    return Ranked(np.arange(len(scores)), np.array(scores))
+
+
+def context(form: Form, relationships: Ranked[Relationship], budget: int = 8000) -> Context:
+    return triples_context(
+        relationships, graph=graph_of(TRIPLES), tokenizer=BytePairs(), form=form, budget=budget
+    )
+
+
+def texts(found: Context) -> list[str]:
+    return [piece.text for piece in found.pieces]
+
+
+# ---- lines
+
+
+def test_triplets_are_lines_in_the_order_given() -> None:
+    assert texts(context("triplets", ranked(*[1.0] * 5)))[:2] == ["(e, r6, q)", "(q, r1, a)"]
+
+
+def test_a_path_goes_on_while_the_tail_of_one_triple_is_the_head_of_the_next() -> None:
+    """The merge-only test of golden G5."""
+    found = context("paths", ranked(*[1.0] * 5))
+    assert texts(found) == ["e->r6->q->r1->a->r2->b", "x->r5->y", "a->r4->d"]
+    assert [piece.id for piece in found.pieces] == ["0+1+2", "3", "4"]
+
+
+def test_the_merged_prompt_of_golden_g5() -> None:
+    """Its seven triples in ascending order of pooled score: u7 u6 u3 u5 u4 u2 u1."""
+    triples = [("q", "r7", "a"), ("a", "r6", "b"), ("a", "r3", "c"), ("c", "r5", "q"),
+               ("b", "r4", "c"), ("q", "r2", "b"), ("q", "r1", "a")]  # fmt: skip
+    found = triples_context(
+        ranked(0.4, 0.5, 0.65, 0.75, 0.85, 0.95, 1.0), graph=graph_of(triples),
+        tokenizer=BytePairs(), form="paths",
+    )  # fmt: skip
+    assert texts(found) == [
+        "q->r7->a->r6->b", "a->r3->c->r5->q", "b->r4->c", "q->r2->b", "q->r1->a",
+    ]  # fmt: skip
+
+
+def test_the_lowest_scores_are_left_out_when_the_budget_is_small() -> None:
+    one = BytePairs().count("(e, r6, q)")
+    found = context("triplets", ranked(0.1, 0.2, 0.9, 0.3, 0.8), budget=2 * one)
+    assert texts(found) == ["(a, r2, b)", "(a, r4, d)"]
+    assert found.cut == (("relationship", "3"), ("relationship", "1"), ("relationship", "0"))
+    assert texts(context("triplets", ranked(0.1, 0.2, 0.9), budget=1)) == []
+
+
+@given(st.lists(st.integers(0, 4), unique=True))
+def test_paths_say_the_same_triples_in_the_same_order(rows: list[int]) -> None:
+    given_rows = Ranked[Relationship](np.array(rows, np.int64), np.ones(len(rows)))
+    told = [
+        int(row) for piece in context("paths", given_rows).pieces for row in piece.id.split("+")
+    ]
+    assert told == rows
+
+
+def test_the_best_triple_stands_last_and_of_equals_the_lower_id() -> None:
+    scores = ranked(0.5, 0.9, 0.5, 0.1)
+    assert placed(scores).ids.tolist() == [3, 2, 0, 1]
+    assert placed(scores, order="best_first").ids.tolist() == [1, 0, 2, 3]
+    assert placed(placed(scores)).ids.tolist() == [3, 2, 0, 1]
+
+
+# ---- scores
+
+
+def test_the_cosine_is_brought_to_zero_and_one() -> None:
+    class East:
+        identity, dimension = "east", 2
+
+        def encode(self, texts, *, kind):  # type: ignore[no-untyped-def]
+            return np.array([[1, 0]] * len(texts), np.float32)
+
+    index = VectorIndex(np.array([[-1, 0], [0, 1], [1, 0], [0.6, 0.8], [0, -1]], np.float32))
+    given_all = {"triple_scorer": index, "graph": graph_of(TRIPLES), "embedder": East()}
+    found = triple_scores(Question("q", "?"), **given_all)
+    assert found.ids.tolist() == [2, 3, 1, 4, 0]
+    assert found.scores == pytest.approx([1.0, 0.8, 0.5, 0.5, 0.0])
+    among = Ranked[Relationship](np.array([3, 0]), np.zeros(2))
+    few = triple_scores(Question("q", "?"), among, **given_all, top_k=1)
+    assert (few.ids.tolist(), few.scores.tolist()) == ([3], pytest.approx([0.8]))
+
+
+def test_no_triple_in_scope_gives_none() -> None:
+    index = VectorIndex(Hashing().encode([" ".join(t) for t in TRIPLES], kind="passage"))
+    found = triple_scores(
+        Question("q", "?"), Ranked.empty(), triple_scorer=index, graph=graph_of(TRIPLES),
+        embedder=Hashing(),
+    )  # fmt: skip
+    assert len(found) == 0
+
+
+# ---- questions and answers
+
+
+def test_given_entities_are_taken_as_they_are_written() -> None:
+    asked = Question("q", "Who?", "q", ("Norvik F.C.", "m.01", "Norvik F.C."))
+    assert entities_given(asked).names == ("Norvik F.C.", "m.01")
+    assert entities_given(Question("q", "Who?")).names == ()
+
+
+def answered(reply: str, keep: str) -> str:
+    held = Context((Piece("relationship", "0", "(e, r6, q)", 1.0, 5),))
+    model = Scripted([("(e, r6, q)\nQuestion: Who?", reply)])
+    return listed(Question("q", "Who?"), held, llm=model, prompt=PROMPT, keep=keep).text
+
+
+def test_a_listed_answer_is_the_reply_or_what_stands_behind_its_marks() -> None:
+    reply = "So:\nans: Norvik\nans: Ostra\nans: Norvik"
+    assert answered(reply, "reply") == reply
+    assert answered(reply, "answers") == "Norvik, Ostra"
+    assert answered("I cannot tell.", "answers") == "I cannot tell."
+
+
+# ---- runs
+
+REPLY = "Rolf is the mascot of Norvik F.C.\nans: 2014 Tarn Cup\nans: Norvik"
+
+
+def run(home: Path, *settings: str) -> Ended:
+    training = [{**row, "id": f"t{at}-{row['id']}"} for at in range(4) for row in ROWS]
+    folder = rog_folder(home / "rog", ROWS, training)
+    places = [f"dataset.root={folder}", f"paths.home={home}", "frame=off"]
+    return ran("dataset=cwq", "method=subgraphrag", *WEIGHTLESS, *places, *settings)
+
+
+def test_a_question_is_answered_from_its_own_triples_as_they_are_written(tmp_path: Path) -> None:
+    prompts.clear()
+    folder = run(tmp_path).folder
+    (river,) = [text for text in prompts if "river" in text]
+    assert sorted(river.splitlines()[1:3]) == [
+        "(NORVIK, is.not, Norvik)", "(m.011zsc4_, location.location.contains, Norvik)",
+    ]  # fmt: skip
+    assert "Rolf" not in river
+    (nobody,) = [text for text in prompts if "ada marsh" in text]
+    assert nobody.splitlines() == ["Triplets:", "Question: who is ada marsh"]
+    assert len(records(folder)) == 3
+
+
+def test_the_metrics_of_lists_are_those_of_the_answers(tmp_path: Path, monkeypatch) -> None:
+    import toy_runs
+
+    def told(chat: object) -> str:
+        return REPLY if "Rolf" in str(chat) else "ans: Tarn"
+
+    monkeypatch.setattr(toy_runs, "ada_marsh", told)
+    folder = run(tmp_path).folder
+    found = {name: (held["mean"], held["n"]) for name, held in metrics(folder)["metrics"].items()}
+    assert found["hit@1"] == (pytest.approx(2 / 3), 3)
+    assert found["hit@1_in_graph"] == (1.0, 1)
+    assert found["list_precision_in_graph"] == (0.5, 1)
+    assert found["list_recall_in_graph"] == (0.5, 1)
+    assert "f1" not in found
+    assert "Hit@1" in (folder / "table.md").read_text()
+
+
+def test_the_trained_scorer_and_paths_are_a_setting_each(tmp_path: Path) -> None:
+    folder = run(tmp_path, "method.scorer=mlp", "build.triple_weights.hidden=4").folder
+    assert all(row["status"] == "answered" for row in records(folder))
+    prompts.clear()
+    run(tmp_path, "method.form=paths", "method.order=best_first", "method.top_k=2")
+    (team,) = [text for text in prompts if "mascot Rolf" in text]
+    assert team.startswith("Paths:\n")
+    assert "Rolf the Ram->sports.mascot.team->Norvik F.C." in team
+
+
+def test_a_graph_of_texts_is_asked_as_a_whole(tmp_path: Path) -> None:
+    settings = ["dataset=toy", "method=subgraphrag", *WEIGHTLESS, f"paths.home={tmp_path}"]
+    folder = ran(*settings, "frame=off", "answer=off").folder
+    assert "evidence_recall@5" in metrics(folder)["metrics"]
+    assert "has no training questions" in refused(*settings, "method.scorer=mlp", "frame=off")
