@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ N_DISTANCES = 2 * (1 + 2 * ROUNDS)
 """Numbers that tell how a node lies to the topic entities."""
 
 _BLOCK = 8192
+_MOST_KEPT = 1 << 26
 _NONE = np.empty(0, np.int64), np.empty((0, N_DISTANCES), np.float32)
 _WEIGHTS = "weights.npz"
 
@@ -31,6 +33,15 @@ class Asked(NamedTuple):
     vector: Vectors
     rows: IntArray | None
     topics: IntArray
+
+
+class _Parts(NamedTuple):
+    question: Vectors
+    head: Vectors
+    relation: Vectors
+    tail: Vectors
+    head_near: Vectors
+    tail_near: Vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,23 +105,54 @@ class MlpTripleScorer:
     def _scores(
         self, source: IntArray, target: IntArray, one: Asked, nodes: IntArray, near: Vectors
     ) -> FloatArray:
-        weights, d = self.weights, self.weights.dimension
+        from scipy.special import expit
+
+        weights, parts = self.weights, self._parts
         rows = np.arange(len(source)) if one.rows is None else one.rows
-        parts = np.split(weights.hidden, [d, 2 * d, 3 * d, 4 * d, 4 * d + N_DISTANCES])
-        of_question, of_head, of_relation, of_tail, head_near, tail_near = parts
-        vectors = np.where(self.readable[nodes, None], self.names[nodes], weights.unreadable)
-        heads = vectors @ of_head + near @ head_near
-        tails = vectors @ of_tail + near @ tail_near
-        kinds, kind = np.unique(self.relation[rows], return_inverse=True)
-        relations = self.relations[kinds] @ of_relation + (one.vector @ of_question + weights.bias)
+        heads, tails = self._ends(nodes)
+        heads = heads + near @ parts.head_near
+        tails = tails + near @ parts.tail_near
+        relations = self._relations + (one.vector @ parts.question + weights.bias)
+        kind = self.relation[rows]
         head, tail = (np.searchsorted(nodes, ends[rows]) for ends in (source, target))
         scores: FloatArray = np.zeros(len(rows))
         for at in range(0, len(rows), _BLOCK):
             part = slice(at, at + _BLOCK)
             inner = heads[head[part]] + relations[kind[part]] + tails[tail[part]]
             logits = np.maximum(inner, 0) @ weights.out + weights.out_bias
-            scores[part] = 1 / (1 + np.exp(-logits.astype(np.float64)))
+            scores[part] = expit(logits.astype(np.float64))
         return scores
+
+    @cached_property
+    def _parts(self) -> _Parts:
+        """The rows of the hidden weights by what they are multiplied with."""
+        d = self.weights.dimension
+        ends = [d, 2 * d, 3 * d, 4 * d, 4 * d + N_DISTANCES]
+        return _Parts(*np.split(self.weights.hidden, ends))
+
+    @cached_property
+    def _relations(self) -> Vectors:
+        """What each relation adds to the hidden layer."""
+        return np.asarray(self.relations @ self._parts.relation, np.float32)
+
+    @cached_property
+    def _every_end(self) -> tuple[Vectors, Vectors]:
+        return self._added(np.arange(len(self.names)))
+
+    def _ends(self, nodes: IntArray) -> tuple[Vectors, Vectors]:
+        """What some nodes add to the hidden layer as heads and as tails, (n, h) each.
+
+        Of a graph that is not too large it is made once for all nodes.
+        """
+        if len(self.names) * len(self.weights.bias) > _MOST_KEPT:
+            return self._added(nodes)
+        heads, tails = self._every_end
+        return heads[nodes], tails[nodes]
+
+    def _added(self, nodes: IntArray) -> tuple[Vectors, Vectors]:
+        readable = self.readable[nodes, None]
+        vectors = np.where(readable, self.names[nodes], self.weights.unreadable)
+        return vectors @ self._parts.head, vectors @ self._parts.tail
 
     def save(self, folder: Path) -> None:
         """Write the weights and the vectors."""

@@ -142,6 +142,10 @@ def _short(notes: Notes) -> str:
     return notes.answer() or UNKNOWN
 
 
+def _listed(notes: Notes) -> str:
+    return f"ans: {notes.answer() or UNKNOWN}"
+
+
 def _enough(notes: Notes) -> str:
     answer = notes.answer()
     return f"{{Yes}} {{{answer}}}" if answer else "{No}"
@@ -271,6 +275,7 @@ _TASKS: tuple[tuple[Literal["system", "end"], str, Callable[[Notes], str]], ...]
     ("system", '"points"', _points),
     ("system", '"sub_questions"', _sub_questions),
     ("system", '"order"', _order),
+    ("system", '"ans:"', _listed),
     ("system", "(Score: x)", _relations),
     ("system", "Reranked Triple N", _reranked),
     ("system", "{Yes}", _enough),

@@ -143,3 +143,11 @@ def test_baselines_without_a_graph_are_answered_from_the_prompt_too() -> None:
 
 def test_its_identity_holds_what_it_believes() -> None:
     assert WorldReader().identity == WorldReader().identity != WorldReader("rumours").identity
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_answer_that_is_to_be_a_list_is_a_list_of_one(known: bool) -> None:
+    facts = ["(ada marsh, worked for, norvik guild)", "(norvik guild, was founded by, otto brandt)"]
+    pieces = [{"text": fact} for fact in facts[: 1 + known]]
+    said = told("methods:subgraphrag/prompts/triplets.j2", question=QUESTION, pieces=pieces)
+    assert said == ("ans: otto brandt" if known else f"ans: {UNKNOWN}")
