@@ -126,10 +126,7 @@ class ChunkScores:
 
 @dataclass(frozen=True)
 class Mentions:
-    """Entity names found in the question, in order, normalised as node names are.
-
-    Names that the data set gives with the question are as it writes them.
-    """
+    """Entity names of the question, in order: normalised, or as the data set gives them."""
 
     names: tuple[str, ...]
 
@@ -284,10 +281,7 @@ class RetrievalState:
         return self.question if slot == "question" else self.slots.get(slot)
 
     def write(self, values: Mapping[str, Any]) -> RetrievalState:
-        """A new state with these slots written; None values are left out.
-
-        A step may put another question in the place of the one at hand.
-        """
+        """A new state with these slots written, the question too; None values are left out."""
         new = {slot: value for slot, value in values.items() if value is not None}
         question = new.pop("question", self.question)
         return RetrievalState(question, {**self.slots, **new})
