@@ -57,20 +57,24 @@ class StoredRun:
         """The gold of its data set; empty when the set is no longer at hand."""
         return self.dataset.gold if self.dataset else {}
 
+    @property
+    def scored(self) -> Scored:
+        """The answer metrics of its data set."""
+        if self.dataset is None:
+            return Scored()
+        texts = {question.id: question.text for question in self.dataset.questions}
+        strict = bool(self.config["evaluation"].get("strict_none"))
+        return Scored(tuple(self.dataset.card.metrics), texts, strict)
+
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
         """The metrics of each question that did not fail and whose gold is at hand."""
-        if self.dataset is None:
-            return {}
         scoring = self.config["evaluation"]
-        cuts, containment = scoring["cuts"], scoring["containment"]
-        texts = {question.id: question.text for question in self.dataset.questions}
-        strict = bool(scoring.get("strict_none"))
-        scored = Scored(tuple(self.dataset.card.metrics), texts, strict)
+        gold, scored = self.gold, self.scored
         return {
-            name: question_scores(row, self.gold[name], cuts, containment, scored)
+            name: question_scores(row, gold[name], scoring["cuts"], scoring["containment"], scored)
             for name, row in self.rows.items()
-            if name in self.gold and row["status"] != "failed"
+            if name in gold and row["status"] != "failed"
         }
 
 

@@ -43,7 +43,8 @@ class First:
 
 def test_triples_are_scored_by_half_of_one_and_the_cosine():
     index = VectorIndex(np.array([(0, 1), (1, 0), (-1, 0), (0.6, 0.8)], np.float32))
-    given = {"triple_index": index, "embedder": First()}
+    graph = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 0])
+    given = {"triple_scorer": index, "graph": graph, "embedder": First()}
     found = triple_scores(Question("q", "?"), top_k=3, **given)
     assert found.ids.tolist() == [1, 3, 0]
     assert found.scores.tolist() == pytest.approx([1.0, 0.8, 0.5])
