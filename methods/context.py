@@ -12,6 +12,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.contract import operator
@@ -21,6 +22,7 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.text import fit
 from graphrag_bench.values import (
+    DECIMALS,
     Chunk,
     Community,
     Context,
@@ -109,15 +111,58 @@ def relationships_context(
     budget: PositiveInt = 2000,
     share: Share = 1.0,
     form: Form = "table",
+    cut: Literal["last", "lowest"] = "last",
 ) -> Context:
     """The context with relationships added, as CSV rows or as "head, relation, tail" lines.
 
-    The rank of a row is the sum of the degrees of its ends.
+    The rank of a row is the sum of the degrees of its ends. Rows stand in the order given. Of more
+    than `top_k`, or than fit, the last are cut; with `cut="lowest"` those with the lowest scores,
+    ties by higher id, wherever they stand.
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG.
     """
+    if cut == "last":
+        rows = relationship_rows(graph, relationships.head(top_k), form)
+        return with_block(context, "relationship", rows, tokenizer, budget, share)
+    ids, scores = relationships.ids, relationships.scores
+    best = np.lexsort((ids, -np.round(scores, DECIMALS)))[:top_k]
+    rows = relationship_rows(graph, relationships, form)
+    given = [rows[place] for place in best.tolist()]
+    packed = with_block(context, "relationship", given, tokenizer, budget, share)
+    before = context.pieces if context else ()
+    kept = np.sort(best[: len(packed.pieces) - len(before)])
+    told = relationship_rows(graph, Ranked(ids[kept], scores[kept]), form)
+    pieces = [Piece("relationship", *row, tokenizer.count(row[1])) for row in told]
+    return Context((*before, *pieces), packed.cut, packed.share)
+
+
+@operator("relationship.fitting", unordered="the order given")
+def fitting(
+    relationships: Ranked[Relationship],
+    context: Context | None = None,
+    *,
+    graph: Graph,
+    tokenizer: Tokenizer,
+    top_k: PositiveInt = 200,
+    budget: PositiveInt = 2000,
+    share: Share = 1.0,
+    form: Form = "table",
+) -> Ranked[Relationship]:
+    """The first relationships, as many as `context.relationships` with these settings would keep.
+
+    What reorders them then changes nothing else of a prompt.
+    Source: ours, for path pooling over prompts that a budget bounds.
+    """
+    rows = relationship_rows(graph, relationships.head(top_k), form)
+    packed = with_block(context, "relationship", rows, tokenizer, budget, share)
+    return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))
+
+
+def relationship_rows(graph: Graph, relationships: Ranked[Relationship], form: Form) -> list[Row]:
+    """Id, text and score of every relationship, numbered from 0 where they are CSV rows."""
     degree = graph.degree
     rows = []
-    for position, (row, score) in enumerate(zip(*_head(relationships, top_k), strict=True)):
+    given = zip(relationships.ids.tolist(), relationships.scores.tolist(), strict=True)
+    for position, (row, score) in enumerate(given):
         head, tail = int(graph.source[row]), int(graph.target[row])
         said = graph.facts[row] if graph.facts else graph.relations[row]
         if form == "table":
@@ -129,7 +174,7 @@ def relationships_context(
         else:
             shown = f"{graph.names[head]}, {said}, {graph.names[tail]}"
         rows.append((str(row), shown, score))
-    return with_block(context, "relationship", rows, tokenizer, budget, share)
+    return rows
 
 
 @operator("context.communities")

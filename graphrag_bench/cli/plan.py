@@ -10,6 +10,7 @@ from graphrag_bench.cli.sweep import cell_of, cells
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.matching import matched
+from graphrag_bench.experiment.pooling import left_out
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -27,6 +28,8 @@ def main(arguments: Sequence[str]) -> int:
         if cell_of(experiment) not in seen:
             seen.add(cell_of(experiment))
             sys.stdout.write(describe(experiment) + "\n\n")
+        if multirun and (reason := left_out(values)):
+            sys.stdout.write(f"no pooling: {reason}\n\n")
     if multirun:
         same = len(all_cells) - len(seen)
         sys.stdout.write(f"cells: {len(all_cells)}, different runs: {len(seen)}, same: {same}\n")

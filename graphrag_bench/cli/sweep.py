@@ -9,9 +9,11 @@ from typing import Any
 
 from graphrag_bench.cli.overrides import composed, refusal
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.experiment import Experiment, load_plugins
 from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.method import RESERVED
+from graphrag_bench.experiment.pooling import refuse_for_all
+from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.locations import project_folder
 
 Cell = tuple[Path, str]
@@ -27,7 +29,8 @@ def cell_of(experiment: Experiment) -> Cell:
 def cells(overrides: Sequence[str]) -> list[dict[str, Any]]:
     """The settings of every cell of a sweep, in Hydra's order; raises UserError.
 
-    A parameter that no method of the sweep has is refused.
+    A parameter that no method of the sweep has is refused, and so is a path pooling that none can
+    have.
     """
     found = [composed(cell) for cell in _split(overrides)]
     lacking = [_lacking(values["method"]) for values in found]
@@ -36,7 +39,11 @@ def cells(overrides: Sequence[str]) -> list[dict[str, Any]]:
             known = {key for values in found for key in _parameters(values["method"])}
             close = ", ".join(nearest(name, known) or sorted(known)) or "none"
             raise UserError(f"No method of this sweep has 'method.{name}'; nearest: {close}.")
-    return [one_method_only(values) for values in found]
+    made = [one_method_only(values) for values in found]
+    if any(values.get("pooling") for values in made):
+        load_plugins(check_settings(made[0]).plugins)
+        refuse_for_all(made)
+    return made
 
 
 def _split(overrides: Sequence[str]) -> list[list[str]]:

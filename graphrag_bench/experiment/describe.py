@@ -21,6 +21,8 @@ def _lines(experiment: Experiment) -> Iterator[str]:
     yield f"method {method.name} on {experiment.dataset.name} ({sources})"
     for name, value in method.parameters.items():
         yield f"  method.{name} = {value}"
+    for name, value in (settings.pooling or {}).items():
+        yield f"  pooling.{name} = {value}"
     yield ""
     yield "artifacts"
     store = experiment.store()

@@ -179,7 +179,7 @@ def framed(experiment: Experiment) -> list[dict[str, Any]]:
     if settings.frame == "off" or not settings.answering:
         return []
     has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
-    values = {**settings.model_dump(), "build": {}}
+    values = {**settings.model_dump(), "build": {}, "pooling": None}
     roles = {name: load("method", name).get("role") for name in names("method")}
     sources = {name: values[name] for name in SELECTORS}
     return [

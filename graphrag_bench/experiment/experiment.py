@@ -18,6 +18,7 @@ from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, imported_choices
 from graphrag_bench.experiment.method import Method, check_parameters, read_method
 from graphrag_bench.experiment.models import Models
+from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.experiment.settings import RunSettings, check_settings
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.offline.plan import Planned, plan
@@ -80,7 +81,8 @@ class Experiment:
     ) -> Experiment:
         """The checked experiment of resolved settings.
 
-        A cell of a sweep (`swept`) may set up the build of an artifact that its method lacks.
+        A cell of a sweep (`swept`) may set up the build of an artifact that its method lacks, and
+        leaves out a path pooling that its method cannot have.
         Raises UserError, with every problem of the pipeline in one message. No model is loaded.
         """
         settings = check_settings(values)
@@ -91,7 +93,10 @@ class Experiment:
         found = dataset or read_dataset(asked.name, asked.root, asked.openie, asked.own)
         if settings.method.get("name") in names("method"):
             check_parameters(load("method", settings.method["name"]), settings.method)
-        method = read_method(settings.method)
+        if swept and settings.pooling and why_not(settings.method):
+            settings = settings.model_copy(update={"pooling": None})
+        pooling = settings.pooling
+        method = read_method(pooled(settings.method, pooling) if pooling else settings.method)
         experiment = cls(settings, found, method, Models(settings, found))
         problems = list(method.problems)
         if not problems:

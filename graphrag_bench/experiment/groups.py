@@ -12,7 +12,7 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.profiles import DEFAULT, KEYS, SELECTORS, applied
 from graphrag_bench.locations import project_folder
 
-GROUPS = ("dataset", "method", "llm", "llm_build", "embedder", "chunking", "experiment")
+GROUPS = ("dataset", "method", "llm", "llm_build", "embedder", "chunking", "pooling", "experiment")
 
 
 def names(group: str) -> list[str]:

@@ -17,7 +17,7 @@ from graphrag_bench.runs.provenance import commit, environment
 from graphrag_bench.runs.scoring import Scored, score
 from graphrag_bench.values import Question
 
-_DECIDING = {"method", "chunking", "build", "graph", "seed"}
+_DECIDING = {"method", "chunking", "pooling", "build", "graph", "seed"}
 """The settings that can change an answer, models aside, whose identities are kept."""
 
 

@@ -115,6 +115,9 @@ class RunSettings(_Settings):
     chunking: dict[str, Any] = Field(
         {"variant": "auto"}, description="auto, token, separator or presplit; chunking.size=600"
     )
+    pooling: dict[str, Any] | None = Field(
+        None, description="path pooling of ranked relationships: pooling.search=bfs"
+    )
     build: dict[str, Any] = Field(
         {}, description="variant of an artifact: build.extraction=nlp, build.graph.synonymy=add"
     )
@@ -157,6 +160,11 @@ class RunSettings(_Settings):
     @classmethod
     def _with_target(cls, value: Any) -> Any:
         return {**NLP, **value} if isinstance(value, Mapping) else value
+
+    @field_validator("pooling")
+    @classmethod
+    def _chosen(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
+        return None if value is None or value.get("mode") == "off" else value
 
     @property
     def part(self) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.pipeline.aside import Aside
 from graphrag_bench.pipeline.control import Branch, Each, Repeat, Switch
 from graphrag_bench.pipeline.merge import Keep, Rule
 from graphrag_bench.pipeline.resolve import Resolve
@@ -24,6 +25,7 @@ _FORMS: Mapping[str, frozenset[str]] = {
     "each": frozenset({"each", "merge", "at_most", "steps"}),
     "switch": frozenset({"switch", "cases"}),
     "resolve": frozenset({"resolve", "merge", "at_most", "prune_unused", "steps", "answer"}),
+    "aside": frozenset({"aside", "steps"}),
 }
 
 
@@ -203,6 +205,14 @@ class _Builder:
         prune = self._choice(item.get("prune_unused", False), (True, False), f"{path} prune_unused")
         label = f"{path} resolve"
         return Resolve(str(item["resolve"]), steps, answer, rule, label, at_most, prune)
+
+    def _aside(self, item: Mapping[str, Any], path: str) -> Step:
+        keep = item["aside"]
+        if isinstance(keep, str) or not isinstance(keep, Sequence) or not keep:
+            self.problems.append(f"{path} aside: a list of slots was expected, not {keep!r}.")
+            keep = ()
+        steps = self.steps(item.get("steps", ()), path)
+        return Aside(tuple(map(str, keep)), steps, f"{path} aside")
 
 
 def build(method: Mapping[str, Any], prompts: str | None = None) -> tuple[Pipeline, list[str]]:

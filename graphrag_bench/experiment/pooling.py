@@ -1,0 +1,271 @@
+"""Path pooling put into a method: `pooling=rerank` and `pooling=reselect` leave its file alone.
+
+The step `path.pool` goes before the first step that packs relationships into the prompt, after all
+that write them, and what it needs beside them is done aside, so that the rest of the method does
+not see it: a trial of what the prompt has room for (rerank), a longer list of the method's own
+search (reselect), and the question's entities, unless the method's nodes are those.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphrag_bench.contract import Operator, operators
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.pipeline.build import STAGES
+
+MODES = ("rerank", "reselect")
+TRIALS = {"context.relationships": "relationship.fitting"}
+"""What finds the relationships that a packer would keep, by the packer."""
+COSINES = frozenset({"relationship.vdb"})
+"""Operators whose scores are cosines, of which path pooling makes scores from 0 to 1."""
+LINKING = "exact_then_vectors"
+OWN = ("mode", "conversion", "linking")
+"""The settings of `pooling` that are not those of `path.pool`."""
+
+Item = dict[str, Any]
+
+
+def pooled(method: Mapping[str, Any], pooling: Mapping[str, Any]) -> dict[str, Any]:
+    """The method with path pooling among its steps, and "+ pooling" in its title.
+
+    Raises UserError for a mode that is none, and for a method whose prompt holds no ranked
+    relationships. Operators must be registered.
+    """
+    if pooling.get("mode") not in MODES:
+        raise UserError(
+            f"pooling.mode={pooling.get('mode')!r}: choose pooling={' or pooling='.join(MODES)}."
+        )
+    if reason := why_not(method):
+        able = [name for name in names("method") if not why_not(_file(name))]
+        raise UserError(f"pooling={pooling['mode']}: {reason} Methods that can: {', '.join(able)}.")
+    made = copy.deepcopy(dict(method))
+    place = _place(made)
+    assert place is not None
+    packer = place.items[place.row]
+    steps = [*_candidates(place, pooling), *_linking(made, place, pooling)]
+    steps.append(_pool(place, pooling))
+    if "cut" in operators.get(str(packer["op"])).settings:
+        place.items[place.row] = {**packer, "cut": "lowest"}
+    place.items.insert(place.row, _aside(steps))
+    if any(op.get("op") == "node.link" for op in steps):
+        made["build"] = {"node_index": "name", **(made.get("build") or {})}
+    return {**made, "title": f"{made.get('title', made.get('name'))} + pooling"}
+
+
+def why_not(method: Mapping[str, Any]) -> str:
+    """Why the relationships of a method's prompt cannot be pooled; "" when they can."""
+    packers = [op for op, _ in _operators(_all(method)) if "context" in op.returns]
+    said = ", ".join(dict.fromkeys(op.name for op in packers))
+    name = method.get("name")
+    if any(_reads(op, {}, "paths") for op in packers):
+        return f"the prompt of '{name}' is made of paths ({said}), which are ranked already."
+    if _place(method) is None:
+        made = f"made by {said}" if said else "not made of ranked rows"
+        return f"the prompt of '{name}' holds no ranked relationships: its context is {made}."
+    return ""
+
+
+def left_out(values: Mapping[str, Any]) -> str:
+    """Why a cell of a sweep goes without the pooling that it asks for; "" when it does not."""
+    asked = (values.get("pooling") or {}).get("mode") in MODES
+    return why_not(values["method"]) if asked else ""
+
+
+def refuse_for_all(cells: Sequence[Mapping[str, Any]]) -> None:
+    """Raise UserError when pooling is asked for and no method of a sweep can have it."""
+    asked = [cell for cell in cells if (cell.get("pooling") or {}).get("mode") in MODES]
+    if asked and all(map(left_out, asked)):
+        pooled(asked[0]["method"], asked[0]["pooling"])
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The list that holds the first packer of relationships, its row, and the items before it.
+
+    `nested` says that the list is not a stage of the method, but stands inside a combinator.
+    """
+
+    items: list[Item]
+    row: int
+    before: list[Item]
+    nested: bool
+
+    @property
+    def writers(self) -> list[Item]:
+        """The items before the packer that write relationships."""
+        return [item for item in self.before if _written([item]) & {"relationships"}]
+
+
+def _file(name: str) -> Mapping[str, Any]:
+    made: dict[str, Any] = compose({"method": load("method", name)}, {})["method"]
+    return made
+
+
+def _all(method: Mapping[str, Any]) -> list[Item]:
+    return [item for stage in STAGES for item in method.get(stage) or ()]
+
+
+def _place(method: Mapping[str, Any]) -> _Place | None:
+    """Where relationships are packed first, after something has written them; None for nowhere."""
+    before: list[Item] = []
+    for stage in STAGES:
+        items = method.get(stage) or []
+        found = _place_in(items, before, nested=False)
+        if found is not None:
+            return found if found.writers else None
+        before += items
+    return None
+
+
+def _place_in(items: list[Item], before: Sequence[Item], *, nested: bool) -> _Place | None:
+    for row, item in enumerate(items):
+        held = [*before, *items[:row]]
+        if any(_packs(op, step) for op, step in _operators([item]) if step is item):
+            return _Place(items, row, held, nested)
+        for inner in _lists(item):
+            found = _place_in(inner, held, nested=True)
+            if found is not None:
+                return found
+    return None
+
+
+def _packs(operator: Operator, step: Mapping[str, Any]) -> bool:
+    return "context" in operator.returns and _reads(operator, step, "relationships")
+
+
+def _reads(operator: Operator, step: Mapping[str, Any], slot: str) -> bool:
+    used = step.get("use", ())
+    return any(r.slot == slot and (not r.optional or slot in used) for r in operator.reads)
+
+
+def _lists(item: Mapping[str, Any]) -> Iterator[list[Item]]:
+    """The lists of steps inside a combinator."""
+    for key in ("branch", "cases"):
+        yield from (item.get(key) or {}).values()
+    for key in ("steps", "answer"):
+        yield item.get(key) or []
+
+
+def _operators(items: Sequence[Item]) -> Iterator[tuple[Operator, Item]]:
+    """Every operator of the steps with its step, in order; unknown names are passed over."""
+    known = set(operators.names())
+    for item in items:
+        if item.get("op") in known:
+            yield operators.get(str(item["op"])), item
+        for inner in _lists(item):
+            yield from _operators(inner)
+
+
+def _written(items: Sequence[Item]) -> set[str]:
+    return {slot for operator, _ in _operators(items) for slot in operator.returns}
+
+
+def _candidates(place: _Place, pooling: Mapping[str, Any]) -> list[Item]:
+    """The steps that give the relationships to pool.
+
+    For `rerank` the trial of the packer: those that its prompt would hold. For `reselect` the
+    method's own search, as long as `coarse_k`.
+    """
+    packer = place.items[place.row]
+    if pooling["mode"] == "rerank":
+        trial = TRIALS.get(str(packer["op"]))
+        kept = {key: value for key, value in packer.items() if key not in ("op", "cut")}
+        return [{"op": trial, **kept}] if trial else []
+    coarse_k = pooling.get("coarse_k") or _default("coarse_k")
+    longer, lengthened = _lengthened(place.writers, coarse_k)
+    return [_aside(longer)] if lengthened and _repeatable(place) else []
+
+
+def _aside(steps: list[Item]) -> Item:
+    return {"aside": ["relationships"], "steps": steps}
+
+
+def _default(name: str) -> Any:
+    return operators.get("path.pool").settings[name].default
+
+
+def _lengthened(items: Sequence[Item], k: int) -> tuple[list[Item], bool]:
+    """A copy of the steps in which those that write relationships give `k`, and whether any did."""
+    made = copy.deepcopy(list(items))
+    changed = False
+    for operator, step in _operators(made):
+        held = _length(operator, step)
+        if held is not None and held < k:
+            step["top_k"] = k
+            changed = True
+    return made, changed
+
+
+def _length(operator: Operator, step: Mapping[str, Any]) -> int | None:
+    """How many relationships a step gives at most; None for one that has no such setting."""
+    setting = operator.settings.get("top_k")
+    if setting is None or "relationships" not in operator.returns:
+        return None
+    held = step.get("top_k", setting.default)
+    return held if isinstance(held, int) else None
+
+
+def _repeatable(place: _Place) -> bool:
+    """Whether the writers of relationships would find what they found, and ask no model.
+
+    They must not read what they or later steps overwrite, other than the relationships.
+    """
+    for position, item in enumerate(place.before):
+        for operator, step in _operators([item] if item in place.writers else []):
+            later = _written(place.before[position:]) if "op" in item else set()
+            read = {r.slot for r in operator.reads if _reads(operator, step, r.slot)}
+            if operator.calls or (read & later) - {"relationships"}:
+                return False
+    return True
+
+
+def _linking(method: Item, place: _Place, pooling: Mapping[str, Any]) -> list[Item]:
+    """The steps that link the question's entities; none where the method's nodes are those.
+
+    Names that the method has not found are found in `convert`, or beside the packer where that
+    stands inside a combinator, as the question may be another one there.
+    """
+    writers = [item for item in place.before if _written([item]) & {"nodes"}]
+    if writers and writers[-1].get("op") == "node.link":
+        return []
+    steps: list[Item] = []
+    if "mentions" not in _written([item for item in place.before if "op" in item]):
+        conversion = pooling.get("conversion", method.get("conversion", "nlp"))
+        named = {"op": f"question.entities.{conversion}"}
+        if place.nested:
+            steps.append(named)
+        else:
+            method["convert"] = [*(method.get("convert") or ()), named]
+    by = pooling.get("linking", LINKING)
+    return [*steps, {"op": "node.link", "by": by, "dedupe": True}]
+
+
+def _pool(place: _Place, pooling: Mapping[str, Any]) -> Item:
+    """The step `path.pool` with its settings."""
+    given = {key: value for key, value in pooling.items() if key not in OWN}
+    step = {"op": "path.pool", "mode": pooling["mode"], **given}
+    last = [operator.name for operator, _ in _operators(place.writers[-1:])
+            if "relationships" in operator.returns]  # fmt: skip
+    if "scores" not in given and COSINES.issuperset(last):
+        step["scores"] = "cosine"
+    if pooling["mode"] == "reselect" and given.get("top_k") is None:
+        step["top_k"] = _own_length(place)
+    return step
+
+
+def _own_length(place: _Place) -> int | None:
+    """As many relationships as the method finds; where it finds all, as many as it packs."""
+    for items in (place.writers[::-1], [place.items[place.row]]):
+        for item in items:
+            if "op" in item:
+                operator = operators.get(str(item["op"]))
+                setting = operator.settings.get("top_k")
+                held = item.get("top_k", setting.default if setting else None)
+                if isinstance(held, int):
+                    return held
+    return None

@@ -1,0 +1,244 @@
+"""`pooling=rerank` and `pooling=reselect` on methods whose files know nothing of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_worlds import World
+from toy_runs import READER, TAGGER, TOY, command, metrics, ran, refused
+
+from graphrag_bench import api
+from graphrag_bench.experiment.experiment import Experiment, load_plugins
+from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.pooling import pooled, why_not
+from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.steps import World as Running
+from graphrag_bench.pipeline.steps import run_steps
+from graphrag_bench.values import Context, Question, RetrievalState
+
+TABLES = ["lgraphrag", "vgraphrag", "llightrag", "glightrag", "hlightrag", "fastgraphrag",
+          "graphrag_er", "gretriever"]  # fmt: skip
+"""Methods that pack ranked relationships as a table, in a stage of their own."""
+
+CHAIN = World(
+    "from Ada Marsh three hops on, beside a hub that she has nothing to do with",
+    facts=(
+        (("Ada Marsh", "founded", "Norvik"), ("Norvik", "stands on", "Mount Tarn")),
+        (("Mount Tarn", "lies in", "Velia"), ("Otto Brandt", "visited", "Mount Tarn")),
+        (("Otto Brandt", "taught", "Mira Holt"), ("Otto Brandt", "left", "Kessel")),
+        (("Otto Brandt", "built", "Ostra"), ("Otto Brandt", "sold", "Lund")),
+    ),
+)
+QUESTION = Question("q", "which land holds the mountain that Ada Marsh chose?")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_plugins(["operators", "methods"])
+    monkeypatch.chdir(tmp_path)
+
+
+def method(name: str, **settings: Any) -> dict[str, Any]:
+    made: dict[str, Any] = compose({"method": {**load("method", name), **settings}}, {})["method"]
+    return made
+
+
+def final(made: dict[str, Any]) -> RetrievalState:
+    """The state that a method packs for the question in the planted world."""
+    pipeline, problems = build(made)
+    assert not problems
+    start = RetrievalState(QUESTION)
+    (outcome,) = run_steps(pipeline.steps(answering=False), [start], Running(CHAIN.resources))
+    assert isinstance(outcome, RetrievalState), outcome
+    return outcome
+
+
+def rows(context: Context, kind: str = "relationship") -> list[str]:
+    return [piece.id for piece in context.pieces if piece.kind == kind]
+
+
+def without_numbers(context: Context) -> list[str]:
+    """The lines of the relationships without the number that each line begins with."""
+    texts = [piece.text for piece in context.pieces if piece.kind == "relationship"]
+    return [text.partition(",")[2] for text in texts]
+
+
+@pytest.mark.parametrize("budget", [2400, 300])
+@pytest.mark.parametrize("name", TABLES)
+def test_rerank_changes_the_order_of_the_relationships_and_nothing_else(
+    name: str, budget: int
+) -> None:
+    """With 300 tokens the tables of most of the methods are cut."""
+    plain = method(name, budget=budget)
+    base = final(plain)
+    new = final(pooled(plain, {"mode": "rerank"}))
+    before, after = base.get("context"), new.get("context")
+    others = [[p for p in c.pieces if p.kind != "relationship"] for c in (before, after)]
+    assert others[0] == others[1]
+    assert sorted(without_numbers(before)) == sorted(without_numbers(after))
+    assert before.n_tokens == after.n_tokens and before.share == after.share
+    for slot in ("nodes", "chunks", "communities"):
+        held = [state.get(slot) for state in (base, new)]
+        assert held[0] is held[1] or held[0].ids.tolist() == held[1].ids.tolist()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_order_differs_from_the_method_s_own_and_is_that_of_the_pooled_scores(
+    name: str,
+) -> None:
+    plain = method(name, budget=2400)
+    base = final(plain)
+    new = final(pooled(plain, {"mode": "rerank", "linking": "exact_then_vectors"}))
+    assert rows(new.get("context")) != rows(base.get("context"))
+    scores = new.get("relationships").scores
+    assert (np.diff(scores) >= -1e-9).all()
+    assert rows(new.get("context")) == [str(row) for row in new.get("relationships").ids]
+
+
+def test_the_path_from_the_question_s_entity_comes_up_by_its_pooled_scores() -> None:
+    """Base scores, sums of degrees: Ada-Norvik 3, Norvik-Tarn 5, Tarn-Velia 4, Otto-Tarn 8, four
+    more of Otto 6; the lowest is 3. The path of three from Ada has mean 4: its rows have 4 + 3,
+    4 + 3/2 and 4 + 3/3; the others stand for themselves, 8 + 3 and 6 + 3.
+    """
+    plain = method("graphrag_er", top_k=20)
+    base = final(plain).get("relationships")
+    assert base.ids.tolist() == [3, 4, 5, 6, 7, 1, 2, 0]
+    new = final(pooled(plain, {"mode": "rerank"})).get("relationships")
+    assert new.ids.tolist() == [2, 1, 0, 7, 6, 5, 4, 3]
+    assert new.scores.tolist() == pytest.approx([5, 5.5, 7, 9, 9, 9, 9, 11])
+
+
+def test_reselect_keeps_as_many_and_takes_them_from_a_longer_list() -> None:
+    plain = method("glightrag", top_k=3)
+    base = final(plain)
+    new = final(pooled(plain, {"mode": "reselect"}))
+    assert len(new.get("relationships")) == len(base.get("relationships")) == 3
+    assert set(new.get("relationships").ids) != set(base.get("relationships").ids)
+    assert new.get("nodes").ids.tolist() == base.get("nodes").ids.tolist()
+    asked_for = final(pooled(plain, {"mode": "reselect", "top_k": 5}))
+    assert len(asked_for.get("relationships")) == 5
+    no_longer = final(pooled(plain, {"mode": "reselect", "coarse_k": 3}))
+    assert set(no_longer.get("relationships").ids) == set(base.get("relationships").ids)
+
+
+def test_reselected_rows_that_do_not_fit_are_cut_from_the_lowest_scores() -> None:
+    plain = method("graphrag_er", top_k=20, budget=120)
+    new = final(pooled(plain, {"mode": "reselect"}))
+    kept = rows(new.get("context"))
+    assert 0 < len(kept) < len(new.get("relationships"))
+    assert kept == [str(row) for row in new.get("relationships").ids[-len(kept) :]]
+
+
+def test_cosines_are_made_scores_from_0_to_1_and_other_scores_are_left_alone() -> None:
+    steps = {name: pooled(method(name), {"mode": "rerank"}) for name in ("glightrag", "lgraphrag")}
+    found = {name: _step(made, "path.pool").get("scores") for name, made in steps.items()}
+    assert found == {"glightrag": "cosine", "lgraphrag": None}
+
+
+def _step(made: dict[str, Any], name: str) -> dict[str, Any]:
+    asides = [step for step in made["generate"] if "aside" in step]
+    (found,) = [step for step in asides[0]["steps"] if step.get("op") == name]
+    return dict(found)
+
+
+def test_names_are_found_as_the_method_finds_them() -> None:
+    def finders(name: str, **given: Any) -> list[str]:
+        made = pooled(method(name, **given), {"mode": "rerank"})
+        return [op["op"] for op in made["convert"] if op["op"].startswith("question.entities")]
+
+    assert finders("lgraphrag") == ["question.entities.nlp"]
+    assert finders("llightrag", conversion="llm") == ["question.entities.llm"]
+    assert finders("fastgraphrag") == ["question.entities.nlp"]
+
+
+def test_a_plan_s_sub_questions_are_pooled_one_by_one() -> None:
+    planned = command("plan", *TOY, "method=pankrag", "pooling=rerank").out
+    lines = [line.split()[1] for line in planned.splitlines() if "otherwise" in line]
+    at = lines.index("path.pool")
+    assert lines[at - 2 : at + 2] == [
+        "question.entities.nlp", "node.link", "path.pool", "context.relationships",
+    ]  # fmt: skip
+
+
+# ---- chosen from outside
+
+
+@pytest.mark.parametrize("name", [*TABLES, "pankrag"])
+@pytest.mark.parametrize("mode", ["rerank", "reselect"])
+def test_every_method_with_ranked_relationships_is_planned_with_either(
+    name: str, mode: str
+) -> None:
+    said = command("plan", *TOY, f"method={name}", f"+pooling={mode}", "pooling.search=bfs")
+    assert said.code == 0, said.err
+    assert "path.pool" in said.out and "pooling.search = bfs" in said.out
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("vanilla", "holds no ranked relationships: its context is made by context.chunks."),
+        ("hipporag", "holds no ranked relationships: its context is made by context.chunks."),
+        ("dalk", "its context is made by context.evidence."),
+        ("tog", "its context is not made of ranked rows."),
+        ("zeroshot", "its context is not made of ranked rows."),
+        ("pathrag", "is made of paths (context.relationships, context.paths)"),
+        ("pathcorag", "is made of paths"),
+    ],
+)
+def test_the_others_say_why_not(name: str, reason: str) -> None:
+    said = refused(*TOY, f"method={name}", "pooling=rerank", name="plan")
+    assert f"pooling=rerank: the prompt of '{name}' {reason}" in said or reason in said
+    assert "Methods that can: fastgraphrag, glightrag" in said
+
+
+def test_exactly_the_methods_that_pack_relationships_can_be_pooled() -> None:
+    able = [name for name in names("method") if not why_not(method(name))]
+    assert set(able) - {"subgraphrag"} == {*TABLES, "pankrag"}
+
+
+def test_a_wrong_setting_and_a_setting_without_a_mode_are_refused() -> None:
+    words = [*TOY, "method=lgraphrag"]
+    assert "has no setting 'serch'; it takes search" in refused(*words, "pooling=rerank",
+                                                               "pooling.serch=bfs")  # fmt: skip
+    assert "choose pooling=rerank or pooling=reselect" in refused(*words, "pooling.search=bfs")
+    assert "rerank" in refused(*words, "pooling=reranking")
+
+
+def test_a_sweep_has_a_row_for_each_and_leaves_the_methods_that_cannot_as_they_are() -> None:
+    words = ["-m", *TOY, "method=vanilla,graphrag_er", "pooling=off,rerank,reselect"]
+    planned = command("plan", *words)
+    assert planned.code == 0, planned.err
+    assert "cells: 6, different runs: 4, same: 2" in planned.out
+    assert "no pooling: the prompt of 'vanilla' holds no ranked relationships" in planned.out
+    assert "holds no ranked" in refused("-m", *TOY, "method=vanilla,bm25", "pooling=rerank")
+
+
+def test_tables_name_the_pooling_and_the_frames_go_without() -> None:
+    ended = ran("-m", *TOY, "limit=2", "method=graphrag_er", "pooling=off,rerank,reselect")
+    assert ended.methods.count("graphrag_er") == 3
+    assert {"zeroshot", "oracle"} <= set(ended.methods)
+    titles = [metrics(folder)["title"] for folder in ended.folders if "graphrag_er" in str(folder)]
+    assert sorted(map(str, titles)) == ["GraphRAG-ER", *["GraphRAG-ER + pooling"] * 2]
+    table = (ended.folder / "table.md").read_text()
+    assert "GraphRAG-ER + pooling pooling.coarse\\_k" in table or "pooling.mode=rerank" in table
+
+
+def test_python_composes_the_same_run_as_the_command_line() -> None:
+    from graphrag_bench.cli.overrides import composed, prepared
+
+    words = ["dataset=toy", "embedder=hashing", "method=lgraphrag", "pooling=rerank"]
+    by_shell = Experiment.prepare(composed(prepared(words))).key
+    made = api.pipeline("lgraphrag", pooling="rerank", embedder="hashing")
+    assert made.experiment(api.dataset("toy")).key == by_shell
+    plain = api.pipeline("lgraphrag", embedder="hashing").experiment(api.dataset("toy"))
+    off = api.pipeline("lgraphrag", pooling="off", embedder="hashing")
+    assert plain.key == off.experiment(api.dataset("toy")).key != by_shell
+    other = api.pipeline("lgraphrag", pooling={"mode": "rerank", "a": 2.0}, embedder="hashing")
+    assert other.experiment(api.dataset("toy")).key != by_shell
+    answered = api.pipeline(
+        "lgraphrag", pooling="reselect", embedder="hashing", llm=READER, nlp=TAGGER
+    ).ask("Who founded the Norvik Observatory?", "toy")
+    assert "path.pool" in answered.report()

@@ -1,0 +1,70 @@
+"""Relationships in contexts: what a budget cuts, in which order the rest stand."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.values import Context, Piece, Ranked
+from methods.context import fitting, relationships_context
+
+GRAPH = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])
+
+
+class Words:
+    """A tokenizer to which every line is ten tokens."""
+
+    identity = "ten"
+
+    def count(self, text: str) -> int:
+        return 10
+
+
+def given(*scored: tuple[int, float]) -> Ranked:
+    return Ranked(np.array([row for row, _ in scored]), np.array([score for _, score in scored]))
+
+
+BEST_LAST = given((2, 0.1), (0, 0.3), (3, 0.3), (1, 0.9))
+
+
+def packed(relationships: Ranked, held: Context | None = None, **settings: object) -> Context:
+    return relationships_context(relationships, held, graph=GRAPH, tokenizer=Words(), **settings)  # type: ignore[arg-type]
+
+
+def rows(context: Context) -> list[str]:
+    return [piece.id for piece in context.pieces]
+
+
+def test_the_last_are_cut_unless_the_lowest_are_asked_for():
+    last = packed(BEST_LAST, budget=25)
+    assert (rows(last), last.cut) == (["2", "0"], (("relationship", "3"), ("relationship", "1")))
+    lowest = packed(BEST_LAST, budget=25, cut="lowest")
+    assert rows(lowest) == ["0", "1"]
+    assert lowest.cut == (("relationship", "3"), ("relationship", "2"))
+
+
+def test_the_lines_that_are_kept_are_numbered_anew_in_their_order():
+    lowest = packed(BEST_LAST, budget=35, cut="lowest")
+    assert [piece.text.split(",")[0] for piece in lowest.pieces] == ["0", "1", "2"]
+    assert [piece.score for piece in lowest.pieces] == [0.3, 0.3, 0.9]
+
+
+def test_at_most_the_best_are_taken_wherever_they_stand():
+    assert rows(packed(BEST_LAST, top_k=1)) == ["2"]
+    assert rows(packed(BEST_LAST, top_k=1, cut="lowest")) == ["1"]
+
+
+def test_nothing_is_cut_where_all_fit_and_blocks_before_count():
+    assert rows(packed(BEST_LAST, cut="lowest")) == rows(packed(BEST_LAST)) == ["2", "0", "3", "1"]
+    held = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
+    after = packed(BEST_LAST, held, budget=40, share=0.5, cut="lowest")
+    assert rows(after) == ["n", "0", "3", "1"]
+    assert after.share == 1.0
+
+
+@pytest.mark.parametrize("budget", [5, 25, 40])
+def test_those_that_fit_are_those_that_the_context_would_keep(budget: int):
+    held = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
+    ways = {"budget": budget, "share": 0.5, "top_k": 3}
+    found = fitting(BEST_LAST, held, graph=GRAPH, tokenizer=Words(), **ways)  # type: ignore[arg-type]
+    assert [str(row) for row in found.ids] == rows(packed(BEST_LAST, held, **ways))[1:]
+    assert found.scores.tolist() == BEST_LAST.scores[: len(found)].tolist()

@@ -1,0 +1,66 @@
+"""The combinator `aside`: steps that leave behind only what is kept."""
+
+from typing import Any
+
+from tiny_runs import START, nodes, outcomes
+
+from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.scope import Scope
+
+
+def aside(keep: Any, *steps: dict[str, Any]) -> dict[str, Any]:
+    return {"aside": keep, "steps": list(steps)}
+
+
+GROW, NAMES, QUERY = ({"op": f"tiny.{name}"} for name in ("grow", "names", "query"))
+
+
+def test_only_what_is_kept_is_there_for_the_steps_that_follow():
+    (outcome,) = outcomes([START, aside(["query"], NAMES, GROW, QUERY)], "1 2 ada")
+    assert outcome.get("query").texts == ("ada",)
+    assert outcome.get("nodes").ids.tolist() == [1, 2]
+    assert outcome.get("mentions") is None
+
+
+def test_a_kept_slot_is_written_over():
+    assert nodes([START, aside(["nodes"], GROW)], "1 2") == [2, 3]
+
+
+def test_what_fails_inside_fails_the_question():
+    (bad,) = outcomes([START, aside(["nodes"], {"op": "tiny.twice"})], "13")
+    assert isinstance(bad, Failure) and bad.step == "retrieve.1.0 tiny.twice"
+
+
+def problems(*steps: dict[str, Any]) -> list[str]:
+    pipeline, found = build({"retrieve": [START, *steps]})
+    scope = Scope()
+    for step in pipeline.steps():
+        step.check(scope)
+    return [*found, *scope.problems]
+
+
+def test_what_is_not_kept_cannot_be_read_afterwards():
+    assert problems(aside(["nodes"], NAMES, GROW), GROW) == []
+    (said,) = problems(aside(["nodes"], NAMES, GROW), QUERY)
+    assert "reads 'mentions', which no earlier step writes" in said
+
+
+def test_it_may_write_anew_what_nobody_has_read_and_counts_as_its_reader():
+    unread = problems(GROW, {"op": "tiny.start"})
+    assert "overwrites 'nodes'" in unread[0]
+    assert problems(GROW, aside(["nodes"], {"op": "tiny.start"}), GROW) == []
+    assert problems(aside(["chunks"], {"op": "tiny.chunks"}), {"op": "tiny.start"}) == []
+
+
+def test_what_is_kept_must_be_written_and_be_a_list():
+    (said,) = problems(aside(["query"], GROW))
+    assert said == "retrieve.1 aside keeps 'query', which none of its steps writes."
+    assert "a list of slots was expected, not 'nodes'" in problems(aside("nodes", GROW))[0]
+
+
+def test_what_is_kept_and_what_is_done_are_part_of_the_run_key():
+    described = [build({"retrieve": [START, step]})[0].describe() for step in (
+        aside(["nodes"], GROW), aside(["nodes"], GROW, GROW), aside(["nodes", "query"], GROW)
+    )]  # fmt: skip
+    assert len({str(one) for one in described}) == 3
