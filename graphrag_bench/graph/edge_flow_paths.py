@@ -7,7 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
-from graphrag_bench.graph.flow_paths import alive
+from graphrag_bench.graph.flow_paths import Select, alive, selected
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import DECIMALS, Path
 
@@ -17,14 +17,21 @@ Hop = tuple[int, int]
 
 
 def edge_flow_paths(
-    graph: Graph, nodes: Sequence[int], alpha: float, threshold: float, top_k: int
+    graph: Graph,
+    nodes: Sequence[int],
+    alpha: float,
+    threshold: float,
+    top_k: int,
+    select: Select = "reliability",
+    seed: int = 0,
 ) -> list[Path]:
     """The paths with the highest mean flow along their edges, best first.
 
     All simple paths of up to three hops between two of the nodes, either way, compete. Score: the
     mean of w over the hops of a path, where w is what `edge_flow` says of its ordered pair. Paths
     over the same nodes count as one, the better; ties by fewer hops, then by the node tuple. At
-    most `top_k` are kept, and at most half (rounded down) of those of one hop, of two and of three.
+    most `top_k` are kept, and at most half (rounded down) of those of one hop, of two and of three;
+    `selected` says which.
     The row of a hop is the first of its pair.
     Deviation: successors are visited in order of id; the released code iterates over a set.
     Source: PathRAG (Chen et al. 2025), released code, `find_paths_and_edges_with_stats`.
@@ -46,7 +53,8 @@ def edge_flow_paths(
     lengths = np.bincount([len(walk) - 1 for walk in walks], minlength=1)
     most = min(top_k, int((lengths // 2).sum()))
     ways = graph.neighbours
-    return [Path(walk, ways.rows_along(walk), score) for walk, score in kept[:most]]
+    rows = selected([len(walk) - 1 for walk, _ in kept], most, select, seed)
+    return [Path(kept[row][0], ways.rows_along(kept[row][0]), kept[row][1]) for row in rows]
 
 
 def edge_flow(walks: Sequence[Walk], alpha: float, threshold: float) -> Mapping[Hop, float]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.edge_flow_paths import edge_flow_paths
-from graphrag_bench.graph.flow_paths import Dedup, Direction, Kept, flow_paths
+from graphrag_bench.graph.flow_paths import Dedup, Direction, Kept, Select, flow_paths
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.values import Node, Ranked
@@ -34,6 +34,8 @@ def flow_prune(
     theta_on_start: bool = False,
     expand_target: bool = False,
     top_k: PositiveInt = 15,
+    select: Select = "reliability",
+    seed: NonNegativeInt = 0,
 ) -> RankedPaths:
     """The `top_k` most reliable paths between the nodes, best first, by the resource they carry.
 
@@ -45,14 +47,16 @@ def flow_prune(
     `exclude_start` without the start's 1. Ties by fewer hops, then by node tuple; a path and its
     reversal are one (with `node_set`, all paths over the same nodes). `alpha` and `theta` are 0.7
     and 0.01 unless given. `profile="code"` scores by flow along edges as `edge_flow_paths` says,
-    with 0.8 and 0.3; of the other settings it reads `top_k` alone.
+    with 0.8 and 0.3; of the other settings it reads `top_k`, `select` and `seed` alone.
+    `select` keeps other `top_k` paths, the best of them first: those of the fewest hops, ties by
+    score (`hop_first`), or some by chance (`random`, from the `seed`).
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4; `code` as released.
     Deviation: theta, which our copy of the paper does not give, is 0.01; max_hops is the code's.
     """
     given = nodes.ids.tolist()
     if profile == "code":
         own = CODE[0] if alpha is None else alpha, CODE[1] if theta is None else theta
-        return RankedPaths(tuple(edge_flow_paths(graph, given, *own, top_k)))
+        return RankedPaths(tuple(edge_flow_paths(graph, given, *own, top_k, select, seed)))
     from graphrag_bench.graph.flow_kernels import Rules
 
     rules = Rules(
@@ -64,5 +68,5 @@ def flow_prune(
         rising=enumeration == "flow_dag",
         count_start=reliability == "node_sum",
     )
-    kept = Kept(per_pair_top, dedup, top_k)
+    kept = Kept(per_pair_top, dedup, top_k, select, seed)
     return RankedPaths(tuple(flow_paths(graph, given, rules, direction, kept)))

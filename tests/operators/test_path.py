@@ -56,6 +56,36 @@ def test_every_setting_reaches_the_search():
     assert names(dag) == ["ABD", "ACD"]
 
 
+def test_fewest_hops_first_and_chance_keep_other_paths_best_first():
+    """All six: ED 1.35, ABD and ACD .777083, ABDE, ACDE and EFCA .533935."""
+    given = ranked(A, D, E)
+    ways = {"graph": SQUARES, "theta": 0.05}
+    best = names(flow_prune(given, **ways))
+    assert best == ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
+    assert names(flow_prune(given, select="hop_first", top_k=3, **ways)) == ["ED", "ABD", "ACD"]
+    drawn = [
+        names(flow_prune(given, select="random", seed=seed, top_k=3, **ways)) for seed in range(10)
+    ]
+    assert all(found == sorted(found, key=best.index) and len(found) == 3 for found in drawn)
+    assert len(set(map(tuple, drawn))) > 3
+    again = names(flow_prune(given, select="random", seed=4, top_k=3, **ways))
+    assert again == drawn[4]
+
+
+def test_fewest_hops_win_over_more_reliable_paths_of_more_hops():
+    """A-B joins two hubs of ten neighbours each, .7 / 10 without the start's own resource; C-D-E has
+    (.7 + .7 * .7 / 2) / 2."""
+    leaves = [(hub, 5 + 9 * hub + leaf) for hub in (A, B) for leaf in range(9)]
+    hubs = Graph.from_arrays(*zip((A, B), (C, D), (D, E), *leaves, strict=True))
+    ways = {"graph": hubs, "theta": 0.0, "reliability": "exclude_start", "top_k": 1}
+    (best,) = flow_prune(ranked(A, B, C, E), **ways).paths
+    assert (best.nodes, best.score) == ((C, D, E), pytest.approx(0.4725))
+    (first,) = flow_prune(ranked(A, B, C, E), select="hop_first", **ways).paths
+    assert (first.nodes, first.score) == ((A, B), pytest.approx(0.07))
+    coded = flow_prune(ranked(A, D, E), graph=SQUARES, profile="code", select="hop_first", top_k=1)
+    assert names(coded) in (["DE"], ["ED"])
+
+
 # ---- path.k_shortest
 
 
