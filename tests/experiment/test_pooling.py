@@ -22,6 +22,8 @@ from graphrag_bench.values import Context, Question, RetrievalState
 TABLES = ["lgraphrag", "vgraphrag", "llightrag", "glightrag", "hlightrag", "fastgraphrag",
           "graphrag_er", "gretriever"]  # fmt: skip
 """Methods that pack ranked relationships as a table, in a stage of their own."""
+ALL = [*TABLES, "pankrag", *({"subgraphrag"} & set(names("method")))]
+"""Every method that packs ranked relationships."""
 
 CHAIN = World(
     "from Ada Marsh three hops on, beside a hub that she has nothing to do with",
@@ -166,7 +168,7 @@ def test_a_plan_s_sub_questions_are_pooled_one_by_one() -> None:
 # ---- chosen from outside
 
 
-@pytest.mark.parametrize("name", [*TABLES, "pankrag"])
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("mode", ["rerank", "reselect"])
 def test_every_method_with_ranked_relationships_is_planned_with_either(
     name: str, mode: str
@@ -196,7 +198,7 @@ def test_the_others_say_why_not(name: str, reason: str) -> None:
 
 def test_exactly_the_methods_that_pack_relationships_can_be_pooled() -> None:
     able = [name for name in names("method") if not why_not(method(name))]
-    assert set(able) - {"subgraphrag"} == {*TABLES, "pankrag"}
+    assert set(able) == set(ALL)
 
 
 def test_a_wrong_setting_and_a_setting_without_a_mode_are_refused() -> None:

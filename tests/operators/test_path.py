@@ -73,8 +73,8 @@ def test_fewest_hops_first_and_chance_keep_other_paths_best_first():
 
 
 def test_fewest_hops_win_over_more_reliable_paths_of_more_hops():
-    """A-B joins two hubs of ten neighbours each, .7 / 10 without the start's own resource; C-D-E has
-    (.7 + .7 * .7 / 2) / 2."""
+    """A-B joins two hubs of ten neighbours each, .7 / 10 without the start's own resource; C-D-E
+    has (.7 + .7 * .7 / 2) / 2."""
     leaves = [(hub, 5 + 9 * hub + leaf) for hub in (A, B) for leaf in range(9)]
     hubs = Graph.from_arrays(*zip((A, B), (C, D), (D, E), *leaves, strict=True))
     ways = {"graph": hubs, "theta": 0.0, "reliability": "exclude_start", "top_k": 1}

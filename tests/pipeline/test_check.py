@@ -213,7 +213,10 @@ def test_what_is_written_for_every_item_must_be_mergeable():
     ("step", "said"),
     [
         ("tiny.start", "retrieve.0: a step is a mapping such as {op: NAME}, not 'tiny.start'."),
-        ({"do": 1}, "retrieve.0 has none of op, branch, repeat, each, switch, resolve, aside; it has do."),
+        (
+            {"do": 1},
+            "retrieve.0 has none of op, branch, repeat, each, switch, resolve, aside",
+        ),
         ({"branch": [START]}, "retrieve.0: named lists of steps were expected"),
         ({"branch": {"a": START}}, "retrieve.0.a: a list of steps was expected"),
         (

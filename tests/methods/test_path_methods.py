@@ -1,0 +1,274 @@
+"""PathRAG, PathCoRAG and PankRAG from end to end: golden prompts, and what holds for any graph."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_worlds import Obliging, World
+from toy_runs import ada_marsh
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.experiment.groups import compose, load
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.models.tokenizer import BytePairs
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.steps import Outcome, run_steps
+from graphrag_bench.pipeline.steps import World as Running
+from graphrag_bench.values import Context, Node, Question, Ranked, Relationship, RetrievalState
+from methods.context import nodes_context, relationships_context
+from methods.paths import paths_context
+from operators.node import by_step
+from operators.path import flow_prune, k_shortest, members, pool
+
+
+def of_kind(context: Context, kind: str) -> list[str]:
+    return [piece.text for piece in context.pieces if piece.kind == kind]
+
+
+def named(graph: Graph, *relations: str) -> Graph:
+    """The graph with these names of its rows."""
+    return replace(graph, relations=Texts.of(relations))
+
+
+def outcome(
+    name: str, resources: dict[str, Any], question: str, answering: bool = False, **given: Any
+) -> Outcome:
+    """Where a method ends for a question over these resources."""
+    made = compose({"method": {**load("method", name), **given}}, {})["method"]
+    pipeline, problems = build(made)
+    assert not problems
+    start = RetrievalState(Question("q", question))
+    (found,) = run_steps(pipeline.steps(answering), [start], Running(resources))
+    return found
+
+
+def state(
+    name: str, resources: dict[str, Any], question: str, answering: bool = False, **given: Any
+) -> RetrievalState:
+    """The state in which a method ends, which must not have failed."""
+    found = outcome(name, resources, question, answering, **given)
+    assert isinstance(found, RetrievalState), found
+    return found
+
+
+# ---- PathRAG
+
+
+def test_the_golden_example_stands_in_the_prompt_with_the_most_reliable_path_last() -> None:
+    ends = [0, 0, 1, 2, 3, 2, 5], [1, 2, 3, 3, 4, 5, 4]
+    graph = named(Graph.from_arrays(*ends, names=list("ABCDEF")), *[""] * 7)
+    asked = Ranked[Node](np.array([0, 3, 4]), np.ones(3))
+    paths = flow_prune(asked, graph=graph, theta=0.05, top_k=3)
+    told = paths_context(paths, graph=graph, tokenizer=BytePairs())
+    assert of_kind(told, "path") == ["A -> C -> D", "A -> B -> D", "E -> D"]
+
+
+PAIRS = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1])
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(PAIRS, min_size=1, max_size=12, unique=True),
+    st.sampled_from([0.0, 0.01, 0.1]),
+    st.integers(1, 15),
+    st.integers(1, 300),
+)
+def test_the_last_path_of_the_prompt_has_the_highest_score(
+    pairs: list[tuple[int, int]], theta: float, top_k: int, budget: int
+) -> None:
+    graph = Graph.from_arrays(*zip(*pairs, strict=True), names=list("abcdef"))
+    asked = Ranked[Node](np.arange(graph.n_nodes), np.ones(graph.n_nodes))
+    paths = flow_prune(asked, graph=graph, theta=theta, top_k=top_k)
+    scores = [path.score for path in paths.paths]
+    told = paths_context(paths, graph=graph, tokenizer=BytePairs(), budget=budget)
+    shown = [piece.score for piece in told.pieces]
+    assert shown == sorted(shown)
+    if shown:
+        assert shown[-1] == max(scores)
+        assert len(shown) + len(told.cut) == len(scores) <= top_k
+
+
+# ---- PathCoRAG
+
+
+class Axes:
+    """A text is the vector that is written in it."""
+
+    identity = "axes"
+    dimension = 3
+
+    def encode(self, texts: list[str], *, kind: str) -> Any:
+        return np.array([[float(x) for x in text.split()] for text in texts], np.float32)
+
+
+def turned(cosine: float) -> list[float]:
+    return [cosine, float(np.sqrt(1 - cosine**2)), 0.0]
+
+
+def test_the_golden_example_from_queries_to_the_prompt() -> None:
+    """Six nodes in three steps; A-B .2, A-C .9, B-D .5, C-D .7, C-E .6, D-E .8, D-F .4."""
+    ends = [0, 0, 1, 2, 2, 3, 3], [1, 2, 3, 3, 4, 4, 5]
+    plain = Graph.from_arrays(*ends, names=list("ABCDEF"))
+    graph = named(plain, "ab", "ac", "bd", "cd", "ce", "de", "df")
+    nodes = [[1, 0, 0], [0.8, 0.6, 0], [0, 1, 0], [0, 0.6, 0.8], [0, 0, 1], [0.6, 0, 0.8]]
+    rows = [turned(cosine) for cosine in (0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4)]
+    index, rows_index = (VectorIndex(np.array(v, np.float32)) for v in (nodes, rows))
+    queries = (("1 0 0", ".8 .6 0"), ("0 1 0", "0 .8 .6"), ("0 0 1", ".6 0 .8"))
+    steps = ReasoningSteps(("one", "two", "three"), queries)
+    found = by_step(steps, node_index=index, embedder=Axes(), per_query=6)
+    assert isinstance(found, StepNodes)
+    by_node = dict(zip(found.ids.tolist(), found.steps.tolist(), strict=True))
+    assert by_node == {0: 1, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3}
+    paths = k_shortest(
+        Question("q", "1 0 0"), found, graph=graph, relationship_index=rows_index, embedder=Axes(),
+        k=2, max_path_edges=3, top_k=5,
+    )  # fmt: skip
+    on_paths, between = members(paths)
+    pack = {"graph": graph, "tokenizer": BytePairs(), "budget": 2000}
+    context = paths_context(paths, None, form="names", share=0.2, **pack)
+    context = nodes_context(on_paths, context, share=0.4, **pack)
+    context = relationships_context(between, context, share=0.4, **pack)
+    assert of_kind(context, "path") == [
+        '[S1:1] "A" -> "C"',
+        '[S1:2] "A" -> "C" -> "D"',
+        '[S2:1] "D" -> "E"',
+        '[S2:2] "C" -> "D" -> "E"',
+        '[S2:3] "D" -> "C" -> "E"',
+    ]
+    assert sorted(text.split(",")[1] for text in of_kind(context, "node")) == list("ACDE")
+    assert sorted(text.split(",")[3] for text in of_kind(context, "relationship")) == [
+        "ac", "cd", "ce", "de",
+    ]  # fmt: skip
+
+
+def test_nodes_that_no_path_joins_still_make_a_prompt() -> None:
+    """Two pairs of nodes without a way between them; each step is about one of the pairs."""
+    apart = World(
+        "two islands",
+        facts=((("Ada Marsh", "founded", "Norvik"),), (("Otto Brandt", "taught", "Mira Holt"),)),
+    )
+    question = "what do Ada Marsh and Mira Holt share?"
+    found = state("pathcorag", apart.resources, question, n_nodes=1)
+    assert len(found.get("paths")) == 0
+    assert of_kind(found.get("context"), "node") and of_kind(found.get("context"), "relationship")
+    alone = World("a node by itself", facts=((),), loners=("Ada Marsh",))
+    nobody = state("pathcorag", alone.resources, "what of Ada Marsh?")
+    assert len(of_kind(nobody.get("context"), "node")) == 1
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.lists(PAIRS, min_size=1, max_size=8, unique=True), st.integers(1, 3))
+def test_any_graph_gives_pathcorag_a_prompt_that_is_not_empty(
+    pairs: list[tuple[int, int]], n_nodes: int
+) -> None:
+    people = ("Ada Marsh", "Norvik", "Otto Brandt", "Mira Holt", "Ostra", "Velia")
+    facts = tuple(((people[a], "knows", people[b]),) for a, b in pairs)
+    resources = World("any", facts=facts).resources
+    found = state("pathcorag", resources, "what joins Ada Marsh and Velia?", n_nodes=n_nodes)
+    assert found.get("context").pieces
+
+
+# ---- PankRAG
+
+IDS = [f"{sequence}-{hop}" for sequence in range(3) for hop in (1, 2)]
+WANTED = st.lists(st.sampled_from([*IDS, "7-7"]), max_size=3)
+HOPS = st.fixed_dictionaries(
+    {
+        "hop_id": st.sampled_from(IDS),
+        "sub_query": st.sampled_from(["Who?", "What of <A1-1>?", "Where is [A2.1] from <A9-9>?"]),
+        "if_abstract": st.booleans(),
+        "dependencies": WANTED,
+    }
+)
+PLANS = st.fixed_dictionaries(
+    {
+        "sequences": st.lists(
+            st.fixed_dictionaries(
+                {"sequence_id": st.sampled_from(["0", "1", "2"]), "hop": st.lists(HOPS, max_size=3)}
+            ),
+            max_size=3,
+        ),
+        "final_query": st.lists(
+            st.fixed_dictionaries(
+                {"final_query": st.just("All?"), "if_abstract": st.booleans(),
+                 "dependencies": WANTED}
+            ),
+            max_size=1,
+        ),
+    }
+)  # fmt: skip
+NORVIK = World(
+    "Norvik",
+    facts=(
+        (("Ada Marsh", "founded", "Norvik"), ("Norvik", "stands on", "Mount Tarn")),
+        (("Otto Brandt", "taught", "Mira Holt"),),
+    ),
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(PLANS)
+def test_pankrag_answers_whatever_the_plan(path: dict[str, Any]) -> None:
+    """Circles, dangling ids, ids given twice, empty sequences: it ends, with an answer."""
+    asked: list[str] = []
+
+    def reply(chat: Chat) -> Any:
+        asked.append(chat[0].content)
+        if '"final_query"' in chat[0].content:
+            return json.dumps({"query": "All?", "path": path})
+        return ada_marsh(chat)
+
+    resources = {**NORVIK.resources, "llm": Scripted(answer=reply)}
+    found = state("pankrag", resources, "Who taught whom?", answering=True)
+    assert found.get("answer").text == "Ada Marsh"
+    assert found.get("context").pieces
+    assert found.question.text == "Who taught whom?"
+    made, _ = build(compose({"method": load("method", "pankrag")}, {})["method"])
+    assert len(asked) <= made.bound()
+
+
+def test_without_a_plan_pankrag_asks_once_and_without_reranking_the_order_is_its_own() -> None:
+    asked = Obliging()
+    resources = {**NORVIK.resources, "llm": asked}
+    state("pankrag", resources, "Who taught Mira Holt?", answering=True, plan="off")
+    assert asked.n_calls == 1
+
+
+# ---- path pooling
+
+TRIPLES = st.lists(PAIRS, min_size=1, max_size=10)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    TRIPLES,
+    st.lists(st.integers(0, 5), max_size=2, unique=True),
+    st.sampled_from(["dijkstra", "bfs", "random_walk"]),
+    st.integers(1, 12),
+    st.integers(1, 12),
+    st.randoms(use_true_random=False),
+)
+def test_rerank_is_a_permutation_and_reselect_as_many_as_there_are_up_to_k(
+    pairs: list[tuple[int, int]], asked: list[int], search: Any, k: int, coarse_k: int, chance: Any
+) -> None:
+    graph = Graph.from_arrays(*zip(*pairs, strict=True), names=list("abcdef"))
+    scores = np.array([chance.random() for _ in pairs])
+    base = Ranked[Relationship].top(scores, None)
+    nodes = Ranked[Node](np.array(asked, np.int64), np.ones(len(asked)))
+    ways: dict[str, Any] = {"graph": graph, "search": search}
+    assert sorted(pool(base, nodes, **ways).ids.tolist()) == list(range(len(pairs)))
+    kept = pool(base, nodes, top_k=k, **ways)
+    assert set(kept.ids.tolist()) == set(base.head(k).ids.tolist())
+    chosen = pool(base, nodes, mode="reselect", top_k=k, coarse_k=coarse_k, **ways)
+    assert len(chosen) == min(k, coarse_k, len(pairs))
+    assert set(chosen.ids.tolist()) <= set(base.head(coarse_k).ids.tolist())
+    assert (np.diff(np.round(chosen.scores, 6)) >= 0).all()
