@@ -72,8 +72,9 @@ def chosen(found: Found, ways: Neighbours, kept: Kept) -> list[Path]:
         nodes, scores = nodes[best], scores[best]
     if kept.select != "reliability":
         walks = list(_each_once(nodes, scores, kept.dedup).values())
-        rows = selected([len(walk) - 1 for walk, _ in walks], kept.top_k, kept.select, kept.seed)
-        return [Path(walks[row][0], ways.rows_along(walks[row][0]), walks[row][1]) for row in rows]
+        hops = [len(walk) - 1 for walk, _ in walks]
+        held = [walks[row] for row in selected(hops, kept.top_k, kept.select, kept.seed)]
+        return [Path(walk, ways.rows_along(walk), score) for walk, score in held]
     wanted = len(scores) if kept.top_k is None else kept.top_k
     asked = 4 * wanted
     while True:
