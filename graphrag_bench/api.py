@@ -70,7 +70,6 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
 
 _RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - {"dataset", "method", "experiment"}))
 _GROUPS = ("llm", "llm_build", "embedder", "chunking", "pooling")
-_OF_EVERY_SET = ("name", "root", "openie")
 
 
 class Steps(MutableSequence[Step]):

@@ -45,10 +45,9 @@ class StoredRun:
     @cached_property
     def dataset(self) -> Dataset | None:
         """Its data set; None when it is no longer at hand."""
-        source = self.config["dataset"]
-        own = {key: value for key, value in source.items() if key not in _OF_EVERY_SET}
+        source = DatasetSettings.model_validate(self.config["dataset"])
         try:
-            return read_dataset(source["name"], source["root"], source["openie"], own)
+            return read_dataset(source.name, source.root, source.openie, source.own)
         except UserError:
             return None
 
@@ -76,9 +75,6 @@ class StoredRun:
             for name, row in self.rows.items()
             if name in gold and row["status"] != "failed"
         }
-
-
-_OF_EVERY_SET = frozenset(DatasetSettings.model_fields)
 
 
 def stored_runs(home: str | Path) -> list[StoredRun]:

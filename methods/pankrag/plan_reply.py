@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, model_validator
 
 from graphrag_bench.question_plan import FINAL, Kind, Plan, SubQuestion, checked_plan
 
@@ -22,25 +22,47 @@ _BRACKETED = re.compile(
 _NO, _NOTHING = ("false", "no", "0", "none", "null", ""), ("none", "null", "")
 
 
+Field = tuple[Callable[[Any], Any], tuple[str, ...]]
+
+
+def _first(given: Mapping[str, Any], *names: str) -> Any:
+    return next((given[name] for name in names if given.get(name) is not None), None)
+
+
+def _flag(given: Any) -> bool:
+    return str(given).strip().lower() not in _NO if given is not None else False
+
+
+def _text(given: Any) -> str:
+    return "" if given is None else str(given).strip()
+
+
+def _texts(given: Any) -> list[str]:
+    return [str(item) for item in _items(given) if item is not None]
+
+
+def _items(given: Any) -> list[Any]:
+    """The value as a list: nothing for null and `none`, one item for anything that is no list."""
+    if given is None or (isinstance(given, str) and given.strip().lower() in _NOTHING):
+        return []
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
 class _Lenient(BaseModel):
-    """A part of the plan that is read before it is checked."""
+    """A part of the plan that is read before it is checked.
+
+    `FIELDS` says for each field how it is read, and under which names; a bare value stands for the
+    field `BARE`.
+    """
+
+    FIELDS: ClassVar[Mapping[str, Field]]
+    BARE: ClassVar[str]
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            given = {cls.text_field(): given}
-        return cls.mended({str(key): value for key, value in given.items()})
-
-    @classmethod
-    def text_field(cls) -> str:
-        """The field that a bare text stands for."""
-        raise NotImplementedError
-
-    @classmethod
-    def mended(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """The fields as the schema has them."""
-        raise NotImplementedError
+        held = given if isinstance(given, Mapping) else {cls.BARE: given}
+        return {name: read(_first(held, *names)) for name, (read, names) in cls.FIELDS.items()}
 
 
 class HopReply(_Lenient):
@@ -51,20 +73,13 @@ class HopReply(_Lenient):
     if_abstract: bool
     dependencies: list[str]
 
-    @classmethod
-    def text_field(cls) -> str:
-        """A bare text is the sub-question."""
-        return "sub_query"
-
-    @classmethod
-    def mended(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Other names of the fields, numbers as ids, texts as booleans, missing fields."""
-        return {
-            "hop_id": str(_first(given, "hop_id", "id", "hop") or ""),
-            "sub_query": str(_first(given, "sub_query", "query", "question") or "").strip(),
-            "if_abstract": _flag(given.get("if_abstract")),
-            "dependencies": _texts(given.get("dependencies")),
-        }
+    BARE = "sub_query"
+    FIELDS = {
+        "hop_id": (_text, ("hop_id", "id", "hop")),
+        "sub_query": (_text, ("sub_query", "query", "question")),
+        "if_abstract": (_flag, ("if_abstract",)),
+        "dependencies": (_texts, ("dependencies",)),
+    }
 
 
 class SequenceReply(_Lenient):
@@ -73,16 +88,11 @@ class SequenceReply(_Lenient):
     sequence_id: str
     hop: list[HopReply]
 
-    @classmethod
-    def text_field(cls) -> str:
-        """A bare list is the sub-questions."""
-        return "hop"
-
-    @classmethod
-    def mended(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """`hops` for `hop`, one sub-question in the place of a list, a number as id."""
-        hops = _first(given, "hop", "hops")
-        return {"sequence_id": str(_first(given, "sequence_id", "id") or ""), "hop": _items(hops)}
+    BARE = "hop"
+    FIELDS = {
+        "sequence_id": (_text, ("sequence_id", "id")),
+        "hop": (_items, ("hop", "hops")),
+    }
 
 
 class FinalReply(_Lenient):
@@ -92,45 +102,31 @@ class FinalReply(_Lenient):
     if_abstract: bool
     dependencies: list[str]
 
-    @classmethod
-    def text_field(cls) -> str:
-        """A bare text is the question."""
-        return "final_query"
-
-    @classmethod
-    def mended(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """As for sub-questions."""
-        return {
-            "final_query": str(_first(given, "final_query", "query", "sub_query") or "").strip(),
-            "if_abstract": _flag(given.get("if_abstract")),
-            "dependencies": _texts(given.get("dependencies")),
-        }
+    BARE = "final_query"
+    FIELDS = {
+        "final_query": (_text, ("final_query", "query", "sub_query")),
+        "if_abstract": (_flag, ("if_abstract",)),
+        "dependencies": (_texts, ("dependencies",)),
+    }
 
 
 class PathReply(_Lenient):
-    """The sequences and the final question."""
+    """The sequences and the final question; `null` or `none` for no sequences."""
 
     sequences: list[SequenceReply]
     final_query: list[FinalReply]
 
-    @classmethod
-    def text_field(cls) -> str:
-        """A bare list is the sequences."""
-        return "sequences"
-
-    @classmethod
-    def mended(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """`null` or `none` for no sequences; an object or a text for the list of one."""
-        return {
-            "sequences": _items(given.get("sequences")),
-            "final_query": _items(_first(given, "final_query", "final")),
-        }
+    BARE = "sequences"
+    FIELDS = {
+        "sequences": (_items, ("sequences",)),
+        "final_query": (_items, ("final_query", "final")),
+    }
 
 
 class PlanReply(BaseModel):
     """What the planning prompt returns."""
 
-    query: str = Field(default="")
+    query: str = ""
     path: PathReply
 
     @model_validator(mode="before")
@@ -212,22 +208,3 @@ def _ids(given: Sequence[str]) -> tuple[str, ...]:
     """Ids as `sequence-hop`; what holds none stays as it is, and is dropped as unknown later."""
     found = ((text, _ID.search(text)) for text in given)
     return tuple(f"{int(m[1])}-{int(m[2])}" if m else text.strip() for text, m in found)
-
-
-def _first(given: Mapping[str, Any], *names: str) -> Any:
-    return next((given[name] for name in names if given.get(name) is not None), None)
-
-
-def _flag(given: Any) -> bool:
-    return str(given).strip().lower() not in _NO if given is not None else False
-
-
-def _texts(given: Any) -> list[str]:
-    return [str(item) for item in _items(given) if item is not None]
-
-
-def _items(given: Any) -> list[Any]:
-    """The value as a list: nothing for null and `none`, one item for anything that is no list."""
-    if given is None or (isinstance(given, str) and given.strip().lower() in _NOTHING):
-        return []
-    return list(given) if isinstance(given, list | tuple) else [given]
