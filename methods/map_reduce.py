@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, PositiveInt, field_validator
+from pydantic import BaseModel, Field, PositiveInt, field_validator
 
 from graphrag_bench.contract import Sizes, operator
 from graphrag_bench.errors import UnreadableReply
@@ -22,12 +23,17 @@ FAILURE = "Sorry, I'm not able to provide an answer to that question."
 MAP = Prompt("methods:msgraphrag/prompts/map.j2")
 REDUCE = Prompt("methods:msgraphrag/prompts/reduce.j2")
 _GROUPS_EXPECTED = 8
+_LONGEST = 300
 
 
 class Point(BaseModel):
-    """One statement and how much it helps to answer, 0 to 100."""
+    """One statement and how much it helps to answer, 0 to 100.
 
-    description: str
+    A server that holds replies to a schema ends the statement at `_LONGEST` characters; a longer
+    one of another server is taken as it is.
+    """
+
+    description: str = Field(json_schema_extra={"maxLength": _LONGEST})
     score: int = 0
 
     @field_validator("score", mode="before")
@@ -48,6 +54,16 @@ class MapReply(BaseModel):
     @classmethod
     def _listed(cls, given: object) -> object:
         return [given] if isinstance(given, Mapping) else given
+
+
+@lru_cache(maxsize=64)
+def _reply_of(max_points: int) -> type[MapReply]:
+    """The reply whose schema ends the list at so many points; a longer list is read whole."""
+
+    class Bounded(MapReply):
+        points: list[Point] = Field(json_schema_extra={"maxItems": max_points})
+
+    return Bounded
 
 
 @value("points")
@@ -89,21 +105,25 @@ def map_points(
     group: Literal["packed", "single"] = "packed",
     group_tokens: PositiveInt = 2500,
     max_groups: PositiveInt = 64,
-    max_tokens: PositiveInt = 400,
+    max_points: PositiveInt = 5,
+    max_tokens: PositiveInt = 512,
 ) -> Points:
     """The points that the model finds in each group of the context's pieces, best first.
 
     `packed` fills groups of at most `group_tokens` in context order (a longer piece is a group of
     its own); `single` takes each piece alone. At most `max_groups` groups are read, from the
-    front. Points of score 0 are dropped; ties keep context order. A group whose reply cannot be
-    read gives none and is counted; raises the last failure when that happens to every group.
+    front. Of a group the schema admits `max_points` points of one sentence, because a small model
+    that is not stopped fills `max_tokens` with the same one. Points of score 0 are dropped; ties
+    keep context order. A group whose reply cannot be read gives none and is counted; raises the
+    last failure when that happens to every group.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
     """
     groups = _groups(context.pieces, group_tokens if group == "packed" else 0)[:max_groups]
     if not groups:
         return Points((), ())
     chats = [prompt.render({"question": question.text, "pieces": pieces}) for pieces in groups]
-    results = ask_all(llm, chats, MapReply, max_tokens=max_tokens, purpose="map points")
+    shape = _reply_of(max_points)
+    results = ask_all(llm, chats, shape, max_tokens=max_tokens, purpose="map points")
     failures = [found for found in results if isinstance(found, UnreadableReply | CallFailed)]
     if len(failures) == len(results):
         raise failures[-1]

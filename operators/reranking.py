@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, PositiveInt
+from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.contract import Sizes, operator
 from graphrag_bench.data.chunks import ChunkTable
@@ -23,9 +23,13 @@ PURPOSE = "passage order"
 
 
 class Order(BaseModel):
-    """What the rerank prompt returns: numbers of passages, counted from 1, the best first."""
+    """What the rerank prompt returns: numbers of passages, counted from 1, the best first.
 
-    order: list[int]
+    The schema ends the list at 40 numbers, so that a small model cannot go on for ever; a longer
+    one of a server without schemas is read whole.
+    """
+
+    order: list[int] = Field(json_schema_extra={"maxItems": 40})
 
 
 def _windows(n_rows: int, window: int, stride: int) -> list[int]:

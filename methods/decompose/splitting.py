@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, PositiveInt
+from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.contract import Sizes, operator
 from graphrag_bench.models.llm import LLM
@@ -18,9 +18,15 @@ PROMPT = Prompt("methods:decompose/prompts/sub_questions.j2")
 
 
 class SubQuestions(BaseModel):
-    """What the decomposition prompt returns."""
+    """What the decomposition prompt returns.
 
-    sub_questions: list[str]
+    The schema ends the list at 6 questions of 200 characters, so that a small model cannot go on
+    for ever; a longer one of a server without schemas is read whole.
+    """
+
+    sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(
+        json_schema_extra={"maxItems": 6}
+    )
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -42,7 +48,7 @@ def decompose(
     prompt: Prompt = PROMPT,
     at_most: PositiveInt = 4,
     with_question: bool = False,
-    max_tokens: PositiveInt = 192,
+    max_tokens: PositiveInt = 320,
 ) -> Query:
     """The sub-questions that the model splits the question into, each once, `at_most` of them.
 
