@@ -7,7 +7,7 @@ same configuration are the same bytes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -50,6 +50,8 @@ def record(finished: Finished, chunk_table: ChunkTable | None, trace: Trace = "i
         }
     else:
         row |= _answered(outcome, chunk_table)
+        if (reason := _why_empty(outcome, finished.trace)) is not None:
+            row["empty_context"] = reason
     for name in ("calls", "prompt_tokens", "completion_tokens"):
         row[name] = sum(getattr(step.calls, name) for step in finished.trace)
     row["steps"] = _calls_by_step(finished.trace)
@@ -68,6 +70,23 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
     if isinstance(context, Context):
         row["context"] = summary(context)
     return row
+
+
+def _why_empty(state: RetrievalState, trace: Sequence[StepTrace]) -> str | None:
+    """Why nothing went into the prompt; None where something did, and where nothing is packed.
+
+    The reason is the budget when it cut all there was, else the first step that found nothing.
+    """
+    context = state.get("context")
+    if not isinstance(context, Context) or context.pieces:
+        return None
+    if context.cut:
+        return f"the budget cut all {len(context.cut)} rows"
+    for step in trace:
+        for slot, found in step.wrote.items():
+            if slot != "context" and isinstance(found, Sized) and not len(found):
+                return f"{step.step} found no {slot.replace('_', ' ')}"
+    return "there was nothing to retrieve from: the question was given no row"
 
 
 def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Think-on-Graph's answers: once the triples are enough, or from what there is at the end."""
+"""Think-on-Graph's context, and its answers: once the triples are enough, or from what there is."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import triple
 from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
-from graphrag_bench.values import Answer, Question
+from graphrag_bench.values import Answer, Context, Question
+from methods.context import with_block
 
 ENOUGH = Prompt("methods:tog/prompts/enough.j2")
 FINAL = Prompt("methods:tog/prompts/answer.j2")
@@ -28,12 +30,32 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     return prompt, settings["max_tokens"] / 2
 
 
-@operator("answer.if_enough", calls=1, supplies={"question", "triples"}, tokens=_tokens)
-def if_enough(
-    question: Question,
+@operator("context.exploration")
+def exploration_context(
     exploration: Exploration,
     *,
     graph: Graph,
+    tokenizer: Tokenizer,
+    budget: PositiveInt = 2400,
+) -> Context:
+    """A context of the triples found, first found first, as many as fit the budget of tokens.
+
+    A piece is a relationship row as "head, relation, tail", in the direction that is stored. Its
+    score is the one of the hop that found it first.
+    Source: ToG (Sun et al. 2024), section 2.1, reasoning.
+    """
+    scores: dict[int, float] = {}
+    for hop in (hop for hops in exploration.rounds for hop in hops):
+        scores.setdefault(hop.relationship, hop.score)
+    rows = [(str(row), ", ".join(triple(graph, row)), score) for row, score in scores.items()]
+    return with_block(None, "relationship", rows, tokenizer, budget, 1.0)
+
+
+@operator("answer.if_enough", calls=1, supplies={"question", "triples"}, tokens=_tokens)
+def if_enough(
+    question: Question,
+    context: Context,
+    *,
     llm: LLM,
     prompt: Prompt = ENOUGH,
     max_tokens: PositiveInt = 48,
@@ -44,9 +66,9 @@ def if_enough(
     the line. Any other reply means no. Without a triple no call is made.
     Source: ToG (Sun et al. 2024), section 2.1, reasoning; Zhou et al. 2025, section 6.2.
     """
-    if not len(exploration):
+    if not context.pieces:
         return None
-    chat = prompt.render({"question": question.text, "triples": _triples(graph, exploration)})
+    chat = prompt.render({"question": question.text, "triples": _texts(context)})
     said = reply(llm, chat, max_tokens=max_tokens).text.strip()
     if not re.match(r"\W*yes\b", said, re.IGNORECASE):
         return None
@@ -59,9 +81,8 @@ def if_enough(
 @operator("answer.from_triples", calls=1, supplies={"question", "triples"}, tokens=_tokens)
 def from_triples(
     question: Question,
-    exploration: Exploration,
+    context: Context,
     *,
-    graph: Graph,
     llm: LLM,
     prompt: Prompt = FINAL,
     max_tokens: PositiveInt = 48,
@@ -71,10 +92,9 @@ def from_triples(
     Raises CallFailed when the model gives no answer.
     Source: ToG (Sun et al. 2024), section 2.1; Zhou et al. 2025, section 6.2.
     """
-    chat = prompt.render({"question": question.text, "triples": _triples(graph, exploration)})
+    chat = prompt.render({"question": question.text, "triples": _texts(context)})
     return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())
 
 
-def _triples(graph: Graph, exploration: Exploration) -> list[str]:
-    """The triples found, in the direction that is stored, first found first."""
-    return [", ".join(triple(graph, row)) for row in exploration.relationships]
+def _texts(context: Context) -> list[str]:
+    return [piece.text for piece in context.pieces]

@@ -58,6 +58,37 @@ def test_an_answered_question_holds_answer_documents_and_context():
     }
 
 
+def test_an_empty_context_says_which_step_was_the_first_to_find_nothing():
+    done = finished(
+        step("convert.0 question.entities.nlp", mentions=Mentions(("ada",))),
+        step("retrieve.0 node.link", nodes=ranked()),
+        step("retrieve.1 chunk.aggregator", chunks=ranked()),
+        step("generate.0 context.chunks", context=Context(())),
+        chunks=ranked(),
+        context=Context(()),
+    )
+    assert record(done, TABLE)["empty_context"] == "retrieve.0 node.link found no nodes"
+
+
+def test_an_empty_context_says_that_the_budget_cut_all_of_it():
+    done = finished(
+        step("retrieve.0 node.link", nodes=ranked()),
+        context=Context((), (("chunk", "a"), ("chunk", "b"))),
+    )
+    assert record(done, TABLE)["empty_context"] == "the budget cut all 2 rows"
+
+
+def test_an_empty_context_of_a_question_that_was_given_nothing_says_so():
+    row = record(finished(chunks=ranked(), context=Context(())), TABLE)
+    assert row["empty_context"].startswith("there was nothing to retrieve from")
+
+
+def test_a_question_with_a_context_and_one_that_packs_none_give_no_reason():
+    context = Context((Piece("chunk", "b", "two", 0.5, 1),))
+    assert "empty_context" not in record(finished(context=context), TABLE)
+    assert "empty_context" not in record(finished(answer=Answer("Ada")), TABLE)
+
+
 def test_documents_come_once_in_the_order_of_their_first_chunk():
     table = ChunkTable.of([("a", "", "1"), ("b", "", "2"), ("a", "", "3")])
     row = record(finished(chunks=ranked((2, 0.9), (1, 0.5), (0, 0.1))), table)

@@ -1,0 +1,79 @@
+"""Think-on-Graph's context and answers, worked out by hand; the model's replies are planned."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.graph.exploration import Exploration, Hop
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.models.tokenizer import BytePairs
+from graphrag_bench.values import Answer, Context, Piece, Question
+from methods.tog.answering import exploration_context, from_triples, if_enough
+
+ASKED = Question("q", "On which mountain does the town stand that Ada founded?")
+TWO = Context(
+    (
+        Piece("relationship", "0", "ada, founded, norvik", 1.0, 5),
+        Piece("relationship", "1", "norvik, stands on, tarn", 1.0, 6),
+    )
+)
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """Ada founded Norvik (row 0), which stands on Tarn (row 1)."""
+    base = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
+    columns = {name: getattr(base, name) for name in Graph.__dataclass_fields__}
+    return Graph(**{**columns, "relations": Texts.of(["founded", "stands on"])})
+
+
+def model(*replies: str | CallFailed) -> Metered:
+    left = list(replies)
+    return Metered(Scripted(answer=lambda chat: left.pop(0)))
+
+
+def hop(row: int, score: float) -> Hop:
+    return Hop(row, True, score)
+
+
+def test_triples_stand_in_the_order_found_each_once_with_its_first_score(graph: Graph) -> None:
+    explored = Exploration((), ((hop(1, 0.5),), (hop(0, 0.25), hop(1, 0.75))))
+    found = exploration_context(explored, graph=graph, tokenizer=BytePairs())
+    assert [(piece.id, piece.text, piece.score) for piece in found.pieces] == [
+        ("1", "norvik, stands on, tarn", 0.5),
+        ("0", "ada, founded, norvik", 0.25),
+    ]
+
+
+def test_triples_beyond_the_budget_are_cut_and_recorded(graph: Graph) -> None:
+    explored = Exploration((), ((hop(0, 0.5), hop(1, 0.5)),))
+    small = BytePairs().count("ada, founded, norvik")
+    found = exploration_context(explored, graph=graph, tokenizer=BytePairs(), budget=small)
+    assert [piece.id for piece in found.pieces] == ["0"]
+    assert found.cut == (("relationship", "1"),)
+
+
+def test_the_model_sees_the_triples_of_the_context() -> None:
+    llm = model("{Yes} {Tarn}")
+    assert if_enough(ASKED, TWO, llm=llm) == Answer("Tarn")
+    shown = llm.llm.asked[0][-1].content
+    assert "(ada, founded, norvik)\n(norvik, stands on, tarn)" in shown
+    assert ASKED.text in shown
+
+
+@pytest.mark.parametrize("said", ["{No}", "The triples say nothing.", "{Yes}"])
+def test_without_a_yes_and_an_answer_the_exploration_goes_on(said: str) -> None:
+    assert if_enough(ASKED, TWO, llm=model(said)) is None
+
+
+def test_without_a_triple_no_call_is_made() -> None:
+    assert if_enough(ASKED, Context(()), llm=model()) is None
+
+
+def test_the_final_answer_is_asked_for_without_triples_too_and_a_failed_call_is_raised() -> None:
+    assert from_triples(ASKED, Context(()), llm=model(" Tarn ")) == Answer("Tarn")
+    with pytest.raises(CallFailed):
+        from_triples(ASKED, TWO, llm=model(CallFailed("refused", "no")))
