@@ -13,15 +13,23 @@ _HEADS = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B better", "same", "A b
 _MOST_SHOWN = 20
 
 
-def difference_table(caption: str, first: Scores, second: Scores) -> Table:
-    """A row for each metric that both runs have, over the questions that both have."""
+def difference_table(
+    caption: str, first: Scores, second: Scores, scopes: Mapping[str, str | None] | None = None
+) -> Table:
+    """A row for each metric that both runs have, over the questions that both have.
+
+    Questions of one scope (`scopes`, by question) are drawn and swapped together.
+    """
+    of = scopes or {}
     names = list(dict.fromkeys(name for held in first.values() for name in held))
     rows = []
     for name in names:
         shared = [q for q in first if name in first[q] and name in second.get(q, {})]
         if shared:
             found = paired_difference(
-                [first[q][name] for q in shared], [second[q][name] for q in shared]
+                [first[q][name] for q in shared],
+                [second[q][name] for q in shared],
+                scopes=[of.get(q) for q in shared],
             )
             rows.append(
                 (
@@ -38,7 +46,8 @@ def difference_table(caption: str, first: Scores, second: Scores) -> Table:
             )
     notes = (
         "over the questions that both runs have; interval: paired bootstrap; p: two-sided paired "
-        "permutation test, of one metric at a time and not corrected for looking at several",
+        "permutation test (mid-p), questions that share a scope together, of one metric at a time "
+        "and not corrected for looking at several",
     )
     return Table(caption, _HEADS, tuple(rows), notes, texts=("metric",))
 

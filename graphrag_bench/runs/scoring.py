@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold
@@ -87,20 +87,26 @@ def score(
 ) -> dict[str, Any]:
     """What `metrics.json` holds: `n`, `failed`, `answered`, `metrics` and `usage`.
 
-    Each metric has `mean`, `low`, `high` (95 % bootstrap interval) and its own `n`; metrics that
-    no question can be scored by are left out. Failed questions are counted and not averaged.
+    Each metric has `mean`, `low`, `high` (95 % bootstrap interval), its own `n`, and where questions
+    share scopes `clusters`, how many were drawn whole for the interval; metrics that no question
+    can be scored by are left out. Failed questions are counted and not averaged.
     """
     values: dict[str, list[float]] = {}
+    scopes: dict[str, list[str | None]] = {}
     alive = [row for row in rows if row["status"] != "failed"]
     for row in alive:
         found = question_scores(row, gold[row["question"]], cuts, containment, scored)
         for name, score_of_question in found.items():
             values.setdefault(name, []).append(score_of_question)
+            scopes.setdefault(name, []).append(row.get("scope"))
     return {
         "n": len(rows),
         "failed": len(rows) - len(alive),
         "answered": sum(row["status"] == "answered" for row in rows),
-        "metrics": {name: asdict(mean_with_interval(held)) for name, held in values.items()},
+        "metrics": {
+            name: mean_with_interval(held, scopes=scopes[name]).stored()
+            for name, held in values.items()
+        },
         "usage": _usage(rows, timing),
         "errors": _errors(rows),
         "rates": _rates(rows),

@@ -47,3 +47,19 @@ def test_a_surer_interval_is_wider():
 def test_no_values_have_no_mean():
     with pytest.raises(ValueError, match="no values"):
         mean_with_interval([])
+
+
+def test_questions_that_share_a_document_have_the_interval_of_their_documents():
+    """Each of 20 documents answers all of its 5 questions or none: 20 values, not 100."""
+    values = [float(scope % 2) for scope in range(20) for _ in range(5)]
+    scopes = [f"d{scope}" for scope in range(20) for _ in range(5)]
+    clustered, plain = mean_with_interval(values, scopes=scopes), mean_with_interval(values)
+    of_documents = mean_with_interval([float(scope % 2) for scope in range(20)])
+    assert (clustered.mean, clustered.n, clustered.clusters) == (0.5, 100, 20)
+    assert plain.high - plain.low < 0.21
+    assert (clustered.low, clustered.high) == (of_documents.low, of_documents.high)
+
+
+def test_a_document_with_more_questions_weighs_more():
+    found = mean_with_interval([1.0, 1.0, 1.0, 0.0], scopes=["a", "a", "a", "b"])
+    assert (found.mean, found.low, found.high) == (0.75, 0.0, 1.0)

@@ -202,3 +202,15 @@ def test_the_question_decides_how_an_answer_is_matched():
         for text in ("When was it?", "Who was it?")
     )
     assert (when["hit@1"], who["hit@1"]) == (1.0, 0.0)
+
+
+def test_questions_of_one_scope_are_drawn_together_for_the_interval():
+    """Two scopes of two questions: all of the one is found, nothing of the other."""
+    rows = [
+        {"question": f"q{n}", "scope": "ab"[n // 2], "status": "retrieved", "documents": found,
+         "calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
+        for n, found in enumerate((["d"], ["d"], [], []))
+    ]  # fmt: skip
+    gold = {row["question"]: Gold((), ("d",)) for row in rows}
+    held = score(rows, gold, [])["metrics"]["evidence_recall@2"]
+    assert held == {"mean": 0.5, "low": 0.0, "high": 1.0, "n": 4, "clusters": 2}
