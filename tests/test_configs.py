@@ -12,7 +12,7 @@ from graphrag_bench.cli.overrides import composed, prepared
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.experiment.backends import make
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import GROUPS, compose, load, names
+from graphrag_bench.experiment.groups import GROUPS, ROLES, compose, load, names
 from graphrag_bench.locations import project_folder
 
 CONFIGS = project_folder("configs")
@@ -32,7 +32,7 @@ def test_every_file_is_a_mapping_and_begins_with_what_it_is(name: str) -> None:
 
 
 def test_every_folder_of_configs_is_a_group_that_can_be_chosen() -> None:
-    assert {path.name for path in CONFIGS.iterdir() if path.is_dir()} == set(GROUPS) - {"llm_build"}
+    assert {path.name for path in CONFIGS.iterdir() if path.is_dir()} == set(GROUPS) - set(ROLES)
 
 
 def test_no_folder_of_configs_or_datasets_is_a_package() -> None:
@@ -72,6 +72,7 @@ def test_hydra_and_python_compose_every_method_to_the_same_run(name: str) -> Non
     [
         (["chunking=token", "chunking.size=9"], {"chunking": "token"}, {"chunking": {"size": 9}}),
         (["llm_build=scripted"], {"llm_build": "scripted"}, {}),
+        (["llm_judge=scripted"], {"llm_judge": "scripted"}, {}),
         (["seed=3", "graph.scope=per_scope"], {}, {"seed": 3, "graph": {"scope": "per_scope"}}),
         (["build.extraction=nlp"], {}, {"build": {"extraction": "nlp"}}),
         (["method.damping=0.3"], {"method": {**load("method", "hipporag"), "damping": 0.3}}, {}),

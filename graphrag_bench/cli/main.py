@@ -14,6 +14,7 @@ COMMANDS = {
     "run": "run methods on a data set and print a scored table; -m sweeps",
     "plan": "print what a run would build, read, write and call; touches no model",
     "ask": "answer one question of your own",
+    "judge": "let a language model judge the answers of finished runs one by one",
     "diff": "compare two finished runs question by question",
     "list": "list methods, data sets, models, embedders and operators",
     "doctor": "check address, key, model, JSON replies, window and embedding before a run",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError, nearest, unknown
-from graphrag_bench.experiment.groups import GROUPS, names, resolve
+from graphrag_bench.experiment.groups import GROUPS, ROLES, names, resolve
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, changes
 from graphrag_bench.experiment.settings import RunSettings, explained
 from graphrag_bench.locations import project_folder
@@ -55,8 +55,8 @@ def prepared(arguments: Sequence[str]) -> list[str]:
             overrides.append(argument)
         elif name in GROUPS:
             _check_choices(name, value)
-            target = "llm@llm_build" if name == "llm_build" else name
-            add = "+" if name == "llm_build" else ""
+            target = f"llm@{name}" if name in ROLES else name
+            add = "+" if name in ROLES else ""
             overrides.append(f"{add}{target}={value}")
         else:
             known = sorted({*RunSettings.model_fields, *GROUPS})

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply, UserError, nearest
 from graphrag_bench.experiment.backends import make
+from graphrag_bench.experiment.groups import ROLES
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.endpoint import Endpoint, Rejected
@@ -98,7 +99,7 @@ def examine(settings: RunSettings) -> list[Check]:
 
     Raises UserError for settings that no model can be made of, before any model is asked.
     """
-    configs = {"llm": settings.llm, "llm_build": settings.llm_build}
+    configs = {"llm": settings.llm} | {role: getattr(settings, role) for role in ROLES}
     models = {part: make(part, config) for part, config in configs.items() if config is not None}
     embedder = make("embedder", settings.embedder)
     found = [check for part, model in models.items() for check in _language_model(part, model)]

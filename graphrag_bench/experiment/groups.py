@@ -12,12 +12,14 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.profiles import DEFAULT, KEYS, SELECTORS, applied
 from graphrag_bench.locations import project_folder
 
-GROUPS = ("dataset", "method", "llm", "llm_build", "embedder", "chunking", "pooling", "experiment")
+ROLES = ("llm_build", "llm_judge")
+"""Groups whose choices are those of `llm`: other models in the same run."""
+GROUPS = ("dataset", "method", "llm", *ROLES, "embedder", "chunking", "pooling", "experiment")
 
 
 def names(group: str) -> list[str]:
-    """The choices of a group, sorted; `llm_build` has those of `llm`."""
-    folder = project_folder("configs") / ("llm" if group == "llm_build" else group)
+    """The choices of a group, sorted; the roles of models have those of `llm`."""
+    folder = project_folder("configs") / ("llm" if group in ROLES else group)
     return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
@@ -25,7 +27,7 @@ def load(group: str, name: str) -> dict[str, Any]:
     """The content of a choice; raises UserError with the nearest names for an unknown one."""
     if name not in names(group):
         raise unknown(group, name, names(group))
-    folder = project_folder("configs") / ("llm" if group == "llm_build" else group)
+    folder = project_folder("configs") / ("llm" if group in ROLES else group)
     return _yaml(folder / f"{name}.yaml")
 
 

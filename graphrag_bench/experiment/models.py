@@ -122,6 +122,21 @@ class Models(Mapping[str, Any]):
             return self.llm
         return self._language_model("llm_build", self.settings.llm_build)
 
+    @cached_property
+    def llm_judge(self) -> LLM:
+        """The model that judges; raises UserError when none is named: no other may stand in."""
+        return self._language_model("llm_judge", self._judge)
+
+    @property
+    def _judge(self) -> Mapping[str, Any]:
+        if self.settings.llm_judge is None:
+            raise UserError(
+                "No judge is named. Name one, better another model than those it judges: "
+                "llm_judge=openai_compatible llm_judge.model=NAME (llm_judge.base_url=ADDRESS for "
+                "a server of your own), or llm_judge=local llm_judge.model_path=FILE.gguf."
+            )
+        return self.settings.llm_judge
+
     def _language_model(self, group: str, config: Mapping[str, Any]) -> LLM:
         """The model under the budget and behind the cache; a replay needs neither."""
         made: LLM = self._bare(group, config)
@@ -196,6 +211,8 @@ class Models(Mapping[str, Any]):
             "llm_build": self.settings.llm_build,
             "embedder": self.settings.embedder,
         }
+        if name == "llm_judge":
+            return str(self._bare(name, self._judge).identity)
         if name == "llm_build" and configs[name] is None:
             name = "llm"
         if (config := configs.get(name)) is not None:

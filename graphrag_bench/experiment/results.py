@@ -10,6 +10,7 @@ import yaml
 
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.groups import ROLES
 from graphrag_bench.models.api_key import public_address
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, RunFolder, write_whole
@@ -27,7 +28,7 @@ def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
     An address is written without user name and password.
     """
     values = experiment.settings.model_dump(exclude={"paths", "shard"})
-    for config in (values["llm"], values["llm_build"] or {}, values["embedder"]):
+    for config in (values["llm"], *[values[role] or {} for role in ROLES], values["embedder"]):
         if isinstance(config.get("base_url"), str):
             config["base_url"] = public_address(config["base_url"])
     text = yaml.safe_dump(values, sort_keys=True, allow_unicode=True)

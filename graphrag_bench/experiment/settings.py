@@ -110,6 +110,9 @@ class RunSettings(_Settings):
     method: dict[str, Any] = Field(description="a file of configs/method; method.NAME=VALUE")
     llm: dict[str, Any] = Field(description="the model that answers")
     llm_build: dict[str, Any] | None = Field(None, description="the model that builds, if another")
+    llm_judge: dict[str, Any] | None = Field(
+        None, description="the model that judges answers: `judge` and `compare`; none by default"
+    )
     embedder: dict[str, Any] = Field(description="the model that embeds")
     nlp: dict[str, Any] = Field(NLP, description="the tagger and parser; nlp.model=PACKAGE")
     chunking: dict[str, Any] = Field(

@@ -58,8 +58,8 @@ class RunFolder:
     def append(self, row: Row, timing: Iterable[Row]) -> None:
         """Keep a finished question, and the seconds of its steps."""
         self.path.mkdir(parents=True, exist_ok=True)
-        _append(self.file("timing"), timing)
-        _append(self.file("journal"), [row])
+        append_lines(self.file("timing"), timing)
+        append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
         """Write this shard's records in question order, whole, and drop its journal.
@@ -142,7 +142,12 @@ def _line(row: Row) -> str:
     return json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _append(path: Path, rows: Iterable[Row]) -> None:
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Write a file of JSON lines, whole."""
+    write_whole(path, "".join(map(_line, rows)))
+
+
+def append_lines(path: Path, rows: Iterable[Row]) -> None:
     """Append lines in one write; a line that a kill cut short before is closed off first."""
     text = "".join(_line(row) for row in rows)
     if not text:

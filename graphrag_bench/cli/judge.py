@@ -1,0 +1,80 @@
+"""`graphrag-bench judge`: the answers of stored runs judged one by one by a language model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from graphrag_bench.cli.judging_words import divided, judged_runs, parser
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.judging.answers import LEDGER, Asked, dataset_of, judge_answers
+from graphrag_bench.experiment.models import Models
+from graphrag_bench.progress import Progress
+from graphrag_bench.report.judged import judged_table
+from graphrag_bench.report.tables import show
+from graphrag_bench.runs.judged import judged_values
+
+_HELP = """usage: graphrag-bench judge RUN [RUN ...] llm_judge=NAME [llm_judge.SETTING=VALUE ...]
+
+Lets a language model judge the answers of finished runs one by one, and keeps each value in the
+run's folder (judged.jsonl). Nothing is asked twice: the same command goes on where it stopped, and
+a second call costs nothing. RUN is a folder or the beginning of its key.
+
+  judged_correctness   does the answer say what the gold says, and settle on it? A list of
+                       everything is wrong, whatever it contains
+  faithfulness         share of the answer's statements that its context supports
+  answer_relevance     likeness of the question to questions made from the answer (embedder=)
+  context_recall       share of the gold answer's statements that the context holds
+  context_precision    are the useful pieces of the context ranked first?
+
+A reply that cannot be read is missing and in no mean, never a good mark. Contexts are had again
+from the artifacts and the cached replies; a run whose context has changed since is left out.
+
+  --metrics A,B   only these; default: all that the data set and the run allow
+  --limit N       only the first N answers, question types mixed
+  --retry         ask again where a reply could not be read
+  --home HOME     the folder that holds runs/; default: that of the first run
+  llm_judge=      {names}; no default: a judge has to be chosen
+  embedder= cache.* budget.* failures.*   as of a run; budget.usd=1 stops before it is passed
+
+examples
+  graphrag-bench judge 0a1b2c3d llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
+  graphrag-bench judge RUN_A RUN_B --metrics judged_correctness llm_judge=openai_compatible \\
+      llm_judge.model=qwen3:8b llm_judge.base_url=http://localhost:11434/v1 \\
+      llm_judge.api_key_env=null
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge, and print a table of all judged values of these runs."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        from graphrag_bench.experiment.groups import names
+
+        sys.stdout.write(_HELP.format(names=", ".join(names("llm"))))
+        return 0
+    reader = parser("judge")
+    reader.add_argument("--metrics", default="")
+    reader.add_argument("--limit", type=int, default=None)
+    reader.add_argument("--retry", action="store_true")
+    given = reader.parse_intermixed_args(arguments)
+    names, words = divided(given.words)
+    if not names:
+        raise UserError("judge takes one run or more: a folder, or the beginning of a key.")
+    if given.limit is not None and given.limit < 1:
+        raise UserError(f"--limit {given.limit}: at least 1 answer.")
+    asked = Asked(tuple(filter(None, given.metrics.split(","))), given.limit, given.retry)
+    asked.measures()
+    runs, settings = judged_runs(names, words, given.home)
+    models = Models(settings, dataset_of(runs[0]))
+    models.identity("llm_judge")
+    ledgers = [run.folder.path / LEDGER for run in runs]
+    models.charge(ledgers[0], lambda: ledgers[1:], tuple)
+    judged = []
+    for run in runs:
+        home = run.folder.path.resolve().parents[3]
+        rows = judge_answers(run, home, models, asked, Progress())
+        judged.append((str(run.metrics["title"]), judged_values(rows)))
+    show(judged_table(judged))
+    for run in runs:
+        sys.stdout.write(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}\n")
+    return 0

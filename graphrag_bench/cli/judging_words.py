@@ -1,0 +1,65 @@
+"""The words of the commands that judge: runs, options, and settings of the judge."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from graphrag_bench.cli.overrides import composed, is_setting, prepared
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.settings import RunSettings, check_settings
+from graphrag_bench.experiment.stored import StoredRun, find_run
+
+TAKEN = ("llm_judge", "embedder", "cache", "budget", "failures", "paths")
+"""The settings of a run that judging takes."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors end like any other mistake of the user."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError."""
+        raise UserError(f"{message}. See {self.prog} --help.")
+
+
+def parser(command: str) -> Parser:
+    """A parser of options and words, with `--home`."""
+    made = Parser(prog=f"graphrag-bench {command}", add_help=False, allow_abbrev=False)
+    made.add_argument("words", nargs="*")
+    made.add_argument("--home", default=None)
+    return made
+
+
+def divided(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The runs, and the settings; a folder that is there is a run, whatever it is called.
+
+    Raises UserError for a setting that judging does not take.
+    """
+    runs = [word for word in words if not is_setting(word) or Path(word).is_dir()]
+    settings = [word for word in words if word not in runs]
+    for word in settings:
+        name = word.lstrip("+~").partition("=")[0]
+        if name.partition(".")[0] not in TAKEN:
+            close = ", ".join(nearest(name.partition(".")[0], TAKEN) or TAKEN)
+            raise UserError(f"Judging takes no setting '{name}'. Nearest: {close}.")
+    return runs, settings
+
+
+def judged_runs(
+    names: Sequence[str], settings: Sequence[str], home: str | None
+) -> tuple[list[StoredRun], RunSettings]:
+    """The runs, each once, and the checked settings with the home that they lie in.
+
+    The home is `--home`, else `paths.home`, else that of the first run. Raises UserError for what
+    is no run.
+    """
+    found = check_settings(composed(prepared(settings)))
+    given = home or (found.paths.home if any("paths.home=" in word for word in settings) else None)
+    runs = [find_run(name, given or ".") for name in names]
+    distinct = list({run.folder.path.resolve(): run for run in runs}.values())
+    own = given or str(distinct[0].folder.path.resolve().parents[3])
+    return distinct, found.model_copy(
+        update={"paths": found.paths.model_copy(update={"home": own})}
+    )

@@ -1,0 +1,1 @@
+"""Answers judged by a language model: one by one, and head to head."""

@@ -1,0 +1,96 @@
+"""`graphrag-bench judge`: judged values in the run's folder, paid for once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import planted_judges
+import pytest
+from toy_runs import TOY, command, ran, refused
+
+JUDGE = ["llm_judge=scripted", "llm_judge._target_=planted_judges.strict", "embedder=hashing"]
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for held in (planted_judges.asked, planted_judges.prose_on, planted_judges.fails_on):
+        held.clear()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """VanillaRAG on the first three questions of toy; every answer is `Ada Marsh`."""
+    settings = ("method=vanilla", "limit=3", "frame=off", f"paths.home={tmp_path}")
+    return ran(*TOY, *settings).folder
+
+
+def judged(run: Path, *more: str) -> dict[tuple[str, str], object]:
+    """The value of each question and metric after the command."""
+    ended = command("judge", str(run), *JUDGE, *more)
+    assert ended.code == 0, ended.err
+    lines = (run / "judged.jsonl").read_text().splitlines()
+    return {(row["metric"], row["question"]): row["value"] for row in map(json.loads, lines)}
+
+
+def test_every_answer_has_a_value_of_every_metric(run: Path) -> None:
+    values = judged(run)
+    assert {metric for metric, _ in values} == {
+        "judged_correctness", "faithfulness", "answer_relevance", "context_recall",
+        "context_precision",
+    }  # fmt: skip
+    assert len(values) == 15
+    assert all(isinstance(value, float) and 0 <= value <= 1 for value in values.values())
+
+
+def test_a_second_call_asks_nothing_and_writes_the_same_bytes(run: Path) -> None:
+    judged(run)
+    before, n_asked = (run / "judged.jsonl").read_bytes(), len(planted_judges.asked)
+    judged(run, "cache.mode=off")
+    assert len(planted_judges.asked) == n_asked
+    assert (run / "judged.jsonl").read_bytes() == before
+
+
+def test_a_later_call_judges_only_what_is_missing(run: Path) -> None:
+    first = ("--metrics", "judged_correctness")
+    assert len(judged(run, *first, "--limit", "1")) == 1
+    planted_judges.asked.clear()
+    assert len(judged(run, *first)) == 3
+    assert len(planted_judges.asked) == 2
+
+
+def test_a_reply_in_prose_is_missing_and_asked_again_only_when_told(run: Path) -> None:
+    only = ("--metrics", "judged_correctness", "cache.mode=off")
+    planted_judges.prose_on.add("Question:")
+    assert set(judged(run, *only).values()) == {None}
+    planted_judges.prose_on.clear()
+    assert set(judged(run, *only).values()) == {None}
+    assert None not in judged(run, *only, "--retry").values()
+
+
+def test_a_call_that_failed_is_made_again_the_next_time(run: Path) -> None:
+    only = ("--metrics", "judged_correctness")
+    planted_judges.fails_on.add("Question:")
+    assert set(judged(run, *only).values()) == {None}
+    planted_judges.fails_on.clear()
+    assert None not in judged(run, *only).values()
+
+
+def test_judging_is_not_part_of_the_run_or_of_its_cost(run: Path) -> None:
+    before = {name: (run / name).read_bytes() for name in ("records.jsonl", "metrics.json")}
+    judged(run)
+    assert before == {name: (run / name).read_bytes() for name in before}
+    assert (run / "judge_ledger.jsonl").read_text().count('"stage": "judge"') > 0
+
+
+def test_a_judge_has_to_be_named(run: Path) -> None:
+    said = refused(str(run), name="judge")
+    assert "llm_judge=openai_compatible llm_judge.model=NAME" in said
+
+
+def test_wrong_words_are_answered_with_the_nearest_right_ones(run: Path) -> None:
+    assert "faithfulness" in refused(str(run), "--metrics", "faithfullness", *JUDGE, name="judge")
+    assert "llm_judge" in refused(str(run), "llm_juge=scripted", name="judge")
+    assert "no setting 'method'" in refused(str(run), "method=vanilla", *JUDGE, name="judge")
+    assert "a folder" in refused(*JUDGE, name="judge")

@@ -1,0 +1,55 @@
+"""Judges whose ways are known: what they answer follows from the prompt alone."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from graphrag_bench.models.llm import CallFailed, Chat
+from graphrag_bench.models.scripted import Scripted, last_user_message
+
+asked: list[str] = []
+"""Every prompt that reached a judge, in order."""
+prose_on: set[str] = set()
+"""A judge writes prose, which cannot be read, to a prompt that holds one of these."""
+fails_on: set[str] = set()
+"""A judge gives no reply to a prompt that holds one of these."""
+
+
+def strict(replies: object = None) -> Scripted:
+    """A judge that goes by the key, and holds every statement of names to the context."""
+    return Scripted(answer=strictly)
+
+
+def strictly(chat: Chat) -> str | CallFailed:
+    system, text = chat[0].content, last_user_message(chat)
+    asked.append(text)
+    if any(words in chat[1].content for words in prose_on):
+        return "That is a hard one."
+    if any(words in text for words in fails_on):
+        return CallFailed("refused", "the judge was told to fail")
+    if '"agrees"' in system:
+        golds = re.findall(r"(?m)^- (.*)$", text)
+        answer = text.partition("Text to mark:\n")[2]
+        parts = [part.strip(" .") for part in answer.split(",")]
+        agrees = any(gold.lower() == parts[0].lower() for gold in golds)
+        return json.dumps({"stated": parts[0], "alternatives": len(parts) > 1, "agrees": agrees})
+    if '"statements": ["' in system:
+        answer = text.partition("Answer:\n")[2]
+        return json.dumps({"statements": [part.strip() for part in answer.split(".") if part]})
+    if '"verdicts": [{"number"' in system:
+        context, _, statements = text.partition("Statements:")
+        found = re.findall(r"(?m)^(\d+)\. (.*)$", statements)
+        return json.dumps(
+            {"verdicts": [{"number": int(n), "supported": s in context} for n, s in found]}
+        )
+    if '"evasive"' in system:
+        return json.dumps({"questions": ["Who is it?"] * 3, "evasive": False})
+    if '"found"' in system:
+        gold = re.findall(r"(?m)^Reference answer: (.*)$", text)[0]
+        return json.dumps({"statements": [{"text": gold, "found": gold in text.split(gold)[0]}]})
+    if '"useful"' in system:
+        gold = re.findall(r"(?m)^Reference answer: (.*)$", text)[0]
+        pieces = re.split(r"(?m)^\[\d+\] ", text)[1:]
+        return json.dumps({"useful": [row for row, p in enumerate(pieces, 1) if gold in p]})
+    raise AssertionError(f"no verdict on {text[:200]!r}")
