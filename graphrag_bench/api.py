@@ -36,13 +36,18 @@ Step = dict[str, Any]
 
 
 def dataset(
-    name: str, root: str | Path | None = None, openie: str | Path | None = None, **settings: object
+    name: str,
+    root: str | Path | None = None,
+    openie: str | Path | None = None,
+    *,
+    home: str | Path = ".",
+    **settings: object,
 ) -> Dataset:
-    """The checked data set of that name, read from `root` or from its card's folder.
+    """The checked data set of that name, read from `root`, `home`/data or its card's folder.
 
     A synthetic set is made from `settings`: `dataset("world", size=200)`.
     """
-    return read_dataset(name, root, openie, settings)
+    return read_dataset(name, root, openie, settings, home=home)
 
 
 def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:

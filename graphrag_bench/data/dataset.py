@@ -7,19 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
-
+from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.data.world import World
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.locations import project_folder
 from graphrag_bench.values import Question
 
 if TYPE_CHECKING:
     from graphrag_bench.data.subgraphs import Subgraphs
+
+__all__ = ["Card", "Dataset", "Document", "Gold", "card_names", "load_card"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,9 @@ class Gold:
     """What a question should be answered with: any of `answers`, found in the `evidence` ids.
 
     Of a question over a graph, `answer_entities` are the nodes that answer it, and `in_graph` says
-    whether one of them is in the question's subgraph.
+    whether one of them is in the question's subgraph. `spans` are sentences that state the answer,
+    as the set gives them. A multiple-choice question has `options`, and `correct` is the index of
+    the right one. `sub_answers` has the aliases of each of several answers wanted together.
     """
 
     answers: tuple[str, ...] = ()
@@ -52,36 +53,10 @@ class Gold:
     entities: tuple[str, ...] = ()
     answer_entities: tuple[str, ...] = ()
     in_graph: bool | None = None
-
-
-class Source(BaseModel):
-    """Where a published set comes from."""
-
-    model_config = ConfigDict(extra="forbid")
-    url: str
-    revision: str | None = None
-    sha256: str | None = None
-
-
-class Card(BaseModel):
-    """`datasets/<name>/card.yaml`: identity, licence, reader and expected shape of a set."""
-
-    model_config = ConfigDict(extra="forbid")
-    name: str
-    title: str
-    task: str
-    language: str = "en"
-    license: str
-    citation: str
-    source: Source | None = None
-    reader: str
-    files: dict[str, str] = {}
-    chunking: Literal["presplit", "token", "separator"] = "presplit"
-    counts: dict[str, int] = {}
-    pinned: dict[str, dict[int, str]] = {}
-    metrics: list[str] = []
-    known_problems: list[str] = []
-    contamination: str = ""
+    spans: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    correct: int | None = None
+    sub_answers: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -155,19 +130,3 @@ def _seen(question: Question) -> list[object]:
     """What operators see of a question, as JSON."""
     seen: list[object] = [question.id, question.text, question.scope]
     return [*seen, list(question.entities)] if question.entities else seen
-
-
-def card_names() -> list[str]:
-    """The names of all sets that have a card, sorted."""
-    return sorted(path.parent.name for path in project_folder("datasets").glob("*/card.yaml"))
-
-
-def load_card(name: str) -> Card:
-    """The checked card of a set; raises UserError for an unknown name or a bad card."""
-    path = project_folder("datasets") / name / "card.yaml"
-    if not path.is_file():
-        raise unknown("dataset", name, card_names())
-    try:
-        return Card.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        raise UserError(f"{path}: {error}") from None

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from importlib import import_module
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold
+from graphrag_bench.data.records import files_of, json_line_objects, parquet_objects
 from graphrag_bench.data.rows import Row, Rows, shaped
 from graphrag_bench.data.subgraphs import Collector, SubgraphDocument
-from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
-
-_BATCH = 64
-"""Rows of a parquet file that are held as Python objects at a time."""
 
 
 class _RogQuestion(Row):
@@ -64,59 +59,7 @@ def _given(names: list[str]) -> Iterator[str]:
 
 def _rows(path: Path) -> Iterator[tuple[str, _RogQuestion]]:
     """Place and row of every question of a file, or of the shards that stand in its place."""
-    for file in rog_files(path):
-        read = _parquet if file.suffix == ".parquet" else _json_lines
+    for file in files_of(path):
+        read = parquet_objects if file.suffix == ".parquet" else json_line_objects
         for place, content in read(file):
             yield place, shaped(place, content, _RogQuestion)
-
-
-def rog_files(path: Path) -> list[Path]:
-    """The file, or the parquet files of that name (`test-00000-of-00002-...`), sorted.
-
-    Raises UserError when there is none.
-    """
-    if path.is_file():
-        return [path]
-    for folder in (path.parent, path.parent / "data"):
-        whole, shards = folder / f"{path.stem}.parquet", folder.glob(f"{path.stem}-*.parquet")
-        if found := [whole] if whole.is_file() else sorted(shards):
-            return found
-    there = sorted(item.name for item in path.parent.glob("*"))[:8]
-    raise UserError(
-        f"There is no file '{path}', and no {path.stem}*.parquet beside it or in data/. "
-        f"The folder holds: {', '.join(there) or 'nothing'}."
-    )
-
-
-def _json_lines(path: Path) -> Iterator[tuple[str, object]]:
-    """The objects of a file of any size, one line at a time."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            place = f"{path}, line {number}"
-            if not line.strip():
-                continue
-            try:
-                yield place, json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-            except UnicodeDecodeError as error:
-                raise UserError(f"{place}: not UTF-8 (byte {error.start} of the line).") from None
-            except json.JSONDecodeError as error:
-                raise UserError(f"{place}: not JSON ({error.msg}).") from None
-
-
-def _parquet(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The rows of a parquet file; raises UserError without pyarrow, and for another file."""
-    try:
-        parquet = import_module("pyarrow.parquet")
-    except ModuleNotFoundError:
-        raise UserError(
-            "Parquet needs pyarrow: pip install 'graphrag-bench[interchange]'."
-        ) from None
-    number = 0
-    try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(_BATCH):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield f"{path}, row {number}", row
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not parquet ({str(error)[:200]}).") from None

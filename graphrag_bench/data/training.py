@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.kgqa import rog, rog_files
+from graphrag_bench.data.kgqa import rog
+from graphrag_bench.data.records import files_of
 from graphrag_bench.data.synthetic import world_dataset
 from graphrag_bench.data.world_making import make_world
 from graphrag_bench.errors import UserError
@@ -51,7 +52,7 @@ def training_set(dataset: Dataset) -> TrainingSet:
         return Dataset(name, documents, questions, rows.gold, dataset.card, None, None, None,
                        rows.subgraphs)  # fmt: skip
 
-    return TrainingSet(digest([file_digest(file) for file in rog_files(path)]), read)
+    return TrainingSet(digest([file_digest(file) for file in files_of(path)]), read)
 
 
 def _other_world(dataset: Dataset) -> TrainingSet:

@@ -90,7 +90,9 @@ class Experiment:
             raise UserError("match_tokens takes the questions of a data set: use it with run.")
         load_plugins(settings.plugins)
         asked = settings.dataset
-        found = dataset or read_dataset(asked.name, asked.root, asked.openie, asked.own)
+        found = dataset or read_dataset(
+            asked.name, asked.root, asked.openie, asked.own, home=settings.paths.home
+        )
         if settings.method.get("name") in names("method"):
             check_parameters(load("method", settings.method["name"]), settings.method)
         if swept and settings.pooling and why_not(settings.method):

@@ -47,7 +47,8 @@ class StoredRun:
         """Its data set; None when it is no longer at hand."""
         source = DatasetSettings.model_validate(self.config["dataset"])
         try:
-            return read_dataset(source.name, source.root, source.openie, source.own)
+            home = self.folder.path.resolve().parents[3]  # of runs/<dataset>/<method>/<key>
+            return read_dataset(source.name, source.root, source.openie, source.own, home=home)
         except UserError:
             return None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from graphrag_bench.data.dataset import Dataset, card_names, load_card
-from graphrag_bench.data.readers import READERS, SYNTHETIC, read_dataset
+from graphrag_bench.data.readers import FOLDER, READERS, SYNTHETIC, read_dataset
 from graphrag_bench.evaluation.answers import METRICS, normalise_answer
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.text import normalise_name
@@ -142,9 +142,10 @@ def test_the_toy_set_can_be_checked_by_eye() -> None:
 def test_every_card_names_itself_a_reader_and_metrics_that_exist(name: str) -> None:
     card = load_card(name)
     assert card.name == name
-    assert card.reader in {*READERS, SYNTHETIC}
+    assert {layout.reader for layout in card.shapes} <= {*READERS, SYNTHETIC, FOLDER}
     assert set(card.metrics) <= {*METRICS, KGQA}
-    files = set() if card.reader == SYNTHETIC else {"corpus", "questions"}
-    assert set(card.files) - {"training"} == files
+    files = {"questions"} if card.reader == FOLDER else {"corpus", "questions"}
+    for layout in card.shapes:
+        assert set(layout.files) - {"training"} == (set() if card.reader == SYNTHETIC else files)
     assert card.license
     assert card.citation

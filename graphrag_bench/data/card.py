@@ -1,0 +1,109 @@
+"""The card of a data set: identity, licence, where it comes from and in which shapes it is read."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.locations import project_folder
+
+UNKNOWN = "unknown"
+"""What a card says of a checksum or a revision that nobody has checked; never an invented one."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Download(_Part):
+    """A published file: `path` in the hub's data set (a pattern may name several), or `url`.
+
+    `to` is the name it gets, by default its own. `members` says what is taken out of an archive:
+    patterns of member names, each with the name it gets ("" keeps the last part of its own); the
+    archive itself is not kept.
+    """
+
+    path: str = ""
+    url: str = ""
+    to: str = ""
+    sha256: str = UNKNOWN
+    members: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Download:
+        if bool(self.path) == bool(self.url):
+            raise ValueError("a download has a path in the hub's data set or a url, and not both")
+        return self
+
+
+class Source(_Part):
+    """Where a published set comes from; `hub` is the name of a data set on the hub.
+
+    `by_hand` says what to do where the publisher asks for consent, or gives no direct address.
+    """
+
+    url: str
+    hub: str = ""
+    revision: str = UNKNOWN
+    downloads: list[Download] = []
+    by_hand: str = ""
+
+
+class Layout(_Part):
+    """Another shape in which the set is published: its reader and its files."""
+
+    reader: str
+    files: dict[str, str]
+    note: str = ""
+
+
+class Card(_Part):
+    """`datasets/<name>/card.yaml`: identity, licence, readers and expected shape of a set.
+
+    `verified` says whether the shape was checked against the publisher's files or documentation,
+    `checked` against which. `counts` are what the publisher or `counts_from` prints.
+    """
+
+    name: str
+    title: str
+    task: str
+    language: str = "en"
+    license: str
+    citation: str
+    source: Source | None = None
+    verified: bool = True
+    checked: str = ""
+    reader: str
+    files: dict[str, str] = {}
+    layouts: list[Layout] = []
+    chunking: Literal["presplit", "token", "separator"] = "presplit"
+    counts: dict[str, int] = {}
+    counts_from: str = ""
+    pinned: dict[str, dict[int, str]] = {}
+    metrics: list[str] = []
+    known_problems: list[str] = []
+    contamination: str = ""
+
+    @property
+    def shapes(self) -> list[Layout]:
+        """The shapes that are looked for in a folder, the card's own first."""
+        return [Layout(reader=self.reader, files=self.files), *self.layouts]
+
+
+def card_names() -> list[str]:
+    """The names of all sets that have a card, sorted."""
+    return sorted(path.parent.name for path in project_folder("datasets").glob("*/card.yaml"))
+
+
+def load_card(name: str) -> Card:
+    """The checked card of a set; raises UserError for an unknown name or a bad card."""
+    path = project_folder("datasets") / name / "card.yaml"
+    if not path.is_file():
+        raise unknown("dataset", name, card_names())
+    try:
+        return Card.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        raise UserError(f"{path}: {error}") from None

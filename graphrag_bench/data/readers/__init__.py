@@ -1,0 +1,177 @@
+"""Readers of published formats: a folder of files becomes documents, questions and gold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from graphrag_bench.data.card import Card, Layout, load_card
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.kgqa import rog
+from graphrag_bench.data.readers.asqa import alce_asqa
+from graphrag_bench.data.readers.documents import folder_rows
+from graphrag_bench.data.readers.domains import ultradomain, ultradomain_original
+from graphrag_bench.data.readers.lines import jsonl
+from graphrag_bench.data.readers.multihop import (
+    hotpotqa,
+    hotpotqa_original,
+    musique,
+    musique_original,
+)
+from graphrag_bench.data.readers.news import multihoprag
+from graphrag_bench.data.readers.novels import graphragbench, novelqa
+from graphrag_bench.data.readers.popqa import popqa, popqa_table
+from graphrag_bench.data.readers.stories import infinitebench, quality, squality, summscreen
+from graphrag_bench.data.records import is_there
+from graphrag_bench.data.rows import Rows
+from graphrag_bench.data.synthetic import synthetic
+from graphrag_bench.errors import UserError, nearest, unknown
+from graphrag_bench.locations import project_folder
+
+_SETTINGS = ("name", "root", "openie")
+_OWN = ("jsonl", "folder")
+"""The cards of sets of your own, which are named after their folders."""
+SYNTHETIC = "synthetic"
+"""The `reader` of a card whose set is made from settings and has no files."""
+
+
+FOLDER = "folder"
+"""The `reader` of a card whose set is a folder of texts of any kind."""
+
+
+def read_dataset(
+    name: str,
+    root: str | Path | None = None,
+    openie: str | Path | None = None,
+    settings: Mapping[str, object] = MappingProxyType({}),
+    *,
+    home: str | Path = ".",
+) -> Dataset:
+    """The checked data set of a card, read from `root`.
+
+    Without a root it is read from `home`/data/<name>, where `fetch` puts it, or else from the
+    card's own folder. `openie` names the OpenIE file to use where a folder holds several.
+    `settings` are those of a set that is made rather than read. Raises UserError for an unknown
+    name, for a setting that the set does not have, and for every fault in the files, with the file
+    and line.
+    """
+    card = load_card(name)
+    if card.reader == SYNTHETIC:
+        return synthetic(card, {"root": root, "openie": openie}, settings)
+    for setting in settings:
+        close = ", ".join(nearest(setting, _SETTINGS) or _SETTINGS)
+        raise UserError(f"There is no setting 'dataset.{setting}'. Nearest: {close}.")
+    folder = _folder(card, root, Path(home))
+    layout = _layout(folder, card) if card.reader != FOLDER else card.shapes[0]
+    if layout.reader == FOLDER:
+        rows = folder_rows(folder, Path(home) / "cache" / "documents")
+    elif layout.reader in READERS:
+        rows = READERS[layout.reader](*_files(folder, layout))
+    else:
+        raise unknown("reader", layout.reader, READERS)
+    rows.check(_files(folder, layout)[0])
+    return Dataset(
+        name=name if root is None or name not in _OWN else f"{name}-{folder.resolve().name}",
+        documents=tuple(rows.documents.values()),
+        questions=tuple(rows.questions.values()),
+        gold=rows.gold,
+        card=card,
+        openie=_openie_file(folder, openie),
+        root=str(root) if root else None,
+        subgraphs=rows.subgraphs,
+        training=_training_file(folder, layout),
+    )
+
+
+def data_folder(name: str, home: str | Path) -> Path:
+    """Where `fetch` puts a set, and where it is looked for when no root is named."""
+    return Path(home) / "data" / name
+
+
+def _folder(card: Card, root: str | Path | None, home: Path) -> Path:
+    if root:
+        folder = Path(root)
+        if not folder.is_dir():
+            raise UserError(
+                f"Data set '{card.name}': there is no folder '{folder}' (dataset.root=PATH)."
+            )
+        return folder
+    own = project_folder("datasets") / card.name
+    for folder in (data_folder(card.name, home), own):
+        if any(_complete(folder, layout) for layout in card.shapes):
+            return folder
+    fetched = card.source is not None and (card.source.downloads or card.source.by_hand)
+    how = f"fetch it (graphrag-bench fetch dataset={card.name}) or " if fetched else ""
+    raise UserError(
+        f"Data set '{card.name}' is not on disk; {how}name its folder: dataset.root=PATH."
+    )
+
+
+def _complete(folder: Path, layout: Layout) -> bool:
+    """Whether a folder holds the corpus and the questions of a layout."""
+    return bool(layout.files) and all(is_there(path) for path in _files(folder, layout))
+
+
+def _layout(folder: Path, card: Card) -> Layout:
+    """The first of the card's shapes that the folder holds, or the only one.
+
+    Raises UserError when there are several and the folder holds none.
+    """
+    for layout in card.shapes:
+        if _complete(folder, layout):
+            return layout
+    if len(card.shapes) == 1 or any(map(is_there, _files(folder, card.shapes[0]))):
+        return card.shapes[0]
+    wanted = "; or ".join(", ".join(dict.fromkeys(one.files.values())) for one in card.shapes)
+    there = ", ".join(sorted(item.name for item in folder.glob("*"))[:8]) or "nothing"
+    raise UserError(f"Data set '{card.name}': '{folder}' holds {there}; what is read is {wanted}.")
+
+
+def _files(folder: Path, layout: Layout) -> tuple[Path, Path]:
+    suffix = "jsonl" if layout.reader in ("jsonl", FOLDER) else "json"
+    corpus = layout.files.get("corpus", f"corpus.{suffix}")
+    return folder / corpus, folder / layout.files.get("questions", f"questions.{suffix}")
+
+
+def _training_file(folder: Path, layout: Layout) -> Path | None:
+    """The file of training questions beside those of the run, where the card names one."""
+    name = layout.files.get("training")
+    return folder / name if name and is_there(folder / name) else None
+
+
+def _openie_file(folder: Path, chosen: str | Path | None) -> Path | None:
+    found = sorted(folder.glob("openie*.json"))
+    names = ", ".join(path.name for path in found) or "no openie*.json"
+    if chosen is not None:
+        path = Path(chosen) if Path(chosen).is_file() else folder / chosen
+        if not path.is_file():
+            raise UserError(
+                f"There is no OpenIE file '{chosen}' (dataset.openie=FILE); {folder} holds {names}."
+            )
+        return path
+    if len(found) > 1:
+        raise UserError(f"{folder} holds several OpenIE files; choose dataset.openie= {names}.")
+    return found[0] if found else None
+
+
+READERS: Mapping[str, Callable[[Path, Path], Rows]] = {
+    "jsonl": jsonl,
+    "musique": musique,
+    "musique_original": musique_original,
+    "hotpotqa": hotpotqa,
+    "hotpotqa_original": hotpotqa_original,
+    "popqa": popqa,
+    "popqa_table": popqa_table,
+    "multihoprag": multihoprag,
+    "alce_asqa": alce_asqa,
+    "ultradomain": ultradomain,
+    "ultradomain_original": ultradomain_original,
+    "quality": quality,
+    "squality": squality,
+    "summscreen": summscreen,
+    "infinitebench": infinitebench,
+    "graphragbench": graphragbench,
+    "novelqa": novelqa,
+    "rog": rog,
+}

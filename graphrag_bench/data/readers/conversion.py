@@ -1,0 +1,57 @@
+"""Office files, web pages and PDF as text, by markitdown and pdfminer (extra `docs`)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from zipfile import is_zipfile
+
+from graphrag_bench.data.readers.markdown import Part, sections
+
+_EXTRA = "needs markitdown: pip install 'graphrag-bench[docs]'"
+
+
+class Unreadable(Exception):
+    """A file that gives no text; the message is the reason."""
+
+
+def office(file: Path) -> list[Part]:
+    """The sections of a .docx or .html file at its headings; raises Unreadable."""
+    markitdown = _module("markitdown")
+    if file.suffix.lower() == ".docx" and not is_zipfile(file):
+        raise Unreadable("not a .docx file (no archive, or one that is cut)")
+    try:
+        converted = markitdown.MarkItDown(enable_plugins=False).convert_local(str(file))
+    except markitdown.MarkItDownException as error:
+        raise Unreadable(f"not converted ({_line(error)})") from None
+    title = (converted.title or "").strip() or file.stem
+    return sections(converted.markdown, title)
+
+
+def pages(file: Path) -> list[Part]:
+    """The pages of a PDF, marked `#p1`, `#p2` by their numbers; raises Unreadable."""
+    high_level = _module("pdfminer.high_level")
+    faults = _module("pdfminer.psexceptions")  # those of pdfminer.pdfexceptions are of this kind
+    try:
+        text: str = high_level.extract_text(str(file))
+    except (faults.PSException, ValueError, KeyError, TypeError) as error:
+        raise Unreadable(f"not converted ({_line(error)})") from None
+    named = [(number, page) for number, page in enumerate(text.split("\f"), start=1)]
+    return [
+        Part(f"{file.stem}, page {number}", page.strip(), f"#p{number}")
+        for number, page in named
+        if page.strip()
+    ]
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise Unreadable(_EXTRA) from None
+
+
+def _line(error: BaseException) -> str:
+    """The first words of an error, on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:120]

@@ -1,0 +1,68 @@
+"""The project's own format: corpus.jsonl and questions.jsonl."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from graphrag_bench.data.dataset import Document, Gold
+from graphrag_bench.data.readers.options import choice_gold, with_options
+from graphrag_bench.data.rows import Row, Rows, json_lines
+from graphrag_bench.values import Question
+
+
+class _Document(Row):
+    id: str
+    title: str = ""
+    text: str
+    scope: str | None = None
+
+
+class _Question(Row):
+    id: str
+    text: str
+    answers: list[str] = []
+    evidence: list[str] = []
+    type: str = ""
+    hops: int | None = None
+    entities: list[str] = []
+    scope: str | None = None
+    spans: list[str] = []
+    options: list[str] = []
+    correct: int | None = None
+
+
+def jsonl(corpus: Path, questions: Path) -> Rows:
+    """Rows of `corpus.jsonl` (id, title, text, scope) and `questions.jsonl`.
+
+    Questions: id, text, answers, evidence, and optionally type, hops, entities, scope, spans
+    (sentences of the evidence), options and correct (the index of the right one, from 0). A
+    question with options is asked with them, as lines `A. ...`.
+    """
+    rows = Rows()
+    for place, read in json_lines(corpus, _Document):
+        rows.add_document(place, Document(read.id, read.title, read.text, read.scope))
+    add_questions(rows, questions)
+    return rows
+
+
+def add_questions(rows: Rows, questions: Path) -> None:
+    """Add the rows of a `questions.jsonl`."""
+    for place, row in json_lines(questions, _Question):
+        text = with_options(row.text, row.options) if row.options else row.text
+        rows.add_question(place, Question(row.id, text, row.scope), _gold(place, row))
+
+
+def _gold(place: str, row: _Question) -> Gold:
+    choice = Gold()
+    if row.options or row.correct is not None:
+        choice = choice_gold(place, row.options, row.correct)
+    return replace(
+        choice,
+        answers=tuple(row.answers) or choice.answers,
+        evidence=tuple(dict.fromkeys(row.evidence)),
+        type=row.type,
+        hops=row.hops,
+        entities=tuple(row.entities),
+        spans=tuple(row.spans),
+    )

@@ -1,0 +1,161 @@
+"""A folder of texts becomes documents with their headings and pages, and says what it left out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from office_files import write_docx, write_pdf
+from published_sets import written
+
+from graphrag_bench.data.dataset import Dataset, Document
+from graphrag_bench.data.readers import conversion, read_dataset
+from graphrag_bench.data.readers.markdown import sections
+from graphrag_bench.errors import UserError
+
+NOTES = "# Boats\nAll float.\n## Red\nUna's.\n## Blue\nBo's.\n### Old\nSunk.\n"
+
+
+def read(folder: Path, home: Path | None = None) -> Dataset:
+    return read_dataset("folder", folder, home=home or folder.parent / "home")
+
+
+def test_a_text_file_is_one_document_named_by_its_path(tmp_path: Path) -> None:
+    files = {"b.txt": "Second.", "a/z.txt": "First.", "a.txt": "A file before its folder."}
+    data = read(written(tmp_path / "texts", files))
+    assert data.name == "folder-texts"
+    assert data.documents == (
+        Document("a.txt", "a", "A file before its folder."),
+        Document("a/z.txt", "z", "First."),
+        Document("b.txt", "b", "Second."),
+    )
+    assert data.questions == ()
+    assert data.card.chunking == "token"
+
+
+def test_a_markdown_file_gives_a_document_for_each_section_below_its_headings(
+    tmp_path: Path,
+) -> None:
+    data = read(written(tmp_path / "texts", {"notes.md": NOTES, "one.md": "No heading."}))
+    assert data.documents == (
+        Document("notes.md#1", "Boats", "All float."),
+        Document("notes.md#2", "Boats > Red", "Una's."),
+        Document("notes.md#3", "Boats > Blue", "Bo's."),
+        Document("notes.md#4", "Boats > Blue > Old", "Sunk."),
+        Document("one.md", "one", "No heading."),
+    )
+
+
+def test_several_headings_of_level_one_stand_below_the_name_of_the_file() -> None:
+    held = [(part.title, part.text) for part in sections("# A\none\n# B\ntwo", "notes")]
+    assert held == [("notes > A", "one"), ("notes > B", "two")]
+
+
+def test_a_line_in_a_code_fence_is_no_heading() -> None:
+    (part,) = sections("```sh\n# a comment\n```\ntext", "notes")
+    assert part.text == "```sh\n# a comment\n```\ntext"
+
+
+def test_a_pdf_gives_a_document_for_each_page_that_holds_text(tmp_path: Path) -> None:
+    pytest.importorskip("pdfminer")
+    (tmp_path / "texts").mkdir()
+    write_pdf(tmp_path / "texts" / "report.pdf", ["Una rows.", "", "Bo sinks."])
+    data = read(tmp_path / "texts")
+    assert data.documents == (
+        Document("report.pdf#p1", "report, page 1", "Una rows."),
+        Document("report.pdf#p3", "report, page 3", "Bo sinks."),
+    )
+
+
+def test_docx_and_html_keep_their_headings(tmp_path: Path) -> None:
+    pytest.importorskip("markitdown")
+    page = "<html><head><title>Fleet</title></head><body><h2>Red</h2><p>Una's boat.</p></body>"
+    folder = written(tmp_path / "texts", {"fleet.html": page})
+    write_docx(folder / "crew.docx", [("Crew", True), ("Una rows.", False)])
+    data = read(folder)
+    assert data.documents == (
+        Document("crew.docx", "Crew", "Una rows."),
+        Document("fleet.html", "Fleet > Red", "Una's boat."),
+    )
+
+
+def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = written(tmp_path / "texts", {"good.txt": "Yes.", "empty.md": " \n", "sums.xlsx": "1"})
+    (folder / "latin.txt").write_bytes("Größe".encode("latin-1"))
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
+    (folder / "broken.docx").write_bytes(b"no archive")
+    write_pdf(folder / "scan.pdf", [""])
+    with caplog.at_level(logging.WARNING):
+        data = read(folder)
+    assert [document.id for document in data.documents] == ["good.txt"]
+    (told,) = [record.message for record in caplog.records if "left out" in record.message]
+    assert "6 file(s) are left out" in told
+    assert "empty.md: it holds no text" in told
+    assert "latin.txt: not UTF-8 (byte 2)" in told
+    assert "sums.xlsx: not one of .docx, .htm, .html, .md, .pdf, .txt" in told
+    assert "scan.pdf: it holds no text (a scan without recognised text?)" in told
+    assert "broken.docx: not a .docx file" in told
+    assert "broken.pdf: " in told
+
+
+def test_hidden_files_are_passed_over_without_a_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = {"a.txt": "A.", ".git/config": "x", ".DS_Store": "x"}
+    data = read(written(tmp_path / "texts", files))
+    assert [document.id for document in data.documents] == ["a.txt"]
+    assert not caplog.records
+
+
+def test_a_folder_of_nothing_readable_is_refused_with_every_reason(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"nothing that can be read:\n  a.png: not one of"):
+        read(written(tmp_path / "texts", {"a.png": "x"}))
+    (tmp_path / "none").mkdir()
+    with pytest.raises(UserError, match="it holds no file"):
+        read(tmp_path / "none")
+    with pytest.raises(UserError, match="dataset.root"):
+        read_dataset("folder")
+
+
+def test_questions_of_your_own_stand_beside_the_texts(tmp_path: Path) -> None:
+    rows = [{"id": "q", "text": "Who?", "evidence": ["a.txt"]}]
+    data = read(written(tmp_path / "texts", {"a.txt": "Una.", "questions.jsonl": rows}))
+    assert [question.id for question in data.questions] == ["q"]
+    assert [document.id for document in data.documents] == ["a.txt"]
+    rows[0]["evidence"] = ["b.txt"]
+    with pytest.raises(UserError, match=r"the evidence 'b.txt', which .* nearest: a.txt"):
+        read(written(tmp_path / "texts", {"questions.jsonl": rows}))
+
+
+def test_a_converted_file_is_converted_again_only_when_its_content_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pdfminer")
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    write_pdf(folder / "report.pdf", ["Una rows."])
+    first = read(folder, tmp_path / "home")
+    (kept,) = (tmp_path / "home" / "cache" / "documents").glob("*.json")
+    assert "Una rows." in json.loads(kept.read_text())[0]
+    with monkeypatch.context() as patched:
+        patched.setattr(conversion, "_module", None)
+        assert read(folder, tmp_path / "home").documents == first.documents
+    write_pdf(folder / "report.pdf", ["Bo rows."])
+    assert read(folder, tmp_path / "home").documents[0].text == "Bo rows."
+
+
+def test_without_the_converters_the_reason_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = written(tmp_path / "texts", {"a.txt": "A.", "b.docx": "x"})
+
+    def absent(name: str) -> object:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(conversion, "import_module", absent)
+    read(folder)
+    assert "b.docx: needs markitdown: pip install 'graphrag-bench[docs]'" in caplog.text

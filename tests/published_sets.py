@@ -1,0 +1,137 @@
+"""Small sets in the shapes in which the originals are published; everything in them is invented."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+LINE_ENDINGS = (".jsonl", ".dev", ".train")
+
+
+def written(folder: Path, files: dict[str, object]) -> Path:
+    """The folder with these files: texts as they are, lists as lines or JSON by their ending."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_text(name, content), encoding="utf-8")
+    return folder
+
+
+def _text(name: str, content: object) -> str:
+    if isinstance(content, str):
+        return content
+    if name.endswith(LINE_ENDINGS) and isinstance(content, Sequence):
+        return "".join(json.dumps(row) + "\n" for row in content)
+    return json.dumps(content)
+
+
+def news() -> dict[str, object]:
+    """MultiHop-RAG: two articles, a query over both and a null query."""
+    article = {"author": "Jo Wren", "source": "Tarn Post", "category": "sports",
+               "published_at": "2023-10-01T00:00:00+00:00"}  # fmt: skip
+    rams = {**article, "title": "Rams win", "url": "https://t/1", "body": "The Rams won in Tarn."}
+    coach = {**article, "title": "Coach", "url": "https://t/2", "body": "Odd coaches the Rams."}
+    facts = [
+        {**article, "title": "Rams win", "url": "https://t/1", "fact": "The Rams won in Tarn."},
+        {**article, "title": "Coach", "url": "", "fact": "Odd coaches the Rams."},
+    ]
+    query = {"query": "Who coaches the team that won in Tarn?", "answer": "Odd",
+             "question_type": "inference_query", "evidence_list": facts}  # fmt: skip
+    null = {"query": "Who owns Tarn?", "answer": "Insufficient information.",
+            "question_type": "null_query", "evidence_list": []}  # fmt: skip
+    return {"corpus.json": [rams, coach], "MultiHopRAG.json": [query, null]}
+
+
+def quality_line(writer: str, label: int | None = 2, difficult: int = 1) -> dict[str, object]:
+    asked: dict[str, object] = {
+        "question": "Who waters the garden?",
+        "options": ["Nobody", "The moon", "Vera", "Rain"],
+        "writer_label": 2,
+        "difficult": difficult,
+    }
+    if label is not None:
+        asked["gold_label"] = label
+    return {
+        "article_id": "10001",
+        "set_unique_id": f"10001_{writer}",
+        "batch_num": "11",
+        "writer_id": writer,
+        "source": "Invented",
+        "title": "The Garden",
+        "author": "Nobody",
+        "article": "A garden grew on the moon.\nIt was watered by the moon.",
+        "questions": [asked],
+    }
+
+
+def squality_line() -> dict[str, object]:
+    replies = [{"worker_id": "6", "uid": "u1", "response_text": " A cat sails. \n"},
+               {"worker_id": "1", "uid": "u2", "response_text": "The cat goes off."}]  # fmt: skip
+    return {
+        "metadata": {"passage_id": "70001", "uid": "u0", "license": "invented"},
+        "document": "The Sailor Cat\n \n A cat went to sea.",
+        "questions": [
+            {"question_text": "What is the plot of the story?", "question_number": 1,
+             "responses": replies},
+            {"question_text": "Who sails?", "question_number": 2, "responses": replies[1:]},
+        ],
+    }  # fmt: skip
+
+
+def asqa_row() -> dict[str, object]:
+    pairs = [
+        {"context": "No context provided", "question": "First?", "short_answers": ["Ada", "A. M."],
+         "wikipage": None},
+        {"context": "", "question": "Second?", "short_answers": ["Bo"], "wikipage": "Cup"},
+    ]  # fmt: skip
+    docs = [{"id": "501", "title": "Cup", "text": "Ada won in 1990.", "score": 0.9},
+            {"id": "502", "title": "Cup", "text": "Bo won in 1994.", "score": 0.8}]  # fmt: skip
+    return {
+        "sample_id": "-77",
+        "question": "Who won the cup?",
+        "answer": "Ada won it in 1990, and Bo in 1994.",
+        "annotations": [{"knowledge": [], "long_answer": "Ada, then Bo."}],
+        "qa_pairs": pairs,
+        "wikipages": [{"title": "Cup", "url": None}],
+        "docs": docs,
+    }
+
+
+def book_row(number: int, text: str, **fields: object) -> dict[str, object]:
+    """A line of InfiniteBench."""
+    whole = {"id": number, "context": text, "input": "Who rows?", "answer": ["Una"], "options": []}
+    return {**whole, **fields}
+
+
+def hotpot_row() -> dict[str, object]:
+    return {
+        "_id": "5a01",
+        "question": "Where was the builder of the boat born?",
+        "answer": "Tarn",
+        "type": "bridge",
+        "level": "hard",
+        "supporting_facts": [["Boat", 1], ["Una", 0], ["Una", 9]],
+        "context": [
+            ["Boat", ["The boat is red.", " Una built it."]],
+            ["Una", ["Una was born in Tarn."]],
+            ["Una", ["Una is also a hill."]],
+        ],
+    }
+
+
+def musique_row() -> dict[str, object]:
+    paragraphs = [
+        {"idx": 0, "title": "Boat", "paragraph_text": "Una built it.", "is_supporting": True},
+        {"idx": 1, "title": "Una", "paragraph_text": "Una is from Tarn.", "is_supporting": True},
+        {"idx": 2, "title": "Hill", "paragraph_text": "A hill.", "is_supporting": False},
+    ]
+    return {
+        "id": "2hop__1_2",
+        "paragraphs": paragraphs,
+        "question": "Where is the builder of the boat from?",
+        "question_decomposition": [{"id": 1}, {"id": 2}],
+        "answer": "Tarn",
+        "answer_aliases": ["Tarn Town"],
+        "answerable": True,
+    }
