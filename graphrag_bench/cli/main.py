@@ -12,6 +12,7 @@ from graphrag_bench.errors import UserError, nearest
 
 COMMANDS = {
     "run": "run methods on a data set and print a scored table; -m sweeps",
+    "sweep": "list the cells of a sweep, or run one of them: for job arrays",
     "plan": "print what a run would build, read, write and call; touches no model",
     "ask": "answer one question of your own",
     "judge": "let a language model judge the answers of finished runs one by one",
@@ -43,7 +44,10 @@ def usage() -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0, or 2 for an error the user can mend."""
+    """Run a command and return its exit code.
+
+    0; 1 for a sweep of which some cells failed; 2 for an error the user can mend.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help", "help"):
         sys.stdout.write(usage())

@@ -1,119 +1,135 @@
-"""Sweeps: the cells of a multirun, composed and checked first, then handed to Hydra's launcher."""
+"""`graphrag-bench sweep`: the cells of a sweep, and one of them at a time for job arrays."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from graphrag_bench.cli.overrides import composed, refusal
+from graphrag_bench.cli.cells import Preparing
+from graphrag_bench.cli.launching import Grid, Results, run_cell
+from graphrag_bench.cli.overrides import is_setting, prepared
+from graphrag_bench.cli.tuning import is_tuning
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.experiment import Experiment, load_plugins
-from graphrag_bench.experiment.groups import load, names
-from graphrag_bench.experiment.method import RESERVED
-from graphrag_bench.experiment.pooling import refuse_for_all
-from graphrag_bench.experiment.settings import check_settings
-from graphrag_bench.locations import project_folder
+from graphrag_bench.experiment.sweeping import CellRow, Manifest, find_sweep, stored_sweeps
+from graphrag_bench.report.tables import Table, show
 
-Cell = tuple[Path, str]
-"""A run folder, and how much of the run was asked for and how it is scored."""
+CELL_FAILED = 1
+_WIDEST_ERROR = 100
+_HELP = """usage: graphrag-bench sweep list [SETTING=VALUES ... | KEY | ] [paths.home=HOME]
+       graphrag-bench sweep run cell=N SETTING=VALUES ...
 
+A sweep is what `graphrag-bench run -m SETTING=VALUES ...` goes through. Its cells are numbered from
+1, and HOME/runs/.sweeps/KEY/manifest.jsonl says of each in which settings it differs, where its run
+is, and what became of it: waiting, started (at work, or killed), done, or failed with its error.
 
-def cell_of(experiment: Experiment) -> Cell:
-    """What a cell of a sweep comes to; equal cells are worked on once."""
-    extent = experiment.settings.model_dump_json(include={"limit", "answer", "evaluation"})
-    return experiment.folder.path, extent
+  list SETTINGS    the cells of these settings, whether the sweep has begun or not
+  list KEY         the cells of a sweep that has begun; the beginning of its key is enough
+  list             the sweeps of HOME
+  run cell=N ...   one cell, with what it needs; exit code 1 when it failed
 
+Graphs, indices and replies are shared by all cells: the first that needs one builds it, the others
+wait. When all cells are done, `run -m` with the same settings prints the table and runs nothing.
 
-def cells(overrides: Sequence[str]) -> list[dict[str, Any]]:
-    """The settings of every cell of a sweep, in Hydra's order; raises UserError.
-
-    A parameter that no method of the sweep has is refused, and so is a path pooling that none can
-    have.
-    """
-    found = [composed(cell) for cell in _split(overrides)]
-    lacking = [_lacking(values["method"]) for values in found]
-    for name in sorted(set().union(*lacking)):
-        if all(name in missing for missing in lacking):
-            known = {key for values in found for key in _parameters(values["method"])}
-            close = ", ".join(nearest(name, known) or sorted(known)) or "none"
-            raise UserError(f"No method of this sweep has 'method.{name}'; nearest: {close}.")
-    made = [one_method_only(values) for values in found]
-    if any(values.get("pooling") for values in made):
-        load_plugins(check_settings(made[0]).plugins)
-        refuse_for_all(made)
-    return made
+a job array of 20 cells (Slurm)
+  graphrag-bench sweep list dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
+  sbatch --array=1-3 --wrap='graphrag-bench sweep run cell=$SLURM_ARRAY_TASK_ID \\
+    dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off'
+  graphrag-bench run -m dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
+"""
+_ACTIONS = ("list", "run")
 
 
-def _split(overrides: Sequence[str]) -> list[list[str]]:
-    from hydra._internal.config_loader_impl import ConfigLoaderImpl
-    from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-    from hydra._internal.utils import create_config_search_path
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
-
-    loader = ConfigLoaderImpl(create_config_search_path(str(project_folder("configs"))))
-    parser = OverridesParser.create(config_loader=loader)
-    parsed = []
-    for override in overrides:
-        try:
-            parsed += parser.parse_overrides([override])
-        except HydraException as error:
-            raise refusal(override, error, {}) from None
-    batches = BasicSweeper.split_arguments(parsed, max_batch_size=None)
-    return [list(cell) for batch in batches for cell in batch]
+def main(arguments: Sequence[str]) -> int:
+    """Print the cells, or run one; 0, or 1 when it failed."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(_HELP)
+        return 0
+    action, *rest = arguments
+    if action not in _ACTIONS:
+        close = ", ".join(nearest(action, _ACTIONS) or _ACTIONS)
+        raise UserError(f"sweep has no '{action}'. Nearest: {close}.")
+    rest = [word for word in rest if word not in ("-m", "--multirun")]
+    return _run(rest) if action == "run" else _list(rest)
 
 
-def one_method_only(values: dict[str, Any]) -> dict[str, Any]:
-    """The settings without the parameters that this cell's method does not have.
+def _run(words: Sequence[str]) -> int:
+    numbers = [word.partition("=")[2] for word in words if word.startswith("cell=")]
+    if len(numbers) != 1:
+        raise UserError(
+            "sweep run takes one cell=N; graphrag-bench sweep list shows their numbers."
+        )
+    grid = _grid([word for word in words if not word.startswith("cell=")])
+    n = len(grid.made)
+    if not numbers[0].isdecimal() or not 1 <= int(numbers[0]) <= n:
+        raise UserError(f"cell={numbers[0]}: this sweep has the cells 1 to {n}.")
+    number = int(numbers[0])
+    manifest = grid.started()
+    results: Results = {}
+    run_cell(manifest, number, grid.cell_overrides[number - 1], results, Preparing())
+    row = manifest.rows()[number - 1]
+    print(f"cell {number} of {n}: {row.status}: {row.said}")  # noqa: T201 - read by scripts
+    print(f"run: {(grid.made[0].home / row.run).resolve()}")  # noqa: T201 - read by scripts
+    if row.status == "failed":
+        sys.stderr.write(f"cell {number} failed: {row.error}\n")
+    return CELL_FAILED if row.status == "failed" else 0
 
-    A parameter swept over several methods collapses the cells of a method that lacks it to one.
-    """
-    missing = _lacking(values["method"])
-    method = {key: value for key, value in values["method"].items() if key not in missing}
-    return {**values, "method": method}
+
+def _grid(words: Sequence[str]) -> Grid:
+    overrides = prepared(words)
+    if is_tuning(overrides):
+        raise UserError("A sweeper chooses the cells of this sweep as it goes; run it as a whole.")
+    return Grid.of(overrides)
 
 
-def _parameters(method: Mapping[str, Any]) -> set[str]:
-    """The names that the method's file holds, and those that every method may have."""
-    name = method.get("name")
-    return {*(load("method", name) if name in names("method") else method), *RESERVED}
+def _list(words: Sequence[str]) -> int:
+    settings = [word for word in words if is_setting(word)]
+    keys = [word for word in words if not is_setting(word)]
+    homes = [word.partition("=")[2] for word in settings if word.startswith("paths.home=")]
+    home = Path(homes[-1] if homes else ".")
+    if len(keys) > 1 or (keys and len(settings) > len(homes)):
+        raise UserError("sweep list takes settings, or the key of a sweep.")
+    if keys:
+        manifest = find_sweep(home, keys[0])
+        show(_cells(manifest, manifest.rows()))
+    elif len(settings) == len(homes):
+        show(_sweeps(home))
+    else:
+        grid = _grid(settings)
+        show(_cells(grid.manifest, grid.known_rows()))
+    return 0
 
 
-def _lacking(method: Mapping[str, Any]) -> set[str]:
-    return set(method) - _parameters(method)
+def _cells(manifest: Manifest, rows: Sequence[CellRow]) -> Table:
+    heads = ("cell", "settings", "status", "run", "error")
+    cells = tuple(
+        (
+            str(row.cell),
+            row.said or "(as they are)",
+            f"same as {row.same_as}" if row.same_as else _status(row),
+            row.run,
+            " ".join(row.error.split())[:_WIDEST_ERROR],
+        )
+        for row in rows
+    )
+    counts = {status: sum(row.status == status for row in rows) for status in _STATUSES}
+    said = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    return Table(f"sweep {manifest.folder.name}: {said or 'no cells'}", heads, cells, (), heads[1:])
 
 
-def launch(
-    overrides: Sequence[str], folder: Path, job: Callable[[Mapping[str, Any]], None]
-) -> None:
-    """Give every cell to `job` through Hydra's multirun, so that launchers and sweepers work.
+_STATUSES = ("done", "started", "waiting", "failed")
 
-    `folder` gets Hydra's own record of the sweep. A UserError of a cell ends the sweep: the cells
-    after it are passed over, and it is raised again here.
-    """
-    import hydra
-    from hydra.core.hydra_config import HydraConfig
-    from omegaconf import DictConfig
 
-    stopped: list[UserError] = []
+def _status(row: CellRow) -> str:
+    return f"{row.status}, {row.n_failed} questions failed" if row.n_failed else row.status
 
-    def cell(_: DictConfig) -> None:
-        if stopped:
-            return
-        try:
-            job(one_method_only(composed(list(HydraConfig.get().overrides.task))))
-        except UserError as error:
-            stopped.append(error)
 
-    quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
-    quiet = [f"hydra.sweep.dir='{quoted}'", "hydra.sweep.subdir=."]
-    held = sys.argv
-    sys.argv = [held[0], "-m", *overrides, *quiet]
-    try:
-        hydra.main(str(project_folder("configs")), "run", version_base="1.3")(cell)()
-    finally:
-        sys.argv = held
-    if stopped:
-        raise stopped[0]
+def _sweeps(home: Path) -> Table:
+    rows = []
+    for manifest in stored_sweeps(home):
+        held = manifest.rows()
+        counts = [str(sum(row.status == status for row in held)) for status in _STATUSES]
+        words = " ".join(override.lstrip("+") for override in manifest.overrides)
+        rows.append((manifest.folder.name, str(len(held)), *counts, words))
+    heads = ("sweep", "cells", *_STATUSES, "settings")
+    return Table(f"sweeps below {home}", heads, tuple(rows), (), ("sweep", "settings"))

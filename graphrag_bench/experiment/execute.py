@@ -16,6 +16,7 @@ from graphrag_bench.experiment.groups import compose, load, names
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.profiles import SELECTORS
 from graphrag_bench.experiment.results import results, write_provenance
+from graphrag_bench.experiment.splits import within_split
 from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.run import run
 from graphrag_bench.pipeline.steps import World
@@ -44,7 +45,8 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     folder = experiment.folder
     selected, to_answer = selection(experiment)
     if not selected:
-        raise UserError(f"Data set '{experiment.dataset.name}' has no questions to run.")
+        part = {"all": "questions"}.get(experiment.settings.split, "questions in this split")
+        raise UserError(f"Data set '{experiment.dataset.name}' has no {part} to run.")
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
     with folder.alone():
@@ -81,7 +83,8 @@ def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Questi
 def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
     """The questions of this call, types mixed, and the ids of those to be answered."""
     settings = experiment.settings
-    selected = list(experiment.dataset.interleaved())[: settings.limit]
+    found = within_split(experiment.dataset.interleaved(), settings.split, settings.dev_share)
+    selected = found[: settings.limit]
     n_answers = {"on": len(selected), "off": 0}.get(str(settings.answer), settings.answer)
     return selected, frozenset(question.id for question in selected[: int(n_answers)])
 

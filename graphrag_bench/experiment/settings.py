@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.splits import DEV_SHARE, Split
 
 NLP = {"_target_": "graphrag_bench.models.nlp.Spacy"}
 
@@ -132,6 +133,15 @@ class RunSettings(_Settings):
         "default", description="paper: ask a language model wherever the method's paper does"
     )
     limit: PositiveInt | None = Field(None, description="only the first questions, types mixed")
+    split: Split = Field(
+        "all", description="dev or test: a part of the questions, by the hash of their ids"
+    )
+    dev_share: float = Field(
+        DEV_SHARE, gt=0, lt=1, description="the share of the questions that split=dev holds"
+    )
+    objective: str | None = Field(
+        None, description="of a sweep: the metric whose best cell is named, evidence_recall@5"
+    )
     answer: Literal["on", "off"] | PositiveInt = Field(
         "on", description="off stops at the packed context; a number answers only the first so many"
     )

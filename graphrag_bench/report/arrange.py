@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphrag_bench.report.selection import mark
+
 _PLACES = {"floor": 0, "": 1, "ceiling": 2}
 _SOURCES = ("profile", "fidelity")
 _BESIDE = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit", "answer")
+_SPLIT = ("split", "dev_share")
 Run = Mapping[str, Any]
 
 
@@ -17,7 +20,8 @@ def arranged(runs: Sequence[Run]) -> list[Run]:
     A title names the data set when there are several, and, where several runs share a title, the
     settings in which they differ: profile and fidelity, then parameters and models, then settings
     of single steps, as far as they are needed to tell all apart, and the run's key when nothing
-    else tells two apart. Runs are what `metrics.json` holds.
+    else tells two apart. A run that was chosen on the questions it is scored on says so. Runs are
+    what `metrics.json` holds.
     """
     sets = list(dict.fromkeys(run["dataset"] for run in runs))
     ordered = sorted(runs, key=lambda run: (sets.index(run["dataset"]), _PLACES[run["role"]]))
@@ -29,7 +33,7 @@ def arranged(runs: Sequence[Run]) -> list[Run]:
     for title, rows in groups.items():
         told = _told_apart([ordered[row] for row in rows])
         for row, details in zip(rows, told, strict=True):
-            titles[row] = f"{title} {details}".strip()
+            titles[row] = f"{title} {details} {mark(ordered[row])}".strip()
     return [{**run, "title": titles[row]} for row, run in enumerate(ordered)]
 
 
@@ -50,7 +54,8 @@ def _told_apart(runs: Sequence[Run]) -> list[str]:
 
 
 def _settings(run: Run) -> dict[str, Any]:
-    return {**run["settings"], **{name: run[name] for name in _BESIDE}}
+    held = {name: run[name] for name in _SPLIT if name in run}
+    return {**run["settings"], **{name: run[name] for name in _BESIDE}, **held}
 
 
 def _weight(name: str) -> tuple[int, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.report.arrange import arranged
+from graphrag_bench.report.selection import INFLATED, mark
 
 MISSING = "–"
 _ANSWERS = ("accuracy", "f1", "exact_match")
@@ -146,7 +147,9 @@ def _with_interval(held: Mapping[str, Any] | None, mark: str) -> str:
 def _caption(runs: Sequence[Mapping[str, Any]]) -> str:
     sets = sorted({run["dataset"] for run in runs})
     limits = sorted({str(run["limit"] or "all") for run in runs})
-    return f"{', '.join(sets)} (limit: {', '.join(limits)})"
+    parts = sorted({str(run.get("split", "all")) for run in runs})
+    split = "" if parts == ["all"] else f", split: {', '.join(parts)}"
+    return f"{', '.join(sets)} (limit: {', '.join(limits)}{split})"
 
 
 def _notes(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -163,6 +166,8 @@ def _notes(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         "shares of the LLM calls; context: its mean tokens; cut: share of questions with evidence "
         "that the budget cut from it",
     ]
+    if any(mark(run) for run in runs):
+        notes.append(INFLATED)
     if any(run["cost"]["mixed"] for run in runs):
         notes.append("! more than one model or build has served one step: see cost.models")
     if any(run["failed"] for run in runs):

@@ -19,7 +19,12 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.runs.record import Row
 
 METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
+SELECTIONS = "selections.json"
 _SECONDS_OF_A_LOOK = 1.0
+
+
+class Occupied(UserError):
+    """Another process is at work on the same run."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class RunFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold this shard of the run; raises UserError when another process is at work on it.
+        """Hold this shard of the run; raises Occupied when another process is at work on it.
 
         A whole run and its shards exclude each other, and so do shards of different numbers: they
         would pay for the same questions. Each takes its own lock first and looks at the others
@@ -100,7 +105,7 @@ class RunFolder:
             except Timeout:
                 shard = path.name.removeprefix("run").removesuffix("lock").strip(".")
                 what = f"shard {shard.replace('-of-', '/')} of this run" if shard else "this run"
-                raise UserError(
+                raise Occupied(
                     f"Another process is at work on {what}: {self.path}. Wait for its end, or "
                     "share the work: start every process with another shard, shard=1/4 to 4/4."
                 ) from None
@@ -121,7 +126,21 @@ class RunFolder:
 
     def metrics(self) -> dict[str, Any]:
         """What `metrics.json` holds; empty before the first scoring."""
-        path = self.path / METRICS
+        return self._json(METRICS)
+
+    def selections(self) -> list[dict[str, Any]]:
+        """The sweeps that this run was the best of, as `add_selection` was given them."""
+        held: list[dict[str, Any]] = self._json(SELECTIONS).get("selections", [])
+        return held
+
+    def add_selection(self, selection: Mapping[str, Any]) -> None:
+        """Keep that this run was chosen, by which metric, on which questions, out of how many."""
+        held = self.selections()
+        if selection not in held:
+            self.write_json(SELECTIONS, {"selections": [*held, dict(selection)]})
+
+    def _json(self, name: str) -> dict[str, Any]:
+        path = self.path / name
         if not path.is_file():
             return {}
         held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

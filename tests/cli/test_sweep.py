@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from toy_runs import TOY, command, ran, records, refused
+from toy_runs import TOY, asked, command, ran, records, refused, stops_on
+
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.offline.plan import Planned
+from graphrag_bench.offline.store import Store
 
 VANILLA = [*TOY, "method=vanilla", "frame=off"]
 
@@ -70,3 +78,146 @@ def test_a_home_with_signs_of_a_sweep_in_its_name_works(home: Path) -> None:
 def test_the_plan_of_a_sweep_counts_different_runs() -> None:
     planned = command("plan", "-m", *TOY, "method=vanilla,hipporag", "method.damping=0.3,0.5")
     assert planned.out.splitlines()[-1] == "cells: 4, different runs: 3, same: 1"
+
+
+@pytest.fixture
+def stopped() -> Iterator[set[str]]:
+    """Phrases at which the reader stops a run; none when the test ends."""
+    yield stops_on
+    stops_on.clear()
+
+
+def manifest(home: Path) -> list[dict[str, Any]]:
+    """The rows of the only sweep of a home."""
+    (path,) = home.glob("runs/.sweeps/*/manifest.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_eight_damping_values_cost_one_graph_build_and_one_embedding_of_the_corpus(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built: Counter[str] = Counter()
+    embedded: Counter[str] = Counter()
+    build, encode = Store._build, Hashing.encode
+
+    def counted_build(self: Store, planned: Planned, get: Any) -> None:
+        built[planned.resource] += 1
+        build(self, planned, get)
+
+    def counted_encode(self: Hashing, texts: Sequence[str], *, kind: Any) -> Any:
+        embedded.update(texts)
+        return encode(self, texts, kind=kind)
+
+    monkeypatch.setattr(Store, "_build", counted_build)
+    monkeypatch.setattr(Hashing, "encode", counted_encode)
+    dampings = "method.damping=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8"
+    ended = ran("-m", *TOY, "method=hipporag", "answer=off", dampings)
+    assert len(set(ended.folders)) == 8
+    assert built["graph"] == 1
+    assert set(built.values()) == {1}
+    passages = (Path(__file__).parents[2] / "datasets" / "toy" / "corpus.jsonl").read_text()
+    texts = [json.loads(line)["text"] for line in passages.splitlines()]
+    times = [sum(n for held, n in embedded.items() if text in held) for text in texts]
+    assert times == [1] * len(texts)
+
+
+def test_a_failing_cell_is_listed_and_the_others_go_on(home: Path, stopped: set[str]) -> None:
+    stopped.add("\nPassage:")  # hyde's prompt
+    sweep = ["run", "-m", *TOY, "frame=off", "method=vanilla,hyde,bm25"]
+    ended = command(*sweep)
+    assert ended.code == 1
+    assert ended.methods == ["vanilla", "bm25"]
+    assert "cell 2 failed: the reader was told to stop" in ended.err
+    assert [row["status"] for row in manifest(home)] == ["done", "failed", "done"]
+    assert manifest(home)[1]["settings"] == {"method": "hyde"}
+    assert manifest(home)[1]["error"] == "the reader was told to stop"
+    listed = command("sweep", "list", *sweep[2:])
+    assert "failed" in listed.out
+    assert "the reader was told to stop" in listed.out
+
+
+def test_the_same_command_retries_failed_cells_alone(home: Path, stopped: set[str]) -> None:
+    stopped.add("\nPassage:")
+    sweep = ["run", "-m", *TOY, "frame=off", "method=vanilla,hyde,bm25"]
+    command(*sweep)
+    stopped.clear()
+    asked.clear()
+    ended = command(*sweep)
+    assert ended.code == 0, ended.err
+    assert ended.methods == ["vanilla", "hyde", "bm25"]
+    assert {row["status"] for row in manifest(home)} == {"done"}
+    passages = [text for text in asked if text.endswith("\nPassage:")]
+    assert len(passages) == 6  # hyde writes one for each question
+    assert len(asked) <= 12  # and answers it, unless vanilla was given the same prompt before
+
+
+def test_a_cell_that_does_not_compose_is_refused_before_any_is_run(home: Path) -> None:
+    assert "damping" in refused("-m", *TOY, "method=hipporag", "method.damping=0.3,7")
+    assert not (home / "runs").exists()
+
+
+def test_equal_cells_are_worked_on_once_and_say_so(home: Path) -> None:
+    ran("-m", *TOY, "frame=off", "method=vanilla,hipporag", "method.damping=0.3,0.5", "limit=1")
+    rows = manifest(home)
+    assert [row["same_as"] for row in rows] == [None, 1, None, None]
+    assert rows[0]["run"] == rows[1]["run"]
+    assert rows[3]["settings"] == {"method": "hipporag", "method.damping": "0.5"}
+
+
+def test_a_sweep_gone_on_with_in_another_way_is_the_same_sweep(home: Path) -> None:
+    sweep = ["-m", *VANILLA, "limit=1", "method.top_k=1,2"]
+    ran(*sweep)
+    ran(*sweep, "workers=2", "budget.tokens=100000", "hydra/launcher=basic")
+    assert len(manifest(home)) == 2
+
+
+def test_the_cells_of_an_array_run_one_by_one_and_then_make_the_table_of_the_whole() -> None:
+    sweep = [*VANILLA, "limit=2", "method.top_k=1,2,3"]
+    whole = ran("-m", *sweep, "paths.home=whole")
+    for cell in (3, 1, 2):
+        ended = command("sweep", "run", f"cell={cell}", *sweep, "paths.home=array")
+        assert ended.code == 0, ended.err
+        assert f"cell {cell} of 3: done: method.top_k={cell}" in ended.out
+    asked.clear()
+    array = ran("-m", *sweep, "paths.home=array")
+    assert not asked
+    assert (array.folder / "table.md").read_bytes() == (whole.folder / "table.md").read_bytes()
+
+
+def test_a_sweep_is_listed_before_and_after_it_has_begun_and_by_its_key(home: Path) -> None:
+    sweep = [*VANILLA, "limit=1", "method.top_k=1,2"]
+    before = command("sweep", "list", *sweep)
+    assert before.code == 0, before.err
+    assert "2 waiting" in before.out
+    assert not (home / "runs").exists()
+    command("sweep", "run", "cell=2", *sweep)
+    assert "1 done, 1 waiting" in command("sweep", "list", *sweep).out
+    (folder,) = (home / "runs" / ".sweeps").iterdir()
+    assert "1 done, 1 waiting" in command("sweep", "list", folder.name[:6]).out
+    assert folder.name in command("sweep", "list").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", *VANILLA, "method.top_k=1,2"], "takes one cell=N"),
+        (["run", "cell=3", *VANILLA, "method.top_k=1,2"], "has the cells 1 to 2"),
+        (["run", "cell=x", *VANILLA, "method.top_k=1,2"], "has the cells 1 to 2"),
+        (["lst"], "Nearest: list"),
+        (["list", "0a1b"], "there is none"),
+    ],
+)
+def test_a_wrong_call_of_sweep_says_what_would_be_right(words: list[str], said: str) -> None:
+    assert said in refused(*words, name="sweep")
+
+
+def test_an_interval_needs_a_sweeper_that_knows_intervals() -> None:
+    said = refused("-m", *TOY, "method=hipporag", "method.damping=interval(0.1,0.9)")
+    assert "add hydra/sweeper=optuna, or list values" in said
+
+
+def test_a_sweeper_or_launcher_that_is_not_installed_names_its_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("graphrag_bench.cli.tuning.find_spec", lambda name: None)
+    assert "graphrag-bench[ray]" in refused("-m", "hydra/launcher=ray", *VANILLA, "limit=1,2")

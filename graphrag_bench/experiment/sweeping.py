@@ -1,0 +1,169 @@
+"""The manifest of a sweep: one row a cell, with its settings, run folder, status and error.
+
+It stands in HOME/runs/.sweeps/<key>/manifest.jsonl and is written whole under a lock, so that
+several processes may work on one sweep. It tells what became of each cell; the run folders alone
+say what is done, so a manifest that is lost costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.runs.folder import Occupied, read_lines, write_whole
+
+MANIFEST, SWEEP = "manifest.jsonl", "sweep.json"
+Status = Literal["waiting", "started", "done", "failed"]
+"""`started` is at work, or was killed."""
+_HOW = ("hydra", "workers", "cache", "budget", "failures", "paths")
+"""What a sweep may be gone on with in another way: it is the same sweep."""
+
+
+@dataclass(frozen=True)
+class CellRow:
+    """One cell: its number from 1, the settings in which it differs, its run, what became of it.
+
+    `run` is the run folder below the home. `same_as` is the number of an earlier cell that comes
+    to the same, which is worked on once. `n_failed` counts questions without an answer.
+    """
+
+    cell: int
+    settings: Mapping[str, str]
+    run: str
+    status: Status = "waiting"
+    error: str = ""
+    n_failed: int = 0
+    same_as: int | None = None
+
+    @property
+    def said(self) -> str:
+        """The settings on one line."""
+        return " ".join(f"{name}={value}" for name, value in self.settings.items())
+
+
+def sweep_key(overrides: Sequence[str]) -> str:
+    """The key of a sweep: of all its settings but those that only say how it is worked on."""
+    names = [override.lstrip("+~").partition("=")[0] for override in overrides]
+    held = [
+        override
+        for name, override in zip(names, overrides, strict=True)
+        if name.replace("/", ".").partition(".")[0] not in _HOW
+    ]
+    return digest(held)
+
+
+@dataclass
+class Manifest:
+    """The manifest in a folder; rows are read anew at every look."""
+
+    folder: Path
+
+    def rows(self) -> list[CellRow]:
+        """The rows by number; none before the sweep has started."""
+        held = [CellRow(**row) for row in read_lines(self.folder / MANIFEST)]
+        return sorted(held, key=lambda row: row.cell)
+
+    @property
+    def overrides(self) -> list[str]:
+        """The settings that the sweep was started with."""
+        path = self.folder / SWEEP
+        if not path.is_file():
+            return []
+        return list(json.loads(path.read_text(encoding="utf-8"))["overrides"])
+
+    def start(self, overrides: Sequence[str], rows: Sequence[CellRow]) -> None:
+        """Write the cells; what is known of those that come to the same run stays."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"overrides": list(overrides)}, indent=1, ensure_ascii=False)
+        with self._locked():
+            write_whole(self.folder / SWEEP, text + "\n")
+            self._write(self.merged(rows))
+
+    def merged(self, rows: Sequence[CellRow]) -> list[CellRow]:
+        """The rows with what the manifest knows of those with the same number and run."""
+        known = {(row.cell, row.run): row for row in self.rows()}
+        return [_carried(row, known.get((row.cell, row.run))) for row in rows]
+
+    def enter(self, row: CellRow) -> None:
+        """Put a row in the place of the one with its number, or after the others."""
+        with self._locked() as held:
+            self._write([*(one for one in held if one.cell != row.cell), row])
+
+    def note(self, cell: int, status: Status, error: str = "", n_failed: int = 0) -> None:
+        """Write down what became of a cell."""
+        with self._locked() as held:
+            self._write(
+                replace(row, status=status, error=error, n_failed=n_failed)
+                if row.cell == cell
+                else row
+                for row in held
+            )
+
+    @contextmanager
+    def at_work(self, cell: int) -> Iterator[None]:
+        """Note that a cell is started, and how it ends; a UserError ends the cell alone.
+
+        One that another process is at work on is left to it. Other errors are noted and go on
+        their way; a process that is stopped leaves the cell `started`.
+        """
+        self.note(cell, "started")
+        try:
+            yield
+        except Occupied:
+            return
+        except UserError as error:
+            self.note(cell, "failed", str(error))
+        except Exception as error:
+            self.note(cell, "failed", f"{type(error).__name__}: {error}")
+            raise
+
+    @contextmanager
+    def _locked(self) -> Iterator[list[CellRow]]:
+        from filelock import FileLock
+
+        with FileLock(self.folder / f"{MANIFEST}.lock"):
+            yield self.rows()
+
+    def _write(self, rows: Iterable[CellRow]) -> None:
+        ordered = sorted(rows, key=lambda row: row.cell)
+        lines = [json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in ordered]
+        write_whole(self.folder / MANIFEST, "".join(lines))
+
+
+def _carried(row: CellRow, known: CellRow | None) -> CellRow:
+    if known is None:
+        return row
+    return replace(row, status=known.status, error=known.error, n_failed=known.n_failed)
+
+
+def manifest_of(home: Path, overrides: Sequence[str]) -> Manifest:
+    """Where the manifest of a sweep stands, whether it has started or not."""
+    return Manifest(sweeps_folder(home) / sweep_key(overrides))
+
+
+def sweeps_folder(home: Path) -> Path:
+    """Where the sweeps of a home are kept."""
+    return home / "runs" / ".sweeps"
+
+
+def stored_sweeps(home: Path) -> list[Manifest]:
+    """The sweeps of a home, by key."""
+    found = sorted(sweeps_folder(home).glob(f"*/{MANIFEST}"))
+    return [Manifest(path.parent) for path in found]
+
+
+def find_sweep(home: Path, key: str) -> Manifest:
+    """The sweep whose key begins so; raises UserError when there is none, or more than one."""
+    held = {sweep.folder.name: sweep for sweep in stored_sweeps(home)}
+    found = [name for name in held if name.startswith(key)]
+    if len(found) == 1:
+        return held[found[0]]
+    what = "begins several keys" if found else f"is no sweep below {sweeps_folder(home)}"
+    shown = found or nearest(key, held) or list(held)[:5]
+    raise UserError(f"'{key}' {what}: {', '.join(shown) or 'there is none'}.")

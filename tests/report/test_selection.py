@@ -1,0 +1,82 @@
+"""The best of several configurations is marked where it is scored on what it was chosen on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.splits import is_dev
+from graphrag_bench.report.selection import best_of, mark
+
+METRIC = "evidence_recall@5"
+ON_DEV = {"metric": METRIC, "split": "dev", "dev_share": 0.5, "limit": None, "n_configurations": 50}
+MARK = "(selected on this split, 50 configurations)"
+
+
+def run(mean: float, **fields: Any) -> dict[str, Any]:
+    """What the choice reads of `metrics.json`."""
+    held = {"role": "", "failed": 0, "split": "dev", "dev_share": 0.5, "limit": None}
+    return {**held, "metrics": {METRIC: {"mean": mean}}, **fields}
+
+
+def test_the_highest_mean_wins_and_of_equal_ones_the_first() -> None:
+    assert best_of([run(0.4), run(0.6), run(0.6), run(0.5)], METRIC)[0] == 1
+
+
+def test_floor_and_ceiling_are_no_configurations() -> None:
+    row, selection = best_of([run(0.1), run(1.0, role="ceiling"), run(0.2)], METRIC)
+    assert (row, selection["n_configurations"]) == (2, 2)
+
+
+def test_a_run_with_failed_questions_is_counted_but_not_chosen() -> None:
+    row, selection = best_of([run(0.9, failed=1), run(0.2)], METRIC)
+    assert (row, selection["n_configurations"]) == (1, 2)
+    with pytest.raises(UserError, match="retry those that failed"):
+        best_of([run(0.9, failed=1)], METRIC)
+
+
+def test_a_metric_that_no_run_has_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UserError, match="evidence_recall@5"):
+        best_of([run(0.9)], "evidence_recal@5")
+
+
+@pytest.mark.parametrize(
+    ("split", "dev_share", "marked"),
+    [
+        ("dev", 0.5, True),
+        ("test", 0.5, False),
+        ("all", 0.5, True),
+        ("test", 0.3, True),  # parts of another division: some questions are in both
+    ],
+)
+def test_a_run_is_marked_unless_it_is_scored_on_other_questions(
+    split: str, dev_share: float, marked: bool
+) -> None:
+    held = run(0.5, split=split, dev_share=dev_share, selections=[ON_DEV])
+    assert mark(held) == (MARK if marked else "")
+
+
+def test_one_configuration_is_no_selection() -> None:
+    assert mark(run(0.5, selections=[{**ON_DEV, "n_configurations": 1}])) == ""
+
+
+def test_of_fifty_equal_configurations_the_winner_is_too_high_on_dev_and_not_on_test() -> None:
+    chance = np.random.default_rng(0)
+    names = [f"question {number}" for number in range(200)]
+    dev = np.array([is_dev(name) for name in names])
+    on_dev, on_test = [], []
+    for _ in range(200):
+        found = chance.random((50, 200)) < 0.5  # 50 configurations, every one right half the time
+        runs = [run(float(mean)) for mean in found[:, dev].mean(axis=1)]
+        row, selection = best_of(runs, METRIC)
+        on_dev.append(runs[row]["metrics"][METRIC]["mean"])
+        on_test.append(found[row, ~dev].mean())
+        assert mark({**runs[row], "selections": [selection]}) == MARK
+        assert mark({**runs[row], "split": "test", "selections": [selection]}) == ""
+    # the highest of 50 means lies 2.25 standard errors above: 2.25 * 0.5 / sqrt(n of dev)
+    expected = 0.5 + 2.25 * 0.5 / np.sqrt(dev.sum())
+    assert np.mean(on_dev) == pytest.approx(expected, abs=0.01)
+    assert np.mean(on_test) == pytest.approx(0.5, abs=0.01)
