@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.cli.overrides import composed, refusal
-from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.execute import framed
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
 from graphrag_bench.experiment.groups import load, names
-from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.matching import fits, matched
+from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.pooling import refuse_for_all
 from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.experiment.sweeping import CellRow

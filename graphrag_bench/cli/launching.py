@@ -15,10 +15,8 @@ from graphrag_bench.cli.cells import (
     cell_of,
     composed_cells,
     manifest_rows,
-    one_method_only,
     split_cells,
 )
-from graphrag_bench.cli.overrides import composed
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
@@ -82,10 +80,10 @@ class Grid:
 
     def run(self, results: Results) -> dict[int, str]:
         """Run every cell, add what came out to `results`, and return the errors by cell."""
-        manifest, preparing = self.started(), Preparing()
+        manifest, preparing, values = self.started(), Preparing(), self.values
 
         def job(number: int, given: list[str]) -> None:
-            run_cell(manifest, number, given, results, preparing)
+            run_cell(manifest, number, values[number - 1], results, preparing)
 
         launched = launch(self.overrides, manifest.folder, job)
         errors = failures(manifest)
@@ -130,13 +128,13 @@ def run_one(
 def run_cell(
     manifest: Manifest,
     cell: int,
-    overrides: Sequence[str],
+    values: Mapping[str, Any],
     results: Results,
     preparing: Preparing,
 ) -> RunResult | None:
     """The result of a cell; None when it failed, or when another process is at work on it."""
     with manifest.at_work(cell):
-        result = run_one(one_method_only(composed(overrides)), results, preparing, swept=True)
+        result = run_one(values, results, preparing, swept=True)
         manifest.note(cell, "done", n_failed=int(result.metrics["failed"]))
         return result
     return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.cli.overrides import composed, help_text, prepared
 from graphrag_bench.cli.cells import cell_of, cells
+from graphrag_bench.cli.overrides import composed, help_text, prepared
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.matching import matched

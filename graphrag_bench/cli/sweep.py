@@ -66,7 +66,7 @@ def _run(words: Sequence[str]) -> int:
     number = int(numbers[0])
     manifest = grid.started()
     results: Results = {}
-    run_cell(manifest, number, grid.cell_overrides[number - 1], results, Preparing())
+    run_cell(manifest, number, grid.values[number - 1], results, Preparing())
     row = manifest.rows()[number - 1]
     print(f"cell {number} of {n}: {row.status}: {row.said}")  # noqa: T201 - read by scripts
     print(f"run: {(grid.made[0].home / row.run).resolve()}")  # noqa: T201 - read by scripts

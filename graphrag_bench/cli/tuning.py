@@ -110,7 +110,8 @@ class Tuning:
                 return None
             own = {_name(one): one.partition("=")[2] for one in given if one not in fixed}
             manifest.enter(CellRow(number, own, ""))
-            result = run_cell(manifest, number, given, results, preparing)
+            values = one_method_only(composed(given))
+            result = run_cell(manifest, number, values, results, preparing)
             if result is None:
                 return None
             run = result.folder.path.relative_to(home).as_posix()

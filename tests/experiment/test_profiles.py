@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from graphrag_bench import api
-from graphrag_bench.cli.overrides import composed, prepared
 from graphrag_bench.cli.cells import cells
+from graphrag_bench.cli.overrides import composed, prepared
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, load, names
