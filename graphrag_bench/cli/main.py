@@ -17,6 +17,7 @@ COMMANDS = {
     "ask": "answer one question of your own",
     "judge": "let a language model judge the answers of finished runs one by one",
     "diff": "compare two finished runs question by question",
+    "funnel": "at which stage finished runs lost the gold evidence",
     "list": "list methods, data sets, models, embedders and operators",
     "doctor": "check address, key, model, JSON replies, window and embedding before a run",
     "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",

@@ -15,6 +15,7 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, load, names
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.profiles import SELECTORS
+from graphrag_bench.experiment.references import write_references
 from graphrag_bench.experiment.results import results, write_provenance
 from graphrag_bench.experiment.splits import within_split
 from graphrag_bench.offline.store import Store
@@ -51,6 +52,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
     with folder.alone():
         write_provenance(experiment, folder)
+        write_references(experiment, selected)
         _charge(experiment, folder, selected)
         late = [question for question in mine if question.id in to_answer]
         early = [question for question in mine if question.id not in to_answer]

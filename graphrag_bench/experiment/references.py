@@ -1,0 +1,73 @@
+"""Which artifacts a run refers to: written beside it when it begins, read when they are needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphrag_bench.experiment.experiment import Experiment, safe_name
+from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.values import Question
+
+REFERENCES = "artifacts.json"
+
+
+@dataclass(frozen=True)
+class References:
+    """The keys of a run's artifacts by resource, for each scope that has a graph of its own.
+
+    A run over one graph of everything has the one scope None. `dataset` is the folder's name.
+    """
+
+    dataset: str
+    keys: Mapping[str | None, Mapping[str, str]]
+
+    def within(self, scope: str | None) -> Mapping[str, str]:
+        """The keys of the graph that a question of this scope was asked of; none if unknown."""
+        return self.keys.get(None if set(self.keys) == {None} else scope, {})
+
+    @property
+    def places(self) -> frozenset[str]:
+        """All of them as `dataset/resource/key`, as they stand below artifacts/."""
+        return frozenset(
+            f"{self.dataset}/{resource}/{key}"
+            for held in self.keys.values()
+            for resource, key in held.items()
+        )
+
+
+def references_of(experiment: Experiment, selected: Sequence[Question]) -> References:
+    """What these questions of an experiment need, what it is built from included."""
+    plans = experiment.plans(selected)
+    scopes: list[str | None] = [None]
+    if experiment.settings.graph.scope != "all":
+        asked = {question.scope for question in selected}
+        known = {document.scope for document in experiment.dataset.documents}
+        scopes = sorted(known & asked, key=lambda scope: scope or "")
+    keys = {
+        scope: {item.resource: item.key for item in plan}
+        for scope, plan in zip(scopes, plans, strict=True)
+    }
+    return References(safe_name(experiment.dataset.name), keys)
+
+
+def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
+    """Write what the run refers to, what it referred to for other questions included."""
+    folder = experiment.folder
+    held = read_references(folder)
+    new = references_of(experiment, selected)
+    keys = {**(held.keys if held else {}), **new.keys}
+    ordered = sorted(keys, key=lambda scope: (scope is not None, scope or ""))
+    rows = [{"scope": scope, "keys": dict(keys[scope])} for scope in ordered]
+    folder.write_json(REFERENCES, {"dataset": new.dataset, "artifacts": rows})
+
+
+def read_references(folder: RunFolder) -> References | None:
+    """What a run refers to; None for a run that did not write it down."""
+    path: Path = folder.path / REFERENCES
+    if not path.is_file():
+        return None
+    held = json.loads(path.read_text(encoding="utf-8"))
+    return References(held["dataset"], {row["scope"]: row["keys"] for row in held["artifacts"]})

@@ -1,0 +1,128 @@
+"""Rows held against a graph of five nodes and three chunks, verdict by verdict.
+
+Chunk 0 (document a) states "0 - 1", chunk 1 (document b) states "1 - 2", chunk 2 (document c)
+states nothing but names node 3; nodes 0 and 4 are synonyms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.evaluation.funnel import STAGES
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.runs.funnel import Built, fates
+
+CHUNKS = ChunkTable.of([("a", "", "first"), ("b", "", "second"), ("c", "", "third")])
+NODE_CHUNK = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
+GRAPH = replace(
+    Graph.from_arrays([0, 1, 0], [1, 2, 4], NODE_CHUNK, [[1, 0, 0], [0, 1, 0], [0, 0, 0]]),
+    synonym=np.array([False, False, True]),
+)
+BUILT = Built(
+    frozenset("abc"), CHUNKS, GRAPH, frozenset({"retrieve.0 node.link"}), frozenset(STAGES)
+)
+
+
+def row(**more: Any) -> dict[str, Any]:
+    return {"question": "q", "status": "answered", "documents": [], **more}
+
+
+def linking(*nodes: int) -> dict[str, Any]:
+    wrote = {"nodes": {"ids": list(nodes), "scores": [1.0] * len(nodes)}}
+    return {"step": "retrieve.0 node.link", "wrote": wrote}
+
+
+def verdicts(stage: str, given: dict[str, Any], built: Built = BUILT) -> list[bool | None]:
+    """What the stage says of the documents a, b and c."""
+    return [one.verdicts.get(stage) for one in fates(given, ["a", "b", "c"], built, True)]
+
+
+def test_a_document_is_extracted_when_its_chunk_states_a_relationship() -> None:
+    assert verdicts("extracted", row()) == [True, True, False]
+
+
+def test_nodes_are_enough_where_chunks_state_no_relationships() -> None:
+    graph = Graph.from_arrays([], [], NODE_CHUNK, n_nodes=5)
+    assert verdicts("extracted", row(), replace(BUILT, graph=graph)) == [True, True, True]
+
+
+def test_a_start_node_links_what_the_relationships_of_the_evidence_join_it_to() -> None:
+    assert verdicts("linked", row(trace=[linking(0)])) == [True, True, False]
+    assert verdicts("linked", row(trace=[linking(3)])) == [False, False, False]
+    assert verdicts("linked", row(trace=[linking()])) == [False, False, False]
+
+
+def test_a_synonym_of_a_node_links_as_the_node_does() -> None:
+    assert verdicts("linked", row(trace=[linking(4)])) == [True, True, False]
+
+
+def test_a_relationship_that_only_other_documents_state_joins_nothing_outside_the_evidence() -> (
+    None
+):
+    """Of the documents b and c alone: node 0 is no node of theirs, so starting there misses."""
+    found = fates(row(trace=[linking(0)]), ["b", "c"], BUILT, True)
+    assert [one.verdicts["linked"] for one in found] == [False, False]
+
+
+def test_linking_is_not_known_when_the_row_holds_no_trace() -> None:
+    assert verdicts("linked", row()) == [None, None, None]
+
+
+def test_without_ranked_chunks_ranked_relationships_retrieve_what_states_them() -> None:
+    given = row(trace=[{"step": "x", "wrote": {"relationships": {"ids": [1], "scores": [1.0]}}}])
+    del given["documents"]
+    assert verdicts("retrieved", given) == [False, True, False]
+
+
+def context(*pieces: tuple[str, str], cut: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
+    return {"pieces": [{"kind": k, "id": n} for k, n in pieces], "cut": [list(c) for c in cut]}
+
+
+def test_a_row_of_the_graph_in_the_prompt_says_what_its_document_says() -> None:
+    given = row(documents=["c"], context=context(("relationship", "0+1"), cut=(("chunk", "c"),)))
+    assert verdicts("prompt", given) == [True, True, False]
+    assert verdicts("cut", given) == [True, True, False]
+
+
+def test_paths_are_in_the_prompt_unless_the_budget_cut_them() -> None:
+    """Numbered best first: path 0 is over relationship 1, path 1 over relationship 0."""
+    paths = [
+        {"nodes": [0, 1], "relationships": [0], "score": 0.2, "transition": 0},
+        {"nodes": [1, 2], "relationships": [1], "score": 0.9, "transition": 0},
+    ]
+    held = context(("path", "0"), cut=(("path", "1"),))
+    given = row(context=held, trace=[{"step": "x", "wrote": {"paths": paths}}])
+    assert verdicts("prompt", given) == [False, True, False]
+    assert verdicts("cut", given) == [False, True, None]
+
+
+def test_names_of_nodes_do_not_tell_what_a_document_says_but_their_descriptions_do() -> None:
+    given = row(context=context(("node", "node 2")))
+    assert verdicts("prompt", given) == [False, False, False]
+    described = replace(GRAPH, descriptions=Texts.of(["said"] * 5))
+    assert verdicts("prompt", given, replace(BUILT, graph=described)) == [False, True, False]
+
+
+def test_of_a_report_that_a_model_wrote_it_is_not_known_what_it_is_from() -> None:
+    assert verdicts("prompt", row(context=context(("community", "0")))) == [None, None, None]
+
+
+def test_two_documents_with_the_same_text_are_both_in_the_prompt() -> None:
+    chunks = ChunkTable.of([("a", "", "same"), ("b", "", "same")])
+    built = replace(BUILT, chunks=chunks, graph=None)
+    given = row(documents=["a", "b"], context=context(("chunk", "a")))
+    found = fates(given, ["a", "b"], built, True)
+    assert [one.verdicts["prompt"] for one in found] == [True, True]
+
+
+def test_after_a_failure_what_was_written_before_is_still_told() -> None:
+    failed = {"question": "q", "status": "failed", "trace": [linking(0)]}
+    assert verdicts("linked", failed) == [True, True, False]
+    assert verdicts("retrieved", failed) == [None, None, None]
+    found = fates(failed, ["a", "b", "c"], BUILT, None)
+    assert [one.lost for one in found] == ["replied", "replied", "extracted"]

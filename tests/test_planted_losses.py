@@ -1,0 +1,239 @@
+"""Losses planted at each stage of the synthetic world are named by the funnel, every one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import WEIGHTLESS, command, ran, records, refused, write_set
+
+from graphrag_bench.api import dataset
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.models.llm import CallFailed, Chat
+from graphrag_bench.models.world_reader import WorldReader
+from graphrag_bench.offline.chunking import presplit
+from graphrag_bench.offline.planted import planted_extraction
+
+SIZES: dict[str, Any] = {"size": 60, "n_questions": 24, "noise": 0.2, "contradictions": 0.0}
+WORLD = [
+    "dataset=world",
+    *(f"dataset.{name}={value}" for name, value in SIZES.items()),
+    "embedder=hashing",
+    "llm=world_reader",
+    "nlp._target_=toy_runs.Capitals",
+    "frame=off",
+]
+HIPPORAG = ["method=hipporag", "method.conversion=llm"]
+Lost = dict[tuple[str, str], str | None]
+"""The stage that lost each (question, document)."""
+
+
+class Elsewhere(WorldReader):
+    """A reader that finds one and the same name in every question: somebody of the noise."""
+
+    def _answered(self, chat: Chat) -> str:
+        if "named_entities" in chat[0].content:
+            return json.dumps({"named_entities": [outsider()]})
+        return super()._answered(chat)
+
+
+class Silent(WorldReader):
+    """A reader that gives no reply to questions with an even number."""
+
+    def _answered(self, chat: Chat) -> str | CallFailed:  # type: ignore[override]
+        if "hort answer:" in chat[-1].content and len(chat[-1].content) % 2:
+            return CallFailed("refused", "told to fail")
+        return super()._answered(chat)
+
+
+class Careless(WorldReader):
+    """A reader that answers every question wrong."""
+
+    def _answered(self, chat: Chat) -> str:
+        return "nobody" if "hort answer:" in chat[-1].content else super()._answered(chat)
+
+
+def outsider() -> str:
+    """The name of somebody that no fact of the world is about."""
+    world = made().world
+    assert world is not None
+    return world.entities[world.settings.size].name
+
+
+def made(**settings: Any) -> Dataset:
+    return dataset("world", **{**SIZES, **settings})
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "220")
+    return tmp_path
+
+
+def told(*settings: str) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
+    """What the funnel of a run on the world says as JSON, and the run's records."""
+    folder = ran(*WORLD, *settings).folder
+    shown = command("funnel", str(folder), "--json")
+    assert shown.code == 0, shown.err
+    (said,) = json.loads(shown.out)
+    assert not said["unknown"]
+    return said, records(folder)  # type: ignore[return-value]
+
+
+def lost(said: Mapping[str, Any]) -> Lost:
+    return {(row["question"], row["document"]): row["lost"] for row in said["evidence"]}
+
+
+def retrieved(rows: list[dict[str, Any]]) -> set[tuple[str, str]]:
+    return {(row["question"], name) for row in rows for name in row.get("documents", ())}
+
+
+def in_prompt(rows: list[dict[str, Any]]) -> set[tuple[str, str]]:
+    return {(row["question"], p["id"]) for row in rows for p in row["context"]["pieces"]}
+
+
+def evidence(**settings: Any) -> set[tuple[str, str]]:
+    gold = made(**settings).gold
+    return {(name, document) for name, one in gold.items() for document in one.evidence}
+
+
+def at(stage: str, found: Lost) -> set[tuple[str, str]]:
+    return {pair for pair, where in found.items() if where == stage}
+
+
+def test_facts_left_out_of_the_corpus_are_lost_there() -> None:
+    said, _ = told("method=oracle", "dataset.removed=0.3")
+    removed = {pair for pair in evidence(removed=0.3) if pair[1].startswith("removed-")}
+    assert removed and at("corpus", lost(said)) == removed
+
+
+def test_a_blank_document_is_in_no_chunk(home: Path) -> None:
+    corpus = [
+        {"id": "a", "title": "Anna", "text": "Anna met Bert in Cologne."},
+        {"id": "b", "title": "", "text": " "},
+    ]
+    gold = {"id": "q1", "text": "Where does Bert live?", "answers": ["Cologne"]}
+    folder = write_set(home / "own", corpus, [{**gold, "evidence": ["a", "b"]}])
+    own = ["dataset=jsonl", f"dataset.root={folder}", "method=bm25", *WEIGHTLESS, "frame=off"]
+    (said,) = json.loads(command("funnel", str(ran(*own).folder), "--json").out)
+    assert lost(said)["q1", "b"] == "chunk"
+
+
+def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
+    """With one fact a passage, a dropped fact leaves its passage without any relationship."""
+    world = {"hops": 1, "facts_per_passage": 1}
+    said, rows = told(
+        *HIPPORAG,
+        *(f"dataset.{name}={value}" for name, value in world.items()),
+        "build.extraction.drop=0.5",
+        "method.n_retrieved=3",
+    )
+    table = presplit(corpus=made(**world))
+    read = planted_extraction(chunk_table=table, drop=0.5).rows
+    dropped = {
+        d for row, one in enumerate(read) if not one.triples for d in table.documents_of(row)
+    }
+    planted = {pair for pair in evidence(**world) if pair[1] in dropped}
+    assert planted - retrieved(rows)
+    assert at("extracted", lost(said)) == planted - retrieved(rows)
+    otherwise = {r["document"] for r in said["evidence"] if "extracted" in r["otherwise"]}
+    assert otherwise == {document for _, document in planted & retrieved(rows)}
+
+
+def test_questions_that_were_linked_to_somebody_else_lose_their_evidence_there() -> None:
+    """Without synonymy, which would join names that are alike."""
+    settings = ["build.graph=kg", "llm._target_=test_planted_losses.Elsewhere"]
+    said, rows = told(*HIPPORAG, *settings)
+    assert evidence() - retrieved(rows)
+    assert at("linked", lost(said)) == evidence() - retrieved(rows)
+
+
+def test_what_a_short_ranking_leaves_out_is_lost_in_retrieval() -> None:
+    said, rows = told("method=vanilla", "method.n_retrieved=1")
+    assert at("retrieved", lost(said)) == evidence() - retrieved(rows) != set()
+    assert [count["stage"] for count in said["stages"]][:3] == ["corpus", "chunk", "retrieved"]
+
+
+def test_what_was_ranked_below_the_chunks_of_the_prompt_is_lost_before_it() -> None:
+    said, rows = told("method=vanilla", "method.top_k=1")
+    missing = (evidence() & retrieved(rows)) - in_prompt(rows)
+    assert missing and at("prompt", lost(said)) == missing
+    assert not at("cut", lost(said))
+
+
+def test_what_the_budget_has_no_room_for_is_cut_from_the_context() -> None:
+    said, rows = told("method=kgp", "method.budget=60")
+    missing = (evidence() & retrieved(rows)) - in_prompt(rows)
+    assert missing and at("cut", lost(said)) == missing
+
+
+def test_a_reader_that_fails_is_not_blamed_on_retrieval() -> None:
+    settings = ["llm._target_=test_planted_losses.Silent", "failures.limit=1"]
+    said, rows = told("method=oracle", *settings)
+    failed = {row["question"] for row in rows if row["status"] == "failed"}
+    assert 0 < len(failed) < len(rows)
+    assert at("replied", lost(said)) == {pair for pair in evidence() if pair[0] in failed}
+
+
+def test_a_reader_that_answers_wrong_is_named_last() -> None:
+    said, _ = told("method=oracle", "llm._target_=test_planted_losses.Careless")
+    assert at("answered", lost(said)) == evidence()
+
+
+def test_with_everything_perfect_nothing_is_lost() -> None:
+    said, _ = told("method=oracle")
+    assert set(lost(said).values()) == {None}
+
+
+def test_the_stages_of_a_method_are_those_it_has() -> None:
+    def stages(*settings: str) -> list[str]:
+        return [count["stage"] for count in told(*settings)[0]["stages"]]
+
+    seen = ["corpus", "chunk", "retrieved", "cut", "prompt", "answered"]
+    assert stages("method=vanilla", "answer=off") == seen[:-1]
+    assert stages("method=vanilla") == seen
+    assert stages("method=zeroshot") == ["answered"]
+    assert stages(*HIPPORAG) == [*seen[:2], "extracted", "linked", *seen[2:]]
+    tog = stages("method=tog", "method.conversion=llm")
+    assert tog == ["corpus", "chunk", "extracted", "linked", "retrieved", "answered"]
+
+
+def test_the_terminal_shows_a_bar_for_each_stage_and_a_table_over_the_runs() -> None:
+    folders = [ran(*WORLD, *m).folder for m in (["method=vanilla"], HIPPORAG)]
+    shown = command("funnel", *map(str, folders), "--questions")
+    assert shown.code == 0, shown.err
+    lines = shown.out.splitlines()
+    bars = [line for line in lines if line.startswith("  retrieved ")]
+    assert len(bars) == 2 and all("█" in bar and "▒" in bar for bar in bars)
+    table = next(line for line in lines if "│ VanillaRAG" in line)
+    assert table.count("–") == 2  # no graph: neither extracted nor linked
+    assert "lost before 'retrieved': " in shown.out
+
+
+def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Path) -> None:
+    folder = ran(*WORLD, *HIPPORAG).folder
+    before = json.loads(command("funnel", str(folder), "--json").out)[0]
+    for path in sorted((home / "artifacts").glob("*/graph/*/*")):
+        path.unlink()
+    shown = command("funnel", str(folder))
+    assert "extracted, linked: the graph is gone" in shown.out
+    assert "???" in shown.out
+    after = json.loads(command("funnel", str(folder), "--json").out)[0]
+    counts = {count["stage"]: count for count in after["stages"]}
+    assert counts["linked"]["unknown"] == after["documents"]
+    assert [c["left"] for c in after["stages"][4:]] == [c["left"] for c in before["stages"][4:]]
+
+
+def test_a_run_that_is_not_there_and_a_set_without_evidence_are_refused(home: Path) -> None:
+    assert "is no run below" in refused("abc", name="funnel")
+    folder = write_set(
+        home / "own",
+        [{"id": "a", "title": "", "text": "Anna met Bert."}],
+        [{"id": "q1", "text": "Who met Bert?", "answers": ["Anna"]}],
+    )
+    own = ["dataset=jsonl", f"dataset.root={folder}", "method=bm25", *WEIGHTLESS, "frame=off"]
+    assert "has gold evidence" in refused(str(ran(*own).folder), name="funnel")
