@@ -18,6 +18,7 @@ COMMANDS = {
     "judge": "let a language model judge the answers of finished runs one by one",
     "diff": "compare two finished runs question by question",
     "funnel": "at which stage finished runs lost the gold evidence",
+    "runs": "list, show and remove finished runs, and what no run needs any more",
     "list": "list methods, data sets, models, embedders and operators",
     "doctor": "check address, key, model, JSON replies, window and embedding before a run",
     "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",

@@ -1,0 +1,207 @@
+"""`graphrag-bench runs`: stored runs listed, shown and removed, and what none of them needs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NoReturn
+
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.experiment.collecting import (
+    Garbage,
+    collect,
+    find_folder,
+    garbage,
+    remove_run,
+    run_folders,
+    size,
+)
+from graphrag_bench.experiment.references import read_references
+from graphrag_bench.offline.store import RECIPE
+from graphrag_bench.report.run_page import ListedRun, run_lines, runs_table
+from graphrag_bench.report.tables import Table, show
+from graphrag_bench.runs.folder import ENVIRONMENT, METRICS, RunFolder
+
+_HELP = """usage: graphrag-bench runs ls [dataset=NAME] [method=NAME] [--home HOME]
+       graphrag-bench runs show RUN [--home HOME]
+       graphrag-bench runs rm RUN [RUN ...] [--yes] [--home HOME]
+       graphrag-bench runs gc [--delete] [--home HOME]
+
+Every run is a folder HOME/runs/<data set>/<method>/<key>/. RUN is such a folder or the beginning
+of its key.
+
+  ls    a line for each run: data set, method, key, questions, failures, last change, model, size
+  show  its configuration, metrics, cost, artifacts, environment and files
+  rm    remove runs, after asking; one that a process is at work on is not removed, nor anything
+        that is not a run below HOME/runs. Artifacts and the cache of replies stay.
+  gc    what no stored run needs: artifacts that none refers to, folders of builds, imports and
+        removals that were broken off, files that were never finished. It lists them; only with
+        --delete are they removed. The cache of paid replies is never touched, nor is a store of
+        others (paths.shared_artifacts), nor a broken-off build that a stored run still waits for.
+
+  --yes        remove without asking
+  --delete     remove what gc lists
+  --home HOME  the folder that holds runs/ and artifacts/ (paths.home of a run); default: .
+
+examples
+  graphrag-bench runs ls dataset=sample method=hipporag
+  graphrag-bench runs show 0a1b2c
+  graphrag-bench runs rm 0a1b2c f5e4d3 --yes
+  graphrag-bench runs gc --delete
+"""
+_FILTERS = ("dataset", "method")
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors end like any other mistake of the user."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError."""
+        raise UserError(f"{message}. See graphrag-bench runs --help.")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the list, the page, or what was or would be removed; 1 when removal was declined."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(_HELP)
+        return 0
+    asked = _parser().parse_args(arguments)
+    home = Path(asked.home)
+    if asked.action == "ls":
+        show(_listed(home, _filters(asked.filters)))
+        return 0
+    if asked.action == "show":
+        _show(find_folder(asked.run, home), home)
+        return 0
+    if asked.action == "rm":
+        return _remove([find_folder(name, home) for name in asked.runs], home, asked.yes)
+    _collect(home, asked.delete)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="graphrag-bench runs", add_help=False, allow_abbrev=False)
+    actions = parser.add_subparsers(dest="action", required=True, parser_class=_Parser)
+    listing, showing, removing, collecting = (
+        actions.add_parser(name, add_help=False, allow_abbrev=False)
+        for name in ("ls", "show", "rm", "gc")
+    )
+    listing.add_argument("filters", nargs="*")
+    showing.add_argument("run")
+    removing.add_argument("runs", nargs="+")
+    removing.add_argument("--yes", action="store_true")
+    collecting.add_argument("--delete", action="store_true")
+    for action in (listing, showing, removing, collecting):
+        action.add_argument("--home", default=".")
+    return parser
+
+
+def _filters(words: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or name not in _FILTERS:
+            raise unknown("filter of runs", name, _FILTERS)
+        found[name] = value
+    return found
+
+
+def _listed(home: Path, filters: dict[str, str]) -> Table:
+    runs = [_of(folder) for folder in run_folders(home)]
+    for name, value in filters.items():
+        known = {str(getattr(run, name)) for run in runs}
+        if value not in known:
+            raise unknown(f"run with {name}", value, known)
+    kept = [run for run in runs if all(getattr(run, n) == v for n, v in filters.items())]
+    return runs_table(str(home / "runs"), kept)
+
+
+def _of(path: Path) -> ListedRun:
+    """What the list says of a run folder."""
+    folder = RunFolder(path)
+    metrics = folder.metrics()
+    records = [*folder.files("records"), *folder.files("journal")]
+    last = max(file.stat().st_mtime for file in [path / METRICS, *records, path] if file.exists())
+    changed = datetime.fromtimestamp(last).strftime("%Y-%m-%d %H:%M")
+    n_rows = metrics["n"] if metrics else len(folder.rows())
+    dataset, method, key = path.parts[-3:]
+    return ListedRun(dataset, method, key, n_rows, changed, size(path), metrics)
+
+
+def _show(path: Path, home: Path) -> None:
+    folder = RunFolder(path)
+    run = _of(path)
+    title = run.metrics.get("title", run.method)
+    sys.stdout.write(f"{title} on {run.dataset}, key {run.key}\n{path}\n")
+    if not run.metrics:
+        sys.stdout.write(f"not scored: {run.n_rows} questions are stored; start it again\n")
+    references = read_references(folder)
+    places = sorted(references.places) if references else []
+    there = {
+        place: "there" if (home / "artifacts" / place / RECIPE).is_file() else "not there"
+        for place in places
+    }
+    environment = path / ENVIRONMENT
+    said = json.loads(environment.read_text(encoding="utf-8")) if environment.is_file() else {}
+    files = [(one.name, size(one)) for one in sorted(path.iterdir())]
+    for line in run_lines(run.metrics, said, there, files):
+        sys.stdout.write(line + "\n")
+
+
+def _remove(folders: Sequence[Path], home: Path, yes: bool) -> int:
+    chosen = list(dict.fromkeys(folders))
+    total = sum(size(folder) for folder in chosen) / 1e6
+    for folder in chosen:
+        sys.stdout.write(f"{folder}\n")
+    if not yes and not _agreed(f"Remove {len(chosen)} run(s), {total:.1f} MB? [y/N] "):
+        sys.stdout.write("nothing was removed\n")
+        return 1
+    for folder in chosen:
+        remove_run(folder)
+        sys.stdout.write(f"removed: {folder}\n")
+    return 0
+
+
+def _agreed(question: str) -> bool:
+    """What the user says; raises UserError when there is nobody to ask."""
+    sys.stdout.write(question)
+    sys.stdout.flush()
+    said = sys.stdin.readline()
+    if not said:
+        raise UserError("There is nobody to ask; to remove without asking add --yes.")
+    return said.strip().lower() in ("y", "yes")
+
+
+def _collect(home: Path, delete: bool) -> None:
+    found, notes = garbage(home)
+    done = collect(home, found) if delete else found
+    show(_garbage_table(home, done))
+    total = sum(item.n_bytes for item in done) / 1e6
+    what = f"{len(done)} of {len(found)} removed" if delete else f"{len(found)} could be removed"
+    sys.stdout.write(f"{what}: {total:.1f} MB\n")
+    if not delete and found:
+        sys.stdout.write("nothing was removed; `graphrag-bench runs gc --delete` removes them\n")
+    for note in notes:
+        sys.stdout.write(f"{note}\n")
+
+
+def _garbage_table(home: Path, items: Sequence[Garbage]) -> Table:
+    rows = tuple(
+        (
+            item.path.relative_to(home).as_posix(),
+            item.kind,
+            f"{item.n_calls:,}",
+            f"{item.n_bytes / 1e6:.1f}",
+        )
+        for item in items
+    )
+    notes = (
+        "calls: of language models, made to build it; their replies stay in the cache, so that "
+        "building it again asks for none of them, unless it was built with cache.mode=off",
+    )
+    heads = ("path", "why", "calls", "MB")
+    return Table(f"what no stored run below {home} needs", heads, rows, notes, texts=heads[:2])

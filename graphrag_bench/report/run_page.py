@@ -1,0 +1,101 @@
+"""Stored runs as a list, and one of them as a page of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphrag_bench.report.tables import MISSING, Table
+
+_ROW = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ListedRun:
+    """What a list says of a run; `metrics` is empty while it has not been scored.
+
+    `n_rows` are the questions that it holds, `changed` the day and time of its last change.
+    """
+
+    dataset: str
+    method: str
+    key: str
+    n_rows: int
+    changed: str
+    n_bytes: int
+    metrics: Mapping[str, Any]
+
+
+def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
+    """A line for each run, in the order given."""
+    rows = tuple(_row(run) for run in runs)
+    heads = ("data set", "method", "key", "n", "failed", "answered", "changed", "model", "MB")
+    notes = []
+    if any(not run.metrics for run in runs):
+        notes.append(
+            "not scored: the run was stopped; the command that started it goes on from there"
+        )
+    return Table(caption, heads, rows, tuple(notes), texts=(*heads[:3], "changed", "model"))
+
+
+def _row(run: ListedRun) -> _ROW:
+    held = run.metrics
+    counts = (str(run.n_rows), MISSING, MISSING)
+    if held:
+        n = (
+            str(held["n"])
+            if held["n"] == held["selected"]
+            else f"{held['n']} of {held['selected']}"
+        )
+        counts = (n, str(held["failed"]), str(held["answered"]))
+    model = str(held.get("llm") or MISSING) if held else "not scored"
+    names = (run.dataset, run.method, run.key)
+    return (*names, *counts, run.changed, model, f"{run.n_bytes / 1e6:.1f}")
+
+
+def run_lines(
+    metrics: Mapping[str, Any],
+    environment: Mapping[str, Any],
+    artifacts: Mapping[str, str],
+    files: Sequence[tuple[str, int]],
+) -> Iterator[str]:
+    """Configuration, metrics, cost, artifacts, environment and files of a run, a line each."""
+    if metrics:
+        yield "configuration"
+        for name in ("profile", "fidelity", "limit", "answer", "extraction", "llm", "llm_build",
+                     "embedder", "tokenizer"):  # fmt: skip
+            yield f"  {name} = {metrics.get(name)}"
+        for name, value in metrics["settings"].items():
+            if not name.startswith(("method.convert", "method.retrieve", "method.generate")):
+                yield f"  {name} = {value}"
+        yield "metrics"
+        answered, failed = metrics["answered"], metrics["failed"]
+        yield f"  {metrics['n']} questions, {answered} answered, {failed} failed"
+        for name, held in metrics["metrics"].items():
+            said = f"{held['mean']:.3f} [{held['low']:.3f}, {held['high']:.3f}]  n={held['n']}"
+            yield f"  {name:<24} {said}"
+        yield from (f"  {error}" for error in metrics["errors"])
+        yield "cost"
+        yield from _costs(metrics["cost"])
+    yield "artifacts"
+    yield from (f"  {place}  {state}" for place, state in artifacts.items())
+    yield "environment"
+    for name, value in environment.items():
+        if name != "packages":
+            yield f"  {name} = {value}"
+    packages = environment.get("packages", {})
+    yield "  packages: " + ", ".join(f"{name} {packages[name]}" for name in packages)
+    yield "files"
+    yield from (f"  {name:<28} {n_bytes:>12,} bytes" for name, n_bytes in files)
+
+
+def _costs(cost: Mapping[str, Any]) -> Iterator[str]:
+    """The calls of each stage, and all of them."""
+    for name, held in {**cost["stages"], "total": cost["total"]}.items():
+        paid, cached = held["paid"], held["cached"]
+        tokens = paid["prompt_tokens"] + paid["completion_tokens"]
+        yield (
+            f"  {name:<12} {paid['calls']:>8,} calls paid  {tokens:>10,} tokens  "
+            f"{paid['usd']:>9.4f} USD  {cached['calls']:>8,} from the cache"
+        )
