@@ -19,6 +19,7 @@ COMMANDS = {
     "diff": "compare two finished runs question by question",
     "funnel": "at which stage finished runs lost the gold evidence",
     "runs": "list, show and remove finished runs, and what no run needs any more",
+    "table": "a paper's table with ours beside it, or a free table over stored runs",
     "list": "list methods, data sets, models, embedders and operators",
     "doctor": "check address, key, model, JSON replies, window and embedding before a run",
     "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",

@@ -11,6 +11,7 @@ import yaml
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import ROLES
+from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.api_key import public_address
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, RunFolder, write_whole
@@ -90,6 +91,11 @@ def scored(experiment: Experiment) -> Scored:
     texts = {question.id: question.text for question in dataset.questions}
     strict = experiment.settings.evaluation.strict_none
     return Scored(tuple(dataset.card.metrics), texts, strict)
+
+
+def deciding(settings: RunSettings) -> dict[str, Any]:
+    """The settings that can change an answer, by path; models aside."""
+    return _flat(settings.model_dump(include=_DECIDING))
 
 
 def _flat(value: Any, path: str = "") -> dict[str, Any]:

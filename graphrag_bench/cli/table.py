@@ -1,0 +1,222 @@
+"""`graphrag-bench table`: a paper's table with ours beside it, or a free table over stored runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NoReturn
+
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.experiment import load_plugins
+from graphrag_bench.experiment.given_settings import check_choices
+from graphrag_bench.experiment.paper_figures import collected
+from graphrag_bench.experiment.paper_runs import (
+    Done,
+    keep_failures,
+    kept_failures,
+    run_rows,
+    wanted_rows,
+)
+from graphrag_bench.experiment.paper_sources import FigureSource
+from graphrag_bench.experiment.pivoted import named_runs, pivot_run
+from graphrag_bench.experiment.stored import stored_runs
+from graphrag_bench.report.formats import checked_format, rendered
+from graphrag_bench.report.paper_comparison import comparison_tables, long_table
+from graphrag_bench.report.papers import (
+    PaperTable,
+    load_paper,
+    load_table,
+    paper_names,
+    table_names,
+)
+from graphrag_bench.report.pivot import Layout, pivot_table
+from graphrag_bench.report.tables import Table, show
+from graphrag_bench.runs.folder import write_whole
+
+_HELP = """usage: graphrag-bench table
+       graphrag-bench table PAPER/TABLE [--run [--small] [SETTING=VALUE ...]] [OPTIONS]
+       graphrag-bench table [RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=ATTRIBUTE] [OPTIONS]
+
+Alone it lists the tables and figures of the papers.
+
+PAPER/TABLE prints the paper's figures with ours beside them, from the runs that are stored; nothing
+is run. Each of ours has its interval, n, model, profile and a grade:
+  A  same data, models, settings and prompts
+  B  the same data and language model; what differs is named
+  C  other data or another language model
+A difference is printed for A and B only; for C the notes give the rank correlation of the methods.
+† marks a printed figure that there is reason to doubt, and the note says which. What is lacking is
+followed by the command that fills it.
+
+  --run             run what is lacking, at the paper's settings; what is stored is kept, so the
+                    same command goes on after a stop, and a row that fails does not stop the others
+  --small           on 10 questions of the set `sample` with the packaged model, at the methods'
+                    own settings (grade C); alone it shows such runs and runs nothing
+  SETTING=VALUE     laid over every row, e.g. dataset.root=FOLDER llm.base_url=ADDRESS limit=20
+  --papers-prompts  these runs had the prompts of the paper itself, as files of your own
+
+RUN is a folder, or the beginning of a key; without any, all runs below HOME are taken. The free table
+has a row and a column for each value of a field: method, title, dataset, llm, embedder, profile,
+fidelity, extraction, or any setting by its path. `values` are metrics, `by` splits the questions by
+hops, type or scope. Defaults: rows=title cols=dataset values=accuracy.
+
+  --format FORMAT   terminal, markdown, latex (booktabs) or csv
+  --out FILE        write it there; .md, .tex and .csv choose the format
+  --home HOME       the folder that holds runs/ (paths.home of a run); default: .
+
+examples
+  graphrag-bench table zhou2025/table5
+  graphrag-bench table zhou2025/table5 --run --small
+  graphrag-bench table pathrag/table1 --format latex --out pathrag.tex
+  graphrag-bench table rows=method cols=dataset values=accuracy by=hops
+  graphrag-bench table runs/sample rows=damping cols=method values=evidence_recall@5
+"""
+_ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
+_LAYOUT = {"rows": "title", "cols": "dataset", "values": "accuracy", "by": ""}
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors end like any other mistake of the user."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError."""
+        raise UserError(f"{message}. See graphrag-bench table --help.")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table; 1 when a row of `--run` has failed."""
+    if {"-h", "--help"} & set(arguments):
+        sys.stdout.write(_HELP)
+        return 0
+    asked = _parser().parse_intermixed_args(arguments)
+    form = _format(asked)
+    words, given = _split(asked.words)
+    if not words and not given:
+        _put([_listing(paper_names())], form, asked.out)
+        return 0
+    if len(words) == 1 and words[0] in paper_names():
+        _put([_listing(words)], form, asked.out)
+        return 0
+    if len(words) == 1 and _is_of_paper(words[0]):
+        return _of_paper(load_table(words[0]), given, asked, form)
+    if asked.run or asked.small or asked.papers_prompts:
+        raise UserError("--run, --small and --papers-prompts go with a table of a paper.")
+    _put(_free(words, given, asked.home), form, asked.out)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="graphrag-bench table", add_help=False, allow_abbrev=False)
+    parser.add_argument("words", nargs="*")
+    for flag in ("--run", "--small", "--papers-prompts"):
+        parser.add_argument(flag, action="store_true")
+    parser.add_argument("--format")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--home", default=".")
+    return parser
+
+
+def _format(asked: argparse.Namespace) -> str:
+    if asked.format:
+        return checked_format(asked.format)
+    return _ENDINGS.get(asked.out.suffix, "markdown") if asked.out else "terminal"
+
+
+def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What is named, and what is set."""
+    return [w for w in words if "=" not in w], [w for w in words if "=" in w]
+
+
+def _is_of_paper(word: str) -> bool:
+    """Whether a word means a paper's table: one that begins with a paper, or is near one."""
+    paper, slash, _ = word.partition("/")
+    if Path(word).exists() and word not in table_names():
+        return False
+    return bool(slash) and (paper in paper_names() or bool(nearest(word, table_names())))
+
+
+def _listing(papers: Sequence[str]) -> Table:
+    rows = []
+    for name in papers:
+        for table, shape in load_paper(name).tables.items():
+            n_cells = len(load_table(f"{name}/{table}").cells)
+            rows.append((f"{name}/{table}", shape.caption, shape.kind, str(n_cells or "none")))
+    heads = ("table", "caption", "about", "printed figures")
+    notes = tuple(f"{name}: {load_paper(name).citation}" for name in papers)
+    return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])
+
+
+def _of_paper(
+    table: PaperTable, given: Sequence[str], asked: argparse.Namespace, form: str
+) -> int:
+    if given and not (asked.run or asked.small):
+        raise UserError(f"'{given[0]}' is a setting of runs; settings go with --run.")
+    home = next((w.partition("=")[2] for w in given if w.startswith("paths.home=")), asked.home)
+    load_plugins(["operators", "methods"])
+    done: list[Done] = []
+    if asked.run or asked.small:
+        check_choices(given)
+        done = _run(table, [*given, f"paths.home={home}"], Path(home), asked)
+    made = [one.run for one in done if one.run is not None and one.run.folder.metrics()]
+    runs = made if asked.small else stored_runs(home)
+    filled = collected(
+        table,
+        runs,
+        FigureSource(Path(home)),
+        papers_prompts=asked.papers_prompts,
+        failures=kept_failures(table, Path(home)),
+    )
+    tables = [long_table(table, filled)] if form == "csv" else comparison_tables(table, filled)
+    _put(tables, form, asked.out)
+    return 1 if any(one.error for one in done) else 0
+
+
+def _run(
+    table: PaperTable, given: Sequence[str], home: Path, asked: argparse.Namespace
+) -> list[Done]:
+    """What became of the rows; with --small alone they are looked up and not run."""
+    wanted = wanted_rows(table, given, small=asked.small)
+    if not asked.run:
+        return run_rows(wanted, lambda _: None, lambda _: None)
+    if not wanted:
+        recipe = "; ".join(table.shape.recipe) or "none"
+        raise UserError(f"{table.full_name} has no rows to run by itself; recipe: {recipe}.")
+    done = run_rows(wanted, lambda line: print(line, file=sys.stderr))  # noqa: T201
+    keep_failures(table, home, done)
+    return done
+
+
+def _free(names: Sequence[str], given: Sequence[str], home: str) -> list[Table]:
+    layout = dict(_LAYOUT)
+    for text in given:
+        name, _, value = text.partition("=")
+        if name not in layout:
+            close = ", ".join(nearest(name, layout) or layout)
+            raise UserError(f"A free table has no '{name}'. Nearest: {close}.")
+        layout[name] = value
+    runs = [pivot_run(run) for run in named_runs(list(names), home)]
+    return [
+        pivot_table(runs, Layout(layout["rows"], layout["cols"], value, layout["by"] or None))
+        for value in layout["values"].split(",")
+    ]
+
+
+def _put(tables: Sequence[Table], form: str, out: Path | None) -> None:
+    """Print the tables, or write them to a file."""
+    if form == "terminal" and out is None:
+        for table in tables:
+            show(table)
+        return
+    written: Literal["markdown", "latex", "csv"] = "markdown"
+    if form in ("latex", "csv"):
+        written = form  # type: ignore[assignment]
+    text = rendered(tables, written)
+    if out is None:
+        sys.stdout.write(text)
+        return
+    if not out.parent.is_dir():
+        raise UserError(f"There is no folder '{out.parent}' to write to.")
+    write_whole(out, text)
+    print(f"table: {out}")  # noqa: T201 - read by scripts

@@ -1,0 +1,127 @@
+"""The rows of a paper's table, run: at the paper's settings, or small, on a set and model at hand.
+
+What is stored is not run again, so a call that was stopped goes on, and runs made by
+`graphrag-bench run` with the same settings are found by their key. A row that fails is kept with
+its error, and the others go on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.execute import execute, selection
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.given_settings import composed_of
+from graphrag_bench.experiment.paper_sources import opposite
+from graphrag_bench.experiment.stored import StoredRun
+from graphrag_bench.report.papers import PaperTable, merged
+from graphrag_bench.runs.folder import write_whole
+
+SMALL = ("dataset=sample", "limit=10")
+"""What takes the place of the paper's data and models: a set and a model that every laptop has."""
+
+Settings = tuple[str, ...]
+Execute = Callable[[Experiment], object]
+
+
+@dataclass(frozen=True)
+class WantedRow:
+    """A run that a table asks for: what makes its row, and all its settings."""
+
+    row: Settings
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a row: the folder of its run, or the error it ended with."""
+
+    wanted: WantedRow
+    run: StoredRun | None
+    error: str = ""
+
+
+def wanted_rows(table: PaperTable, given: Sequence[str], *, small: bool) -> list[WantedRow]:
+    """The runs of a table in its own order, each once; `given` settings have the last word.
+
+    Rows of methods, data sets or figures that nothing of ours stands for are left out. A table of
+    counts asks for no answers.
+    """
+    found: dict[Settings, WantedRow] = {}
+    for cell in table.cells:
+        for side in (cell, opposite(cell)) if cell.versus else (cell,):
+            row = table.settings_of(side)
+            settings = (*SMALL, *row) if small and row else table.settings_of_paper(side)
+            if not row or settings is None or not any(t.startswith("method=") for t in row):
+                continue
+            counted = ["answer=off"] if table.shape.kind == "counts" else []
+            whole = merged([*settings, "frame=off", *counted, *given])
+            found.setdefault(whole, WantedRow(row, whole))
+    return list(found.values())
+
+
+def run_rows(
+    wanted: Sequence[WantedRow],
+    say: Callable[[str], None],
+    execute_one: Execute = execute,
+) -> list[Done]:
+    """What became of each row. A UserError of one row is kept and told; the others go on."""
+    done = []
+    for number, one in enumerate(wanted, 1):
+        place = f"{number} of {len(wanted)}: {' '.join(one.settings)}"
+        try:
+            experiment = Experiment.prepare(composed_of(one.settings))
+            if finished(experiment):
+                say(f"{place}: stored")
+            else:
+                say(place)
+                execute_one(experiment)
+        except UserError as error:
+            say(f"{place}: failed: {error}")
+            done.append(Done(one, None, str(error)))
+            continue
+        done.append(Done(one, StoredRun(experiment.folder)))
+    return done
+
+
+def finished(experiment: Experiment) -> bool:
+    """Whether the run is stored with all that is asked for, scored and without failed questions."""
+    held: Mapping[str, Any] = experiment.folder.metrics() or {}
+    if not held or held["failed"]:
+        return False
+    selected, to_answer = selection(experiment)
+    return bool(held["n"] >= len(selected) and held["answered"] >= len(to_answer))
+
+
+def failures_file(table: PaperTable, home: Path) -> Path:
+    """Where the errors of a table's rows are kept."""
+    return home / "runs" / ".tables" / f"{table.full_name.replace('/', '-')}.json"
+
+
+def keep_failures(table: PaperTable, home: Path, done: Sequence[Done]) -> None:
+    """Keep the errors of the last call with `--run`; no file where every row went well."""
+    file = failures_file(table, home)
+    rows = [
+        {"row": list(one.wanted.row), "settings": list(one.wanted.settings), "error": one.error}
+        for one in done
+        if one.error
+    ]
+    if rows:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    else:
+        file.unlink(missing_ok=True)
+
+
+def kept_failures(table: PaperTable, home: Path) -> dict[Settings, str]:
+    """The errors of the last call with `--run`, by what makes the row; on one line each."""
+    file = failures_file(table, home)
+    if not file.is_file():
+        return {}
+    rows = json.loads(file.read_text(encoding="utf-8"))
+    return {tuple(row["row"]): " ".join(row["error"].split()) for row in rows}

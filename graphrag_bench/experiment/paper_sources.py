@@ -1,0 +1,128 @@
+"""Where our figure for a printed metric comes from: metrics, ledger, data set, artifacts, judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.stored import StoredRun
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline.plan import Planned
+from graphrag_bench.report.papers import PaperTable, Printed
+
+Settings = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure over `n` questions; a `share` is in 0..1 and printed in percent."""
+
+    value: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+    share: bool = False
+
+
+def reason_of(table: PaperTable, cell: Printed) -> str:
+    """Why nothing of ours can stand beside a metric; "" where something can."""
+    return table.paper.metrics[cell.metric].none or ""
+
+
+@dataclass
+class FigureSource:
+    """Figures of stored runs below `home`; what has to be opened for them is opened once."""
+
+    home: Path
+    _sizes: dict[tuple[Path, str], Measured | None] = field(default_factory=dict)
+
+    def measured(self, table: PaperTable, cell: Printed, run: StoredRun) -> Measured | None:
+        """Our figure for a cell out of one run; None when the run does not have it."""
+        metric = table.paper.metrics[cell.metric]
+        held = run.metrics
+        if metric.metric:
+            found = held["metrics"].get(metric.metric)
+            return _with_interval(found) if found else None
+        if metric.usage:
+            value = held["usage"].get(metric.usage)
+            return Measured(value, held["n"]) if value else None
+        if metric.cost:
+            return _usd(held)
+        what = metric.count or metric.graph
+        if what:
+            key = (run.folder.path, what)
+            if key not in self._sizes:
+                self._sizes[key] = self._size(run, what)
+            return self._sizes[key]
+        return None
+
+    def _size(self, run: StoredRun, what: str) -> Measured | None:
+        """The number of documents, questions, chunks, nodes or relationships of a run."""
+        n = run.metrics["n"]
+        if what in ("documents", "questions"):
+            found = run.dataset
+            return Measured(len(getattr(found, what)), n) if found else None
+        try:
+            experiment = Experiment.prepare({**run.config, "paths": {"home": str(self.home)}})
+        except UserError:
+            return None
+        resource = "chunk_table" if what == "chunks" else "graph"
+        items = [item for item in experiment.plan if item.resource == resource]
+        if not items or not experiment.store().holds(items[0]):
+            return None
+        return Measured(_length(experiment.store().folder(items[0]), items[0], what), n)
+
+    def lacking(
+        self, table: PaperTable, cell: Printed, run: StoredRun | None
+    ) -> tuple[tuple[Settings, ...], str]:
+        """The settings of the runs that a cell lacks, and the command that follows them.
+
+        A run that is there and lacks the metric is scored again; a win rate takes the runs of both
+        sides and a judge.
+        """
+        own = table.settings_of_paper(cell)
+        metric = table.paper.metrics[cell.metric]
+        if run is not None and metric.metric:
+            return (), f"graphrag-bench score {run.folder.path}"
+        if metric.time:
+            return ((own,) if own else ()), "graphrag-bench time RUN n=20"
+        if not metric.judged:
+            return ((own,) if own else ()), ""
+        sides = [own, table.settings_of_paper(opposite(cell)) if cell.versus else None]
+        return tuple(side for side in sides if side), "graphrag-bench compare RUN_A RUN_B"
+
+
+def opposite(cell: Printed) -> Printed:
+    """The cell of the other side of a pair, as far as its settings go."""
+    return Printed(
+        cell.dataset, cell.versus, cell.method, cell.metric, cell.llm, cell.setting,
+        None, "", cell.unit, "",
+    )  # fmt: skip
+
+
+def _with_interval(found: Mapping[str, Any]) -> Measured:
+    return Measured(found["mean"], found["n"], found["low"], found["high"], share=True)
+
+
+def _usd(held: Mapping[str, Any]) -> Measured | None:
+    """The mean US dollars of a question, cached replies at what they were worth; None for none."""
+    spent = [
+        part["paid"]["usd"] + part["cached"]["usd"] for part in held["cost"]["questions"].values()
+    ]
+    if not spent or not sum(spent):
+        return None
+    found = mean_with_interval(spent)
+    return Measured(found.mean, found.n, found.low, found.high)
+
+
+def _length(folder: Path, item: Planned, what: str) -> int:
+    if item.resource == "chunk_table":
+        return len(ChunkTable.load(folder).texts)
+    graph = Graph.load(folder)
+    return graph.n_nodes if what == "nodes" else graph.n_relationships

@@ -1,0 +1,294 @@
+"""A paper's table with ours beside it: one table for each data set, or one long list of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from graphrag_bench.report.commands import run_lines
+from graphrag_bench.report.grading import MISSING, Grade
+from graphrag_bench.report.papers import PaperTable, Printed
+from graphrag_bench.report.ranks import rank_notes
+from graphrag_bench.report.tables import Table
+
+DAGGER = "†"
+Row = tuple[str, str, str, tuple[str, ...]]
+_LONG = (
+    "table", "data set", "method", "versus", "metric", "llm", "setting", "paper", "unit",
+    "suspicious", "note", "ours", "low", "high", "n", "failed", "our data", "our model",
+    "our embedder", "profile", "fidelity", "grade", "difference", "differs in", "run", "fill with",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Our figure in the unit of the paper, with its interval where there is one, over n questions.
+
+    `failed` counts questions that are left out of the mean.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    failed: int
+    dataset: str
+    llm: str
+    embedder: str
+    profile: str
+    fidelity: str
+    run: str
+    grade: Grade
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What stands beside a printed cell: a figure, or what gives one, or why none does.
+
+    `runs` are the settings of the runs that are lacking, `after` the command that follows them.
+    `failure` is the error of a row that was run and ended with one.
+    """
+
+    figure: Figure | None = None
+    runs: tuple[tuple[str, ...], ...] = ()
+    after: str = ""
+    reason: str = ""
+    failure: str = ""
+
+
+Cells = Mapping[Printed, Filled]
+
+
+def comparison_tables(table: PaperTable, filled: Cells) -> list[Table]:
+    """One table for each data set: a row for each row of the paper, its metrics as columns.
+
+    A difference stands only where data and model are the paper's (grades A and B); elsewhere the
+    notes give the rank correlation of the methods. An unprinted figure gives one table without
+    rows whose notes are its recipe.
+    """
+    if not table.cells:
+        return [_unprinted(table)]
+    return [_block(table, name, filled) for name in table.datasets]
+
+
+def _unprinted(table: PaperTable) -> Table:
+    notes = [f"{table.paper.citation}: the figure's numbers are not printed"]
+    if table.shape.shows:
+        notes.append(f"it shows {table.shape.shows}")
+    notes += [f"recipe: {command}" for command in table.shape.recipe]
+    return Table(_caption(table, ""), ("method", "paper", "ours"), (), tuple(notes))
+
+
+def _caption(table: PaperTable, dataset: str) -> str:
+    where = f" · {dataset}" if dataset else ""
+    return f"{table.full_name}{where}: {table.shape.caption}"
+
+
+def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
+    cells = [cell for cell in table.cells if cell.dataset == dataset]
+    metrics = list(dict.fromkeys(cell.metric for cell in cells))
+    rows: dict[Row, dict[str, Printed]] = {}
+    for cell in cells:
+        rows.setdefault(cell.row, {})[cell.metric] = cell
+    compared = [name for name in metrics if any(_comparable(c, filled) for c in _of(name, cells))]
+    heads = ["method"]
+    for name in metrics:
+        heads += [name, "ours [95 %]", *(["ours − paper"] if name in compared else [])]
+    heads += ["n", "model", "profile", "grade"]
+    named = {row: _row_name(table, row) for row in rows}
+    made = [
+        _row(named[row], held, metrics, compared, filled) for row, held in rows.items()
+    ]  # fmt: skip
+    notes = _notes(table, dataset, cells, filled, named)
+    texts = ("method", "model", "profile", "grade")
+    return Table(_caption(table, dataset), tuple(heads), tuple(made), notes, texts)
+
+
+def _of(metric: str, cells: Sequence[Printed]) -> list[Printed]:
+    return [cell for cell in cells if cell.metric == metric]
+
+
+def _comparable(cell: Printed, filled: Cells) -> bool:
+    figure = filled[cell].figure
+    return cell.value is not None and figure is not None and figure.grade.comparable
+
+
+def _row_name(table: PaperTable, row: Row) -> str:
+    """The method, what it beats, and in tables over several of them model and settings."""
+    method, versus, llm, setting = row
+    parts = [f"{method} > {versus}" if versus else method]
+    if len(table.llms) > 1:
+        parts.append(llm)
+    parts += [item for item in setting if not item.startswith(("evaluator=", "qa_type="))]
+    return ", ".join(part for part in parts if part) or MISSING
+
+
+def _row(
+    name: str,
+    held: Mapping[str, Printed],
+    metrics: Sequence[str],
+    compared: Sequence[str],
+    filled: Cells,
+) -> tuple[str, ...]:
+    made = [name]
+    for metric in metrics:
+        cell = held.get(metric)
+        made += [_printed(cell), _ours(filled[cell] if cell else None)]
+        if metric in compared:
+            made.append(difference(cell, filled) if cell else "")
+    figures = [figure for cell in held.values() if (figure := filled[cell].figure)]
+    if figures:
+        counts = dict.fromkeys(str(figure.n) for figure in figures)
+        grades = dict.fromkeys(figure.grade.letter for figure in figures)
+        one = figures[0]
+        made += [" / ".join(counts), short(one.llm), _sources(one), " / ".join(grades)]
+    else:
+        made += [MISSING] * 4
+    return tuple(made)
+
+
+def _sources(figure: Figure) -> str:
+    return f"{figure.profile}, paper" if figure.fidelity == "paper" else figure.profile
+
+
+def short(identity: str) -> str:
+    """A model's identity without its fingerprints: what stands before `@`, or the first colon."""
+    return (identity.partition("@")[0] if "@" in identity else identity.partition(":")[0]) or "none"
+
+
+def _printed(cell: Printed | None) -> str:
+    if cell is None:
+        return ""
+    return (cell.shown or MISSING) + (DAGGER if cell.suspicious else "")
+
+
+def _ours(filled: Filled | None) -> str:
+    if filled is None:
+        return ""
+    figure = filled.figure
+    if figure is None:
+        return "failed" if filled.failure else MISSING
+    mark = "!" if figure.failed else ""
+    if figure.low is None or figure.high is None:
+        return f"{_number(figure.value)}{mark}"
+    return f"{_number(figure.value)}{mark} [{_number(figure.low)}, {_number(figure.high)}]"
+
+
+def _number(value: float) -> str:
+    """One decimal from 10 up, and else three significant digits."""
+    return f"{value:,.1f}" if abs(value) >= 10 or value == 0 else f"{value:.3g}"
+
+
+def difference(cell: Printed, filled: Cells) -> str:
+    """Ours minus the paper's, signed, for grades A and B; "–" otherwise."""
+    figure = filled[cell].figure
+    if figure is None or not figure.grade.comparable or cell.value is None:
+        return MISSING
+    return f"{figure.value - cell.value:+.1f}"
+
+
+def _notes(
+    table: PaperTable,
+    dataset: str,
+    cells: Sequence[Printed],
+    filled: Cells,
+    named: Mapping[Row, str],
+) -> tuple[str, ...]:
+    units = ", ".join(dict.fromkeys(cell.unit for cell in cells))
+    paper = table.paper
+    notes = [
+        f"paper: {paper.citation}, {paper.llm}, embedder {paper.embedder or 'not named'}; "
+        f"{paper.conditions}. Figures in {units}",
+        *_about(table, dataset, cells),
+        *_grades(cells, filled, named),
+        *rank_notes([(cell, _value(filled[cell])) for cell in cells]),
+    ]
+    doubts = {f"{named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
+    notes += [f"{DAGGER} {text}" for text in doubts]
+    if any(one.figure and one.figure.failed for one in map(filled.__getitem__, cells)):
+        notes.append("! some questions failed: the mean is over the rest")
+    notes += _grouped(cells, named, {c: filled[c].failure for c in cells}, "failed")
+    lacking = [cell for cell in cells if filled[cell].figure is None]
+    notes += _grouped(lacking, named, {c: filled[c].reason for c in lacking}, "no figure")
+    commands = run_lines([settings for cell in lacking for settings in filled[cell].runs])
+    commands += dict.fromkeys(filled[cell].after for cell in lacking if filled[cell].after)
+    return (*notes, *[f"missing cells: {line}" for line in commands])
+
+
+def _value(filled: Filled) -> float | None:
+    """The figure where only ranks can be compared."""
+    figure = filled.figure
+    return figure.value if figure and not figure.grade.comparable else None
+
+
+def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[str]:
+    said = {dataset: table.paper.datasets[dataset].note}
+    for cell in cells:
+        if cell.method:
+            said[cell.method] = table.paper.methods[cell.method].note
+    return [f"{name or 'data set'}: {text}" for name, text in said.items() if text]
+
+
+def _grades(cells: Sequence[Printed], filled: Cells, named: Mapping[Row, str]) -> list[str]:
+    """The grades with what differs: first what holds of all rows, then what each has beside it.
+
+    For grade C only the reasons and what all rows share are told; the CSV has the rest.
+    """
+    grades = {cell: figure.grade for cell in cells if (figure := filled[cell].figure)}
+    if not grades:
+        return []
+    held = {cell: [*one.others, *one.differences] for cell, one in grades.items()}
+    shared = [words for words in next(iter(held.values())) if all(words in w for w in held.values())]
+    letters = ", ".join(sorted({one.letter for one in grades.values()}))
+    notes = [f"grade {letters}: {'; '.join(shared) or 'nothing differs in all rows'}"]
+    own = {
+        cell: "; ".join(words for words in held[cell] if words not in shared)
+        for cell, one in grades.items()
+        if one.comparable
+    }
+    if any(len(held[c]) > len(shared) for c, one in grades.items() if not one.comparable):
+        notes.append("rows of grade C differ in settings too: --format csv names them")
+    return notes + _grouped(cells, named, own, "grade, further")
+
+
+def _grouped(
+    cells: Sequence[Printed], named: Mapping[Row, str], said: Mapping[Printed, str], what: str
+) -> list[str]:
+    """`what, rows: words` for each text, in order; `all rows` where it holds for every one."""
+    groups: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        if words := said.get(cell):
+            groups.setdefault(words, {})[named[cell.row]] = None
+    n_rows = len({cell.row for cell in cells})
+    return [
+        f"{what}, {', '.join(rows) if len(rows) < n_rows else 'all rows'}: {words}"
+        for words, rows in groups.items()
+    ]
+
+
+def long_table(table: PaperTable, filled: Cells) -> Table:
+    """A row for each printed cell with all that is known of it, for other programs."""
+    rows = tuple(_long_row(table, cell, filled) for cell in table.cells)
+    return Table(_caption(table, ""), _LONG, rows, (), texts=_LONG)
+
+
+def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...]:
+    one = filled[cell]
+    printed = [
+        table.full_name, cell.dataset, cell.method, cell.versus, cell.metric, cell.llm,
+        "; ".join(cell.setting), cell.shown, cell.unit, "yes" if cell.suspicious else "",
+        cell.note,
+    ]  # fmt: skip
+    commands = [*run_lines(one.runs), *([one.after] if one.after else [])]
+    fill = one.failure or " && ".join(commands) or one.reason
+    figure = one.figure
+    if figure is None:
+        return (*printed, *[""] * 14, fill)
+    bounds = [("" if b is None else f"{b:.6g}") for b in (figure.low, figure.high)]
+    differs = "; ".join([*figure.grade.others, *figure.grade.differences])
+    gap = difference(cell, {cell: one})
+    return (
+        *printed, f"{figure.value:.6g}", *bounds, str(figure.n), str(figure.failed),
+        figure.dataset, figure.llm, figure.embedder, figure.profile, figure.fidelity,
+        figure.grade.letter, "" if gap == MISSING else gap, differs, figure.run, "",
+    )  # fmt: skip

@@ -1,0 +1,145 @@
+"""A free table over runs: any field in the rows, any in the columns, a metric's means in the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.report.tables import MISSING, Table
+
+Cell = tuple[str, str, str]
+_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class PivotRun:
+    """A run as a table sees it.
+
+    `fields` are its names and settings by path, `scores` the metrics of each question, and
+    `attributes` what the data set says of each question: hops, type, scope.
+    """
+
+    fields: Mapping[str, str]
+    scores: Mapping[str, Mapping[str, float]]
+    attributes: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What stands in rows, columns and cells; `by` splits the questions of a cell over rows."""
+
+    rows: str
+    cols: str
+    value: str
+    by: str | None = None
+
+
+def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
+    """The mean of a metric with its 95 % bootstrap interval and n, for each row and column.
+
+    Where several runs share a cell, a question counts with the mean of its scores over them, and
+    the note says in what they differ. Rows and columns stand in the order of the runs, the parts of
+    a split sorted. Raises UserError, with the nearest names, for a field, metric or attribute that
+    no run has.
+    """
+    if not runs:
+        raise UserError("There is no run to make a table of.")
+    row_field, col_field = (_field(runs, name) for name in (layout.rows, layout.cols))
+    value = _metric(runs, layout.value)
+    _check_attribute(runs, layout.by)
+    held: dict[Cell, list[tuple[PivotRun, dict[str, float]]]] = {}
+    for run in runs:
+        for part, scores in _parts(run, value, layout.by).items():
+            at = run.fields.get(row_field, MISSING), run.fields.get(col_field, MISSING), part
+            held.setdefault(at, []).append((run, scores))
+    cols = list(dict.fromkeys(run.fields.get(col_field, MISSING) for run in runs))
+    lines = list(dict.fromkeys(run.fields.get(row_field, MISSING) for run in runs))
+    parts = sorted({part for _, _, part in held}, key=_in_order)
+    rows = [
+        (line, *([part] if layout.by else []), *[_cell(held.get((line, col, part))) for col in cols])
+        for line in lines
+        for part in parts
+        if any((line, col, part) in held for col in cols)
+    ]
+    heads = (layout.rows, *([layout.by] if layout.by else []), *cols)
+    texts = (layout.rows, *([layout.by] if layout.by else []))
+    caption = f"{value} by {', '.join(filter(None, (layout.rows, layout.by, layout.cols)))}"
+    return Table(caption, heads, tuple(rows), _notes(held, (row_field, col_field)), texts)
+
+
+def _field(runs: Sequence[PivotRun], name: str) -> str:
+    """The field of that name: a setting of the method may be named without `method.`."""
+    known = sorted({field for run in runs for field in run.fields})
+    for field in (name, f"method.{name}"):
+        if field in known:
+            return field
+    short = [field.removeprefix("method.") for field in known]
+    close = ", ".join(nearest(name, short, n=5) or known[:8])
+    raise UserError(f"No run has a field '{name}'. Nearest: {close}.")
+
+
+def _metric(runs: Sequence[PivotRun], name: str) -> str:
+    known = sorted({key for run in runs for scores in run.scores.values() for key in scores})
+    if name in known:
+        return name
+    close = ", ".join(nearest(name, known, n=5) or known) or "none; are the data sets at hand?"
+    raise UserError(f"No run has a metric '{name}'. Nearest: {close}.")
+
+
+def _check_attribute(runs: Sequence[PivotRun], name: str | None) -> None:
+    known = sorted({key for run in runs for held in run.attributes.values() for key in held})
+    if name is not None and name not in known:
+        close = ", ".join(nearest(name, known) or known) or "none; are the data sets at hand?"
+        raise UserError(f"No data set says '{name}' of its questions. Nearest: {close}.")
+
+
+def _parts(run: PivotRun, value: str, by: str | None) -> dict[str, dict[str, float]]:
+    """The scores of the questions by part; one part "" without a split."""
+    parts: dict[str, dict[str, float]] = {}
+    for question, scores in run.scores.items():
+        if value in scores:
+            part = run.attributes.get(question, {}).get(by, MISSING) if by else ""
+            parts.setdefault(part, {})[question] = scores[value]
+    return parts
+
+
+def _in_order(part: str) -> tuple[int, float, str]:
+    """Numbers by size, then texts, then what is not said."""
+    try:
+        return 0, float(part), ""
+    except ValueError:
+        return (2 if part == MISSING else 1), 0.0, part
+
+
+def _cell(held: Sequence[tuple[PivotRun, Mapping[str, float]]] | None) -> str:
+    if not held:
+        return MISSING
+    values: dict[str, list[float]] = {}
+    for _, scores in held:
+        for question, score in scores.items():
+            values.setdefault(question, []).append(score)
+    found = mean_with_interval([sum(scores) / len(scores) for scores in values.values()])
+    shared = f", {len(held)} runs" if len(held) > 1 else ""
+    return f"{found.mean:.3f} [{found.low:.2f}, {found.high:.2f}] n={found.n}{shared}"
+
+
+def _notes(
+    held: Mapping[Cell, Sequence[tuple[PivotRun, object]]], placed: tuple[str, str]
+) -> tuple[str, ...]:
+    notes = ["mean over questions that did not fail, 95 % bootstrap interval, n questions"]
+    differ: dict[str, None] = {}
+    for runs in held.values():
+        fields = [run.fields for run, _ in runs]
+        for name in sorted({key for one in fields for key in one} - {"key", *placed}):
+            if len({one.get(name) for one in fields}) > 1:
+                differ[name] = None
+    if differ:
+        names = sorted(differ, key=lambda name: (name.count("."), name))
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        notes.append(
+            f"cells with several runs average over what differs in them: "
+            f"{', '.join(names[:_SHOWN])}{more}"
+        )
+    return tuple(notes)
