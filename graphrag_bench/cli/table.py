@@ -148,9 +148,7 @@ def _listing(papers: Sequence[str]) -> Table:
     return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])
 
 
-def _of_paper(
-    table: PaperTable, given: Sequence[str], asked: argparse.Namespace, form: str
-) -> int:
+def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace, form: str) -> int:
     if given and not (asked.run or asked.small):
         raise UserError(f"'{given[0]}' is a setting of runs; settings go with --run.")
     home = next((w.partition("=")[2] for w in given if w.startswith("paths.home=")), asked.home)

@@ -43,7 +43,7 @@ class Gold:
     Of a question over a graph, `answer_entities` are the nodes that answer it, and `in_graph` says
     whether one of them is in the question's subgraph. `spans` are sentences that state the answer,
     as the set gives them. A multiple-choice question has `options`, and `correct` is the index of
-    the right one. `sub_answers` has the aliases of each of several answers wanted together.
+    the right one. `sub_answers` has the aliases of each of several answers, all of them wanted.
     """
 
     answers: tuple[str, ...] = ()

@@ -7,16 +7,16 @@ Source: the evaluation of CWQ and WebQSP by SubgraphRAG (Li et al., ICLR 2025), 
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from graphrag_bench.evaluation.normalising import Normaliser
 
 KGQA = "kgqa"
 """What a card calls these metrics, all of them together."""
 
 MARK = "ans:"
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_REFERENCE = Normaliser("squad")
 _NO_ANSWER = ("ans: not available", "ans: no information available")
 _EITHER_WAY = (
     "when", "what year", "which year", "where", "sport", "what countr", "language", "nba finals",
@@ -66,8 +66,11 @@ def _behind(line: str) -> str:
 
 
 def normalise_listed(text: str) -> str:
-    """The text in lower case, without ASCII punctuation and articles, with single spaces."""
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    """The text in lower case, without ASCII punctuation and articles, with single spaces.
+
+    It is the `squad` form whatever `evaluation.normaliser` says: so these sets are scored.
+    """
+    return _REFERENCE(text)
 
 
 def list_scores(

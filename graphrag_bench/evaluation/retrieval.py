@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -29,3 +30,34 @@ def evidence_cut(kept: Sequence[str], cut: Sequence[str], evidence: Sequence[str
 def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:
     """1.0 when the first `k` documents hold the whole evidence, else 0.0."""
     return float(evidence_recall(documents, evidence, k) == 1.0)
+
+
+def reciprocal_rank(documents: Sequence[str], evidence: Sequence[str]) -> float:
+    """1 / rank of the first document of the evidence, counted from 1; 0 when none is found.
+
+    Its mean over questions is the MRR. Raises ValueError without evidence.
+    """
+    wanted = _wanted(evidence)
+    return next((1 / rank for rank, name in enumerate(documents, 1) if name in wanted), 0.0)
+
+
+def ndcg(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:
+    """The nDCG of the first `k` documents, each of the evidence with gain 1, in 0..1.
+
+    The ideal order has the evidence first, up to `k` of it, also what no document of the corpus
+    has; a rank is discounted by log2(1 + rank). Raises ValueError without evidence.
+    Source: Jarvelin & Kekalainen 2002.
+    """
+    wanted = _wanted(evidence)
+    gained = sum(_discount(r) for r, name in enumerate(documents[:k], 1) if name in wanted)
+    return gained / sum(map(_discount, range(1, min(len(wanted), k) + 1)))
+
+
+def _wanted(evidence: Sequence[str]) -> frozenset[str]:
+    if not evidence:
+        raise ValueError("a question without evidence cannot be scored by it")
+    return frozenset(evidence)
+
+
+def _discount(rank: int) -> float:
+    return 1 / math.log2(1 + rank)

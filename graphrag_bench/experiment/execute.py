@@ -22,6 +22,7 @@ from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.run import run
 from graphrag_bench.pipeline.steps import World
 from graphrag_bench.progress import Advance, Progress
+from graphrag_bench.runs.contexts import context_rows
 from graphrag_bench.runs.folder import METRICS, RunFolder
 from graphrag_bench.runs.record import record, timing_rows
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
@@ -160,7 +161,8 @@ def _run_block(
     )
     for one in finished:
         row = record(one, table, settings.trace)
-        experiment.folder.append(row, timing_rows(one))
+        contexts = [] if settings.trace == "off" else context_rows(one, table)
+        experiment.folder.append(row, timing_rows(one), contexts)
         advance(1)
 
 

@@ -19,6 +19,7 @@ from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, impo
 from graphrag_bench.experiment.method import Method, check_parameters, read_method
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.pooling import pooled, why_not
+from graphrag_bench.experiment.scoring import check_scoring
 from graphrag_bench.experiment.settings import RunSettings, check_settings
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.offline.plan import Planned, plan
@@ -93,6 +94,7 @@ class Experiment:
         found = dataset or read_dataset(
             asked.name, asked.root, asked.openie, asked.own, home=settings.paths.home
         )
+        check_scoring(found, settings.evaluation, settings.answering)
         if settings.method.get("name") in names("method"):
             check_parameters(load("method", settings.method["name"]), settings.method)
         if swept and settings.pooling and why_not(settings.method):

@@ -146,9 +146,7 @@ def _largest_group(found: Mapping[Row, Sequence[Candidate]]) -> Group | None:
     return ranked[0] if ranked else None
 
 
-def _candidates(
-    table: PaperTable, cell: Printed, offered: Sequence[Offered]
-) -> list[Candidate]:
+def _candidates(table: PaperTable, cell: Printed, offered: Sequence[Offered]) -> list[Candidate]:
     wanted = table.settings_of(cell)
     if wanted is None:
         return []

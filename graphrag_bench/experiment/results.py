@@ -12,11 +12,12 @@ from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import ROLES
 from graphrag_bench.experiment.settings import RunSettings
+from graphrag_bench.experiment.scoring import scored_by
 from graphrag_bench.models.api_key import public_address
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, RunFolder, write_whole
 from graphrag_bench.runs.provenance import commit, environment
-from graphrag_bench.runs.scoring import Scored, score
+from graphrag_bench.runs.scoring import score
 from graphrag_bench.values import Question
 
 _DECIDING = {"method", "chunking", "pooling", "build", "graph", "seed"}
@@ -49,7 +50,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         folder.timing(),
         settings.evaluation.cuts,
         settings.evaluation.containment,
-        scored=scored(experiment),
+        scored=scored_by(experiment.dataset, settings.evaluation, folder, held),
     )
     models = experiment.models
     needs = experiment.method.pipeline.needs()
@@ -68,6 +69,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "split": settings.split,
         "dev_share": settings.dev_share,
         "selections": folder.selections(),
+        "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
         "commit": commit(),
         "extraction": experiment.extraction,
@@ -83,14 +85,6 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
             for row in estimates(experiment, len(rows), metrics["answered"], learn=False)
         },
     }
-
-
-def scored(experiment: Experiment) -> Scored:
-    """The answer metrics of the run's data set, as its card names them."""
-    dataset = experiment.dataset
-    texts = {question.id: question.text for question in dataset.questions}
-    strict = experiment.settings.evaluation.strict_none
-    return Scored(tuple(dataset.card.metrics), texts, strict)
 
 
 def deciding(settings: RunSettings) -> dict[str, Any]:

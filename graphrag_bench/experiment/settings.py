@@ -71,6 +71,19 @@ class EvaluationSettings(_Settings):
     containment: Literal["substring", "token_boundary"] = Field(
         "substring", description="how accuracy finds a gold answer: by characters or whole words"
     )
+    metrics: list[str] = Field(
+        [], description="answer metrics beside those of the set's card: [rouge_l,meteor]"
+    )
+    evidence_tokens: list[PositiveInt] = Field(
+        [500, 1000, 2000],
+        description="the B of evidence_at_tokens@B, tokens of the context",
+    )
+    normaliser: Literal["unicode", "squad"] = Field(
+        "unicode", description="punctuation of every script, or ASCII alone as the papers' scripts"
+    )
+    accents: Literal["keep", "strip"] = Field(
+        "keep", description="whether Schrödinger and Schrodinger differ (Latin and Greek letters)"
+    )
     strict_none: bool = Field(
         False, description="listed answers: leave out 'ans: none' alone, not all that holds 'none'"
     )

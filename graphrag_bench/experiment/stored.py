@@ -13,7 +13,8 @@ import yaml
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.settings import DatasetSettings
+from graphrag_bench.experiment.scoring import scored_by
+from graphrag_bench.experiment.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.runs.folder import CONFIG, METRICS, RunFolder
 from graphrag_bench.runs.record import Row
 from graphrag_bench.runs.scoring import Scored, question_scores
@@ -58,21 +59,24 @@ class StoredRun:
         return self.dataset.gold if self.dataset else {}
 
     @property
+    def evaluation(self) -> EvaluationSettings:
+        """How it was scored last."""
+        held = self.metrics.get("evaluation") or self.config["evaluation"]
+        return EvaluationSettings.model_validate(held)
+
+    @cached_property
     def scored(self) -> Scored:
-        """The answer metrics of its data set."""
+        """How its questions are scored: its set's metrics, its context texts, what was judged."""
         if self.dataset is None:
             return Scored()
-        texts = {question.id: question.text for question in self.dataset.questions}
-        strict = bool(self.config["evaluation"].get("strict_none"))
-        return Scored(tuple(self.dataset.card.metrics), texts, strict)
+        return scored_by(self.dataset, self.evaluation, self.folder, self.rows)
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
         """The metrics of each question that did not fail and whose gold is at hand."""
-        scoring = self.config["evaluation"]
-        gold, scored = self.gold, self.scored
+        asked, gold, scored = self.evaluation, self.gold, self.scored
         return {
-            name: question_scores(row, gold[name], scoring["cuts"], scoring["containment"], scored)
+            name: question_scores(row, gold[name], asked.cuts, asked.containment, scored)
             for name, row in self.rows.items()
             if name in gold and row["status"] != "failed"
         }

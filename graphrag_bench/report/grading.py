@@ -139,9 +139,7 @@ def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object])
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}
     names = sorted(
-        name
-        for name in {*ours, *theirs} - undecided
-        if ours.get(name) != theirs.get(name)
+        name for name in {*ours, *theirs} - undecided if ours.get(name) != theirs.get(name)
     )
     upper = [name for name in names if not _of_a_step(name)]
     return [

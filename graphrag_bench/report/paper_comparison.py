@@ -238,7 +238,9 @@ def _grades(cells: Sequence[Printed], filled: Cells, named: Mapping[Row, str]) -
     if not grades:
         return []
     held = {cell: [*one.others, *one.differences] for cell, one in grades.items()}
-    shared = [words for words in next(iter(held.values())) if all(words in w for w in held.values())]
+    shared = [
+        words for words in next(iter(held.values())) if all(words in w for w in held.values())
+    ]
     letters = ", ".join(sorted({one.letter for one in grades.values()}))
     notes = [f"grade {letters}: {'; '.join(shared) or 'nothing differs in all rows'}"]
     own = {

@@ -58,7 +58,11 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     lines = list(dict.fromkeys(run.fields.get(row_field, MISSING) for run in runs))
     parts = sorted({part for _, _, part in held}, key=_in_order)
     rows = [
-        (line, *([part] if layout.by else []), *[_cell(held.get((line, col, part))) for col in cols])
+        (
+            line,
+            *([part] if layout.by else []),
+            *[_cell(held.get((line, col, part))) for col in cols],
+        )
         for line in lines
         for part in parts
         if any((line, col, part) in held for col in cols)

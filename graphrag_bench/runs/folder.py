@@ -60,10 +60,11 @@ class RunFolder:
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
-    def append(self, row: Row, timing: Iterable[Row]) -> None:
-        """Keep a finished question, and the seconds of its steps."""
+    def append(self, row: Row, timing: Iterable[Row], contexts: Iterable[Row] = ()) -> None:
+        """Keep a finished question, the seconds of its steps, and the texts of its context."""
         self.path.mkdir(parents=True, exist_ok=True)
         append_lines(self.file("timing"), timing)
+        append_lines(self.file("contexts"), contexts)
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:

@@ -4,76 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.evaluation.answers import METRICS, Containment, accuracy
-from graphrag_bench.evaluation.listed_answers import KGQA, list_scores
-from graphrag_bench.evaluation.retrieval import all_evidence, evidence_cut, evidence_recall
+from graphrag_bench.evaluation.answer_form import answer_words, gold_words
+from graphrag_bench.evaluation.answer_metrics import metric_notes
+from graphrag_bench.evaluation.answers import Containment
+from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.runs.question_scores import CUTS, Scored, context_tokens, question_scores
 from graphrag_bench.runs.record import Row
 
-CUTS = (2, 5, 10)
-
-
-@dataclass(frozen=True)
-class Scored:
-    """Which answer metrics a set is scored by: those its card names, all of METRICS for none.
-
-    `questions` are the texts by id, which the metrics of listed answers read; `strict_none` as of
-    `predictions`.
-    """
-
-    metrics: tuple[str, ...] = ()
-    questions: Mapping[str, str] = field(default_factory=dict)
-    strict_none: bool = False
-
-    def holds(self, name: str) -> bool:
-        """Whether the set is scored by that metric."""
-        return name in (self.metrics or METRICS)
-
-
-def question_scores(
-    row: Row,
-    gold: Gold,
-    cuts: Sequence[int] = CUTS,
-    containment: Containment = "substring",
-    scored: Scored = Scored(),  # noqa: B008 (frozen)
-) -> dict[str, float]:
-    """The metrics of one question: evidence ones with evidence, answer ones with gold answers."""
-    scores: dict[str, float] = {}
-    if gold.evidence and "documents" in row:
-        for k in cuts:
-            scores[f"evidence_recall@{k}"] = evidence_recall(row["documents"], gold.evidence, k)
-            scores[f"all_evidence@{k}"] = all_evidence(row["documents"], gold.evidence, k)
-    if gold.evidence and "context" in row:
-        kept = [piece["id"] for piece in _pieces(row) if piece["kind"] == "chunk"]
-        scores["evidence_cut"] = evidence_cut(kept, _cut(row), gold.evidence)
-    if gold.answers and "answer" in row:
-        given, wanted = row["answer"], gold.answers
-        for name, metric in METRICS.items():
-            if name == "accuracy" and scored.holds(name):
-                scores[name] = accuracy(given, wanted, containment)
-            elif scored.holds(name):
-                scores[name] = metric(given, wanted)
-        if scored.holds(KGQA):
-            scores |= _of_list(row, gold, scored)
-    return scores
-
-
-def _of_list(row: Row, gold: Gold, scored: Scored) -> dict[str, float]:
-    """The metrics of a listed answer, and once more where the subgraph holds a gold answer."""
-    asked = scored.questions.get(row["question"], "")
-    found = list_scores(row["answer"], gold.answers, asked, strict_none=scored.strict_none)
-    scores = {
-        "hit@1": found.hit_at_1,
-        "hit": found.hit,
-        "list_precision": found.precision,
-        "list_recall": found.recall,
-        "list_f1": found.f1,
-    }
-    return scores | ({f"{k}_in_graph": v for k, v in scores.items()} if gold.in_graph else {})
+__all__ = ["CUTS", "Scored", "containment_flag", "context_tokens", "question_scores", "score"]
 
 
 def score(
@@ -85,21 +27,24 @@ def score(
     *,
     scored: Scored = Scored(),  # noqa: B008 (frozen)
 ) -> dict[str, Any]:
-    """What `metrics.json` holds: `n`, `failed`, `answered`, `metrics` and `usage`.
+    """What `metrics.json` holds: `n`, `failed`, `answered`, `metrics`, `usage` and what is beside.
 
     Each metric has `mean`, `low`, `high` (95 % bootstrap interval), its own `n`, and where questions
     share scopes `clusters`, how many were drawn whole for the interval; metrics that no question
     can be scored by are left out. Failed questions are counted and not averaged.
+    `missing` counts the judgements that could not be read, by metric; `lengths` has the mean words
+    of answers and of gold answers over the questions with both, `computed_by` the packages of the
+    metrics that need one, `flags` what `containment_flag` says.
     """
     values: dict[str, list[float]] = {}
     scopes: dict[str, list[str | None]] = {}
     alive = [row for row in rows if row["status"] != "failed"]
     for row in alive:
-        found = question_scores(row, gold[row["question"]], cuts, containment, scored)
-        for name, score_of_question in found.items():
+        of_question = question_scores(row, gold[row["question"]], cuts, containment, scored)
+        for name, score_of_question in of_question.items():
             values.setdefault(name, []).append(score_of_question)
             scopes.setdefault(name, []).append(row.get("scope"))
-    return {
+    found = {
         "n": len(rows),
         "failed": len(rows) - len(alive),
         "answered": sum(row["status"] == "answered" for row in rows),
@@ -110,7 +55,68 @@ def score(
         "usage": _usage(rows, timing),
         "errors": _errors(rows),
         "rates": _rates(rows),
+        "missing": _missing(alive, scored),
+        "lengths": _lengths(alive, gold, scored),
+        "computed_by": metric_notes(name for name in scored.names if name in values),
     }
+    return found | {"flags": [said for said in (containment_flag(found),) if said]}
+
+
+def _missing(rows: Sequence[Row], scored: Scored) -> dict[str, int]:
+    """How many judgements of these questions could not be read, by metric."""
+    counted = Counter(
+        name
+        for row in rows
+        for name, value in scored.judged.get(row["question"], {}).items()
+        if value is None
+    )
+    return dict(sorted(counted.items()))
+
+
+def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scored: Scored) -> dict[str, float]:
+    """The mean words of answers and of gold answers, over the answered questions that have gold.
+
+    Of several gold answers the longest counts, or all of them where all are wanted; none without.
+    """
+    together = KGQA in scored.names
+    told: list[tuple[float, float]] = []
+    for row in rows:
+        held = gold[row["question"]]
+        parts = [max(aliases, key=len) for aliases in held.sub_answers if aliases]
+        wanted = gold_words(parts or held.answers, together=bool(parts) or together)
+        if "answer" in row and wanted:
+            told.append((answer_words(row["answer"]), wanted))
+    if not told:
+        return {}
+    answers, golds = (sum(counts) / len(told) for counts in zip(*told, strict=True))
+    return {"answer_words": round(answers, 2), "gold_words": round(golds, 2)}
+
+
+LONG, A_SENTENCE, UNSHARED = 3, 20, 0.3
+"""Beyond how many times the gold's words, and how many words, answers are long on average; and by
+how much accuracy passes F1 when the words around a gold answer are many."""
+
+
+def containment_flag(run: Mapping[str, Any]) -> str:
+    """What a table says of a run whose accuracy comes from long answers; "" for none.
+
+    A run is flagged when its answers have on average more than 3 times the words of the gold
+    answers, and more than 20, while accuracy (a gold answer contained anywhere) is above F1 by 0.3
+    or more. Without F1 among the metrics, accuracy itself is held against the 0.3. `run` is what
+    `metrics.json` holds; one from before lengths were kept is never flagged.
+    """
+    lengths, metrics = run.get("lengths") or {}, run["metrics"]
+    if not lengths or "accuracy" not in metrics:
+        return ""
+    long = lengths["answer_words"] > max(LONG * lengths["gold_words"], A_SENTENCE)
+    above = metrics["accuracy"]["mean"] - metrics.get("f1", {"mean": 0.0})["mean"]
+    if not long or round(above, 6) < UNSHARED:
+        return ""
+    return (
+        f"accuracy counts a gold answer anywhere, and the answers have "
+        f"{lengths['answer_words']:.0f} words on average (gold: {lengths['gold_words']:g}): "
+        "read F1 or a judge's verdict instead"
+    )
 
 
 def _rates(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
@@ -163,19 +169,3 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> dict[str, float]:
         ),  # fmt: skip
         "seconds_per_question": round(sum(seconds.values()) / n, 3),
     }
-
-
-def context_tokens(row: Row) -> int:
-    """The tokens of the context of one row; 0 without a context."""
-    return sum(piece["tokens"] for piece in _pieces(row))
-
-
-def _cut(row: Row) -> list[str]:
-    """The documents of the chunks that the budget cut from the context."""
-    return [name for kind, name in row["context"].get("cut", ()) if kind == "chunk"]
-
-
-def _pieces(row: Row) -> list[dict[str, Any]]:
-    context: dict[str, Any] = row.get("context") or {}
-    pieces: list[dict[str, Any]] = context.get("pieces", [])
-    return pieces

@@ -10,6 +10,7 @@ from graphrag_bench.evaluation.answers import (
     normalise_answer,
     overlap,
     recall,
+    recall_concat,
 )
 
 
@@ -22,7 +23,7 @@ from graphrag_bench.evaluation.answers import (
         ("Lund|Kessel", "lund kessel"),
         ("A", ""),
         ("Théâtre", "théâtre"),
-        ("東京、日本", "東京、日本"),
+        ("東京、日本", "東京日本"),
     ],
 )
 def test_punctuation_goes_articles_go_and_spaces_are_single(text, normal):
@@ -87,3 +88,9 @@ def test_yes_and_no_are_all_or_nothing(special):
 
 def test_an_empty_answer_has_nothing_in_common():
     assert overlap("", "Ada") == (0.0, 0.0, 0.0)
+
+
+def test_the_recall_of_all_aliases_together_is_low_for_an_answer_that_names_one():
+    """Given: it, was, marsh; wanted: ada, marsh, marsh, am. One is shared of four."""
+    assert recall_concat("It was Marsh", ["Ada Marsh", "Marsh", "A.M."]) == 0.25
+    assert recall_concat("anything", []) == 0.0

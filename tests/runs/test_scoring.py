@@ -35,8 +35,11 @@ def test_evidence_is_scored_at_every_cut():
     assert found == {
         "evidence_recall@2": 0.5,
         "all_evidence@2": 0.0,
+        "ndcg@2": pytest.approx(0.6309 / (1 + 0.6309), abs=1e-4),
         "evidence_recall@4": 1.0,
         "all_evidence@4": 1.0,
+        "ndcg@4": pytest.approx((0.6309 + 0.4307) / (1 + 0.6309), abs=1e-4),
+        "mrr": 0.5,
     }
 
 
@@ -56,12 +59,13 @@ def test_the_way_of_containment_is_chosen():
 
 
 def test_what_cannot_be_scored_is_left_out():
-    assert (
-        question_scores(row("abstract", answer="Rivers.", documents=["a"]), GOLD["abstract"]) == {}
-    )
+    abstract = row("abstract", answer="Rivers.", documents=["a"])
+    assert question_scores(abstract, GOLD["abstract"]) == {"answer_words": 1.0, "abstained": 0.0}
     assert set(question_scores(row("one", "retrieved", documents=["c"]), GOLD["one"], (2,))) == {
         "evidence_recall@2",
         "all_evidence@2",
+        "ndcg@2",
+        "mrr",
     }
 
 
@@ -178,10 +182,12 @@ def test_a_card_chooses_the_metrics_of_its_set():
     assert set(found) == {
         "accuracy", "hit@1", "hit", "list_precision", "list_recall", "list_f1", "hit@1_in_graph",
         "hit_in_graph", "list_precision_in_graph", "list_recall_in_graph", "list_f1_in_graph",
+        "answer_words", "abstained",
     }  # fmt: skip
     assert found["hit@1"] == found["hit@1_in_graph"] == 1.0
     assert found["list_precision"] == 0.5
-    assert question_scores(answered, gold, scored=Scored(("f1",))).keys() == {"f1"}
+    only_f1 = question_scores(answered, gold, scored=Scored(("f1",)))
+    assert only_f1.keys() == {"f1", "answer_words", "abstained"}
 
 
 def test_the_means_in_graph_are_over_the_questions_whose_subgraph_holds_an_answer():

@@ -1,0 +1,102 @@
+"""`graphrag-bench score`: stored runs scored anew, at no cost."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.rescoring import rescored
+from graphrag_bench.experiment.stored import find_run
+
+_HELP = """usage: graphrag-bench score RUN... [--metrics NAMES] [evaluation.NAME=VALUE ...]
+                            [--home HOME]
+
+Scores the stored answers and contexts of finished runs anew, with no model call, writes their
+metrics.json and prints the table and every metric. What a run cost stays as it is. RUN is a folder
+(`run: ...` of a run prints it) or the beginning of its key. What a judge has said (judged.jsonl in
+the folder of a run) is taken in.
+
+  --metrics NAMES        answer metrics beside those of the set's card, with commas between:
+{metrics}
+  evaluation.NAME=VALUE  how to score; what is not given is as the run was scored last:
+{settings}
+  --home HOME            the folder that holds runs/ (paths.home of a run); default: .
+
+example
+  graphrag-bench score runs/squality/vanilla/0a1b2c3d4e5f --metrics rouge_l,meteor
+  graphrag-bench score 0a1b2c 9f8e7d evaluation.containment=token_boundary evaluation.cuts=[1,5]
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors end like any other mistake of the user."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError."""
+        raise UserError(f"{message}. See graphrag-bench score --help.")
+
+
+def help_text() -> str:
+    """What `--help` prints: every metric and setting with its meaning."""
+    from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
+    from graphrag_bench.experiment.settings import explained
+
+    metrics = [
+        f"    {name:<16} {metric.meaning}"
+        + (f" (needs {metric.package})" if metric.package else "")
+        for name, metric in ANSWER_METRICS.items()
+    ]
+    settings = [
+        f"    {name.removeprefix('evaluation.') + '=' + default:<34} {meaning}"
+        for name, default, meaning in explained()
+        if name.startswith("evaluation.")
+    ]
+    return _HELP.format(metrics="\n".join(metrics), settings="\n".join(settings))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Score every run, then print one table of them all."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(help_text())
+        return 0
+    from graphrag_bench.report.all_metrics import metrics_table
+    from graphrag_bench.report.tables import run_table, show
+
+    parser = _Parser(prog="graphrag-bench score", add_help=False, allow_abbrev=False)
+    parser.add_argument("words", nargs="+", metavar="RUN")
+    parser.add_argument("--metrics", default="")
+    parser.add_argument("--home", default=".")
+    asked = parser.parse_intermixed_args(arguments)
+    changes, names = _read(asked.words)
+    if asked.metrics:
+        changes["metrics"] = [name.strip() for name in asked.metrics.split(",") if name.strip()]
+    if not names:
+        raise UserError("RUN is missing: a folder or the beginning of a key.")
+    runs = [find_run(name, asked.home) for name in names]
+    metrics = [rescored(run, changes) for run in runs]
+    show(run_table(metrics))
+    show(metrics_table(metrics))
+    for run in runs:
+        sys.stdout.write(f"scored: {run.folder.path}\n")
+    return 0
+
+
+def _read(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """The settings among the words, and the runs."""
+    import yaml
+
+    changes: dict[str, Any] = {}
+    names: list[str] = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals and name.startswith("evaluation."):
+            try:
+                changes[name.removeprefix("evaluation.")] = yaml.safe_load(value)
+            except yaml.YAMLError:
+                raise UserError(f"'{word}' cannot be read: {value} is no value.") from None
+        else:
+            names.append(word)
+    return changes, names

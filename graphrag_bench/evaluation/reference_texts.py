@@ -1,0 +1,107 @@
+"""Answers against reference texts: BLEU, ROUGE and METEOR over the same words.
+
+The words are those of `words`: lower case, any script. Each value is of one answer, its mean is
+over questions, in 0..1; several gold answers are several references. The packages are the extra
+`metrics`: pip install 'graphrag-bench[metrics]'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
+
+from graphrag_bench.evaluation.normalising import words
+
+_FLOOR = 0.1
+
+
+def bleu(answer: str, golds: Sequence[str], order: int) -> float:
+    """Cumulative BLEU up to n-grams of this order, in 0..1; 0 when no word is shared.
+
+    An n-gram order without a match counts 0.1 matches (smoothing method 1 of Chen & Cherry 2014);
+    an answer with fewer words than `order` has 0. Source: Papineni et al. 2002, by sacrebleu.
+    """
+    references = [" ".join(found) for gold in golds if (found := words(gold))]
+    if not references:
+        return 0.0
+    told = " ".join(words(answer))
+    return float(_bleu(order).corpus_score([told], [[one] for one in references]).score) / 100
+
+
+@lru_cache(maxsize=4)
+def _bleu(order: int) -> Any:
+    from sacrebleu.metrics import BLEU
+
+    return BLEU(
+        max_ngram_order=order, smooth_method="floor", smooth_value=_FLOOR, tokenize="none",
+        effective_order=False, force=True,
+    )  # fmt: skip
+
+
+def rouge(answer: str, golds: Sequence[str], kind: str) -> float:
+    """F1 of `rouge1`, `rouge2` or `rougeL`, the best over the gold answers, in 0..1; no stemming.
+
+    Source: Lin 2004, by rouge-score; the best over references as SQuALITY is scored.
+    """
+    scorer = _rouge_scorer(kind)
+    return max((float(scorer.score(gold, answer)[kind].fmeasure) for gold in golds), default=0.0)
+
+
+class _Words:
+    """The tokenizer that rouge-score is given."""
+
+    def tokenize(self, text: str) -> list[str]:
+        """The words of the text."""
+        return words(text)
+
+
+@lru_cache(maxsize=4)
+def _rouge_scorer(kind: str) -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    return RougeScorer([kind], use_stemmer=False, tokenizer=_Words())
+
+
+class _NoSynonyms:
+    """A WordNet that knows no word."""
+
+    def synsets(self, word: str) -> list[Any]:
+        """None."""
+        return []
+
+
+@lru_cache(maxsize=1)
+def _wordnet() -> Any:
+    """The installed WordNet; one that knows no word where nltk has no data for it."""
+    from nltk.corpus import wordnet
+
+    try:
+        wordnet.ensure_loaded()
+    except LookupError:
+        return _NoSynonyms()
+    return wordnet
+
+
+def meteor(answer: str, golds: Sequence[str]) -> float:
+    """METEOR with exact and stem matches, and synonyms where nltk's WordNet data is installed.
+
+    The best over the gold answers, in 0..1; `notes` says which modules were used, for values with
+    and without synonyms do not compare. Source: Lavie & Agarwal 2007, by nltk (alpha 0.9, beta 3,
+    gamma 0.5).
+    """
+    from nltk.translate.meteor_score import meteor_score
+
+    references = [found for gold in golds if (found := words(gold))]
+    return float(meteor_score(references, words(answer), wordnet=_wordnet())) if references else 0.0
+
+
+def notes(package: str) -> str:
+    """The package and version that a metric is computed by, and of METEOR the modules."""
+    said = f"{package} {version(package)}"
+    if package != "nltk":
+        return said
+    without = isinstance(_wordnet(), _NoSynonyms)
+    modules = "no synonyms (no WordNet data)" if without else "synonyms"
+    return f"{said}, METEOR by exact words, stems, {modules}"

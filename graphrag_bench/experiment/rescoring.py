@@ -1,0 +1,69 @@
+"""Stored runs scored anew from their rows: no model is called, and what they cost stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.scoring import check_scoring, scored_by
+from graphrag_bench.experiment.settings import EvaluationSettings
+from graphrag_bench.experiment.stored import StoredRun
+from graphrag_bench.runs.folder import METRICS
+from graphrag_bench.runs.scoring import score
+
+
+def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What `metrics.json` of a stored run holds now, after writing it.
+
+    The questions are those that its last scoring was of; settings that `changes` does not name are
+    those it was scored by last, and all of them are kept for whoever reads the run. Raises
+    UserError when its data set is not at hand or has changed, and for a setting or metric that
+    there is not.
+    """
+    dataset = run.dataset
+    if dataset is None:
+        name = run.config["dataset"].get("name")
+        raise UserError(
+            f"The data set '{name}' of {run.folder.path} is not at hand; its gold is needed."
+        )
+    asked = evaluation({**run.evaluation.model_dump(), **changes})
+    check_scoring(dataset, asked)
+    rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
+    if missing := [row["question"] for row in rows if row["question"] not in dataset.gold]:
+        raise UserError(
+            f"The data set of {run.folder.path} has no question '{missing[0]}' any more."
+        )
+    found = score(
+        rows,
+        dataset.gold,
+        run.folder.timing(),
+        asked.cuts,
+        asked.containment,
+        scored=scored_by(dataset, asked, run.folder, run.rows),
+    )
+    metrics = {**run.metrics, **found, "evaluation": asked.model_dump()}
+    run.folder.write_json(METRICS, metrics)
+    return metrics
+
+
+def scored_questions(run: StoredRun) -> Sequence[str]:
+    """The ids of the questions that a run's metrics are of: the first ones, types mixed."""
+    questions = run.dataset.interleaved() if run.dataset else ()
+    return [question.id for question in questions[: run.metrics["limit"]]]
+
+
+def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
+    """The checked settings of scoring; raises UserError with the nearest names."""
+    try:
+        return EvaluationSettings.model_validate(dict(values))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        name = ".".join(str(part) for part in fault["loc"])
+        if fault["type"] == "extra_forbidden":
+            known = list(EvaluationSettings.model_fields)
+            close = ", ".join(nearest(name, known) or known)
+            raise UserError(f"There is no setting 'evaluation.{name}'. Nearest: {close}.") from None
+        raise UserError(f"evaluation.{name}={fault['input']!r}: {fault['msg']}.") from None

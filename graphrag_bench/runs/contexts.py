@@ -1,0 +1,61 @@
+"""`contexts.jsonl`: the texts of each question's context, for metrics and judges that read them.
+
+Rows hold ids only. The text of a chunk that is a whole document is not kept twice: null stands for
+it, and it is found again in the data set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.run import Finished
+from graphrag_bench.runs.folder import RunFolder, read_lines
+from graphrag_bench.runs.record import Row
+from graphrag_bench.values import Context, Piece
+
+CONTEXTS = "contexts"
+
+
+def context_rows(finished: Finished, chunk_table: ChunkTable | None) -> list[Row]:
+    """One row with the texts of a finished question's context in order; none without a context."""
+    outcome = finished.outcome
+    context = None if isinstance(outcome, Failure) else outcome.get("context")
+    if not isinstance(context, Context):
+        return []
+    texts = [_kept(piece, chunk_table) for piece in context.pieces]
+    return [{"question": finished.question.id, "texts": texts}]
+
+
+def _kept(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
+    """The text of a piece; None where it is all of its document, title and text."""
+    if piece.kind == "chunk" and chunk_table is not None:
+        rows = chunk_table.chunks_of(piece.id)
+        if len(rows) == 1 and chunk_table.passage(rows[0]) == piece.text:
+            return None
+    return piece.text
+
+
+def context_texts(
+    folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
+) -> dict[str, Sequence[str | None]]:
+    """The texts of the context of each question of a run, in the order of the row's pieces.
+
+    Questions whose texts were not kept (trace=off, or a run older than this file) are left out; a
+    text is None where its document is no longer in the data set.
+    """
+    passages = {document.id: document.passage for document in dataset.documents}
+    held = {
+        row["question"]: row["texts"] for path in folder.files(CONTEXTS) for row in read_lines(path)
+    }
+    found: dict[str, Sequence[str | None]] = {}
+    for name, texts in held.items():
+        pieces = (rows.get(name, {}).get("context") or {}).get("pieces", [])
+        if len(pieces) == len(texts):
+            found[name] = [
+                passages.get(piece["id"]) if text is None else text
+                for piece, text in zip(pieces, texts, strict=True)
+            ]
+    return found

@@ -1,0 +1,145 @@
+"""The metrics of one stored question: evidence, context, answer, and what a judge has said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphrag_bench.data.dataset import Gold
+from graphrag_bench.evaluation.answer_form import abstained, answer_words
+from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, DEFAULT_METRICS, Asked
+from graphrag_bench.evaluation.answers import Containment, Reading
+from graphrag_bench.evaluation.contexts import Item, answer_within, evidence_within, spans_within
+from graphrag_bench.evaluation.normalising import Normaliser
+from graphrag_bench.evaluation.retrieval import (
+    all_evidence,
+    evidence_cut,
+    evidence_recall,
+    ndcg,
+    reciprocal_rank,
+)
+from graphrag_bench.runs.record import Row
+
+CUTS = (2, 5, 10)
+EVIDENCE_TOKENS = (500, 1000, 2000)
+Judged = Mapping[str, Mapping[str, float | None]]
+"""What was judged, by question and metric; None where the judge could not be read."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Which answer metrics a set is scored by: those its card names, four for none.
+
+    `questions` are the texts by id, which the metrics of listed answers read; `strict_none` as of
+    `predictions`. `texts` are those of each question's context, None for a text that is not known;
+    `judged` is what a judge has said of the answers.
+    """
+
+    metrics: tuple[str, ...] = ()
+    questions: Mapping[str, str] = field(default_factory=dict)
+    strict_none: bool = False
+    normaliser: Normaliser = field(default_factory=Normaliser)
+    evidence_tokens: tuple[int, ...] = EVIDENCE_TOKENS
+    texts: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    judged: Judged = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its answer metrics."""
+        return self.metrics or DEFAULT_METRICS
+
+
+def question_scores(
+    row: Row,
+    gold: Gold,
+    cuts: Sequence[int] = CUTS,
+    containment: Containment = "substring",
+    scored: Scored = Scored(),  # noqa: B008 (frozen)
+) -> dict[str, float]:
+    """The metrics of one question: evidence ones with evidence, answer ones with gold answers.
+
+    `answer_words` and `abstained` are of every answer. What was judged is added; a judgement that
+    could not be read is missing, never 0.
+    """
+    reading = Reading(scored.normaliser, containment)
+    scores = _of_evidence(row, gold, cuts) | _of_context(row, gold, reading, scored)
+    if "answer" in row:
+        scores |= _of_answer(row, gold, reading, scored)
+    judged = scored.judged.get(row["question"], {})
+    return scores | {name: value for name, value in judged.items() if value is not None}
+
+
+def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
+    """Over the documents that were retrieved, in order."""
+    if not gold.evidence or "documents" not in row:
+        return {}
+    found, wanted = row["documents"], gold.evidence
+    scores = {}
+    for k in cuts:
+        scores[f"evidence_recall@{k}"] = evidence_recall(found, wanted, k)
+        scores[f"all_evidence@{k}"] = all_evidence(found, wanted, k)
+    scores |= {f"ndcg@{k}": ndcg(found, wanted, k) for k in cuts}
+    return scores | {"mrr": reciprocal_rank(found, wanted)}
+
+
+def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[str, float]:
+    """Over what was packed into the prompt.
+
+    `evidence_at_tokens@B` needs chunks in the context, as only they name documents; the metrics of
+    texts need those that `contexts.jsonl` keeps. An empty context holds nothing and scores 0.
+    """
+    if "context" not in row:
+        return {}
+    items = _items(row, scored.texts.get(row["question"], ()))
+    told = not items or any(item.text is not None for item in items)
+    scores: dict[str, float] = {}
+    if gold.evidence:
+        kept = [item.id for item in items if item.kind == "chunk"]
+        scores["evidence_cut"] = evidence_cut(kept, _cut(row), gold.evidence)
+        for n in scored.evidence_tokens if kept or not items else ():
+            scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
+    if gold.spans and told:
+        scores["spans_in_context"] = spans_within(items, gold.spans, reading)
+        for n in scored.evidence_tokens:
+            scores[f"spans_at_tokens@{n}"] = spans_within(items, gold.spans, reading, n)
+    wanted = gold.sub_answers or (gold.answers,)
+    if told and (share := answer_within(items, wanted, reading)) is not None:
+        scores["answer_in_context"] = share
+    return scores
+
+
+def _of_answer(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[str, float]:
+    answer = row["answer"]
+    question = scored.questions.get(row["question"], "")
+    asked = Asked(question, answer, gold, reading, scored.strict_none)
+    scores: dict[str, float] = {}
+    for name in scored.names:
+        scores |= ANSWER_METRICS[name].values(asked)
+    return scores | {"answer_words": answer_words(answer), "abstained": abstained(answer)}
+
+
+def _items(row: Row, texts: Sequence[str | None]) -> list[Item]:
+    """The items of the context, with their texts where these are known."""
+    held = _pieces(row)
+    known = texts if len(texts) == len(held) else [None] * len(held)
+    return [
+        Item(piece["kind"], piece["id"], piece["tokens"], text)
+        for piece, text in zip(held, known, strict=True)
+    ]
+
+
+def context_tokens(row: Row) -> int:
+    """The tokens of the context of one row; 0 without a context."""
+    return sum(piece["tokens"] for piece in _pieces(row))
+
+
+def _cut(row: Row) -> list[str]:
+    """The documents of the chunks that the budget cut from the context."""
+    return [name for kind, name in row["context"].get("cut", ()) if kind == "chunk"]
+
+
+def _pieces(row: Row) -> list[dict[str, Any]]:
+    context: dict[str, Any] = row.get("context") or {}
+    pieces: list[dict[str, Any]] = context.get("pieces", [])
+    return pieces

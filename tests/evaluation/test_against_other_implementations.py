@@ -1,0 +1,180 @@
+"""Metrics against what others publish, on generated cases: 300 of each."""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_bench.evaluation import reference_texts
+from graphrag_bench.evaluation.answers import exact_match, f1, overlap
+from graphrag_bench.evaluation.reference_texts import bleu, meteor, rouge
+from graphrag_bench.evaluation.retrieval import evidence_recall, ndcg, reciprocal_rank
+
+CASES = 300
+some = st.sampled_from(
+    ["the", "The", "a", "cat", "cats", "sat", "Sat", "sitting", "on", "mat,", "mat.", "yes", "no",
+     "noanswer", "New", "York", "U.S.A.", "1914"]
+)  # fmt: skip
+texts = st.lists(some, max_size=9).map(" ".join)
+golds = st.lists(texts, min_size=1, max_size=3)
+
+
+# ---- SQuAD and HotpotQA, from their published definitions
+
+
+def normalised(text: str) -> str:
+    unmarked = "".join(sign for sign in text.lower() if sign not in set(string.punctuation))
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", unmarked).split())
+
+
+def squad_f1(prediction: str, truth: str) -> float:
+    mine, theirs = normalised(prediction).split(), normalised(truth).split()
+    n_same = sum((Counter(mine) & Counter(theirs)).values())
+    if n_same == 0:
+        return 0.0
+    precision, recall = 1.0 * n_same / len(mine), 1.0 * n_same / len(theirs)
+    return (2 * precision * recall) / (precision + recall)
+
+
+def hotpotqa_f1(prediction: str, truth: str) -> float:
+    mine, theirs = normalised(prediction), normalised(truth)
+    for special in (mine, theirs):
+        if special in ("yes", "no", "noanswer") and mine != theirs:
+            return 0.0
+    return squad_f1(prediction, truth)
+
+
+@settings(max_examples=CASES)
+@given(texts, golds)
+def test_exact_match_is_that_of_squad(answer: str, wanted: list[str]) -> None:
+    best = max(float(normalised(answer) == normalised(gold)) for gold in wanted)
+    assert exact_match(answer, wanted) == best
+
+
+@settings(max_examples=CASES)
+@given(texts, golds)
+def test_f1_is_that_of_hotpotqa_and_of_squad_where_nothing_is_yes_or_no(
+    answer: str, wanted: list[str]
+) -> None:
+    assert f1(answer, wanted) == max(hotpotqa_f1(answer, gold) for gold in wanted)
+    for gold in wanted:
+        if not {normalised(answer), normalised(gold)} & {"yes", "no", "noanswer"}:
+            assert overlap(answer, gold)[2] == squad_f1(answer, gold)
+
+
+# ---- reference texts
+
+
+@settings(max_examples=CASES, deadline=None)
+@given(texts, golds, st.sampled_from([1, 2]))
+def test_bleu_is_that_of_nltk_with_smoothing_method_1(
+    answer: str, wanted: list[str], order: int
+) -> None:
+    from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+    from rouge_score.tokenize import tokenize
+
+    mine = tokenize(answer, None)
+    theirs = [found for gold in wanted if (found := tokenize(gold, None))]
+    found = bleu(answer, wanted, order)
+    if len(mine) < order or not theirs:
+        assert found == 0.0
+        return
+    weights = (1.0,) if order == 1 else (0.5, 0.5)
+    smooth = SmoothingFunction().method1
+    assert found == pytest.approx(sentence_bleu(theirs, mine, weights, smooth), abs=1e-9)
+
+
+@settings(max_examples=CASES, deadline=None)
+@given(texts, golds, st.sampled_from([1, 2]))
+def test_bleu_is_that_of_sacrebleu_on_the_words(answer: str, wanted: list[str], order: int) -> None:
+    import sacrebleu
+    from rouge_score.tokenize import tokenize
+
+    theirs = [" ".join(found) for gold in wanted if (found := tokenize(gold, None))]
+    if theirs:
+        metric = sacrebleu.BLEU(
+            max_ngram_order=order, smooth_method="floor", tokenize="none", effective_order=False
+        )
+        expected = metric.sentence_score(" ".join(tokenize(answer, None)), theirs).score / 100
+        assert bleu(answer, wanted, order) == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=CASES, deadline=None)
+@given(texts, golds, st.sampled_from(["rouge1", "rouge2", "rougeL"]))
+def test_rouge_is_the_best_of_rouge_score_over_the_references(
+    answer: str, wanted: list[str], kind: str
+) -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer([kind])
+    expected = max(scorer.score(gold, answer)[kind].fmeasure for gold in wanted)
+    assert rouge(answer, wanted, kind) == expected
+
+
+def test_rouge_reads_scripts_that_rouge_score_alone_would_drop() -> None:
+    assert rouge("東京 都", ["東京"], "rouge1") == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
+
+
+class NoSynonyms:
+    """A WordNet that knows no word, as where its data is not installed."""
+
+    def synsets(self, word: str) -> list[object]:
+        return []
+
+
+@settings(max_examples=CASES, deadline=None)
+@given(texts, golds)
+def test_meteor_is_the_best_of_nltk_over_the_references(answer: str, wanted: list[str]) -> None:
+    from nltk.translate.meteor_score import single_meteor_score
+    from rouge_score.tokenize import tokenize
+
+    known = reference_texts._wordnet()
+    mine, theirs = tokenize(answer, None), [tokenize(gold, None) for gold in wanted]
+    expected = max(single_meteor_score(gold, mine, wordnet=known) for gold in theirs)
+    assert meteor(answer, wanted) == pytest.approx(expected, abs=1e-12)
+
+
+def test_meteor_finds_stems_and_punishes_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of two words match, in one chunk: 1 - 0.5 * (1 / 2) ** 3; swapped, in two: 1 - 0.5."""
+    monkeypatch.setattr(reference_texts, "_wordnet", NoSynonyms)
+    assert meteor("cats sat", ["cat sat"]) == pytest.approx(0.9375)
+    assert meteor("sat cats", ["cat sat"]) == pytest.approx(0.5)
+    assert meteor("feline", ["cat"]) == 0.0
+
+
+def test_meteor_says_which_modules_it_was_computed_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference_texts, "_wordnet", reference_texts._NoSynonyms)
+    assert "no synonyms" in reference_texts.notes("nltk")
+    monkeypatch.setattr(reference_texts, "_wordnet", NoSynonyms)
+    assert reference_texts.notes("nltk").endswith("METEOR by exact words, stems, synonyms")
+
+
+# ---- evidence
+
+
+def test_rank_metrics_are_those_of_ranx() -> None:
+    import ranx
+
+    draw = random.Random(0)
+    documents = [f"d{n}" for n in range(12)]
+    found = {f"q{n:03}": draw.sample(documents, draw.randint(1, 12)) for n in range(CASES)}
+    wanted = {name: draw.sample(documents, draw.randint(1, 5)) for name in found}
+    qrels = ranx.Qrels({name: dict.fromkeys(names, 1) for name, names in wanted.items()})
+    run = ranx.Run(
+        {name: {d: 1.0 - r / 100 for r, d in enumerate(names)} for name, names in found.items()}
+    )
+    metrics = ["mrr", "ndcg@2", "ndcg@5", "ndcg@10", "recall@5"]
+    scores = ranx.evaluate(qrels, run, metrics, return_mean=False)
+    for row, name in enumerate(sorted(found)):
+        ours = [
+            reciprocal_rank(found[name], wanted[name]),
+            *(ndcg(found[name], wanted[name], k) for k in (2, 5, 10)),
+            evidence_recall(found[name], wanted[name], 5),
+        ]
+        assert ours == pytest.approx([scores[metric][row] for metric in metrics], abs=1e-9)
