@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 from graphrag_bench.models.llm import CallFailed, Chat
 from graphrag_bench.models.scripted import Scripted, last_user_message
@@ -53,3 +54,31 @@ def strictly(chat: Chat) -> str | CallFailed:
         pieces = re.split(r"(?m)^\[\d+\] ", text)[1:]
         return json.dumps({"useful": [row for row, p in enumerate(pieces, 1) if gold in p]})
     raise AssertionError(f"no verdict on {text[:200]!r}")
+
+
+def takes_first(replies: object = None) -> Scripted:
+    """A judge of pairs that always takes the answer shown first."""
+    return Scripted(answer=lambda chat: _of_pair(chat, lambda first, second: True))
+
+
+def takes_longer(replies: object = None) -> Scripted:
+    """A judge of pairs that takes the longer answer, and the first of equal ones."""
+    return Scripted(answer=lambda chat: _of_pair(chat, lambda a, b: len(a) >= len(b)))
+
+
+def _of_pair(chat: Chat, first_wins: Callable[[str, str], bool]) -> str | CallFailed:
+    system, text = chat[0].content, last_user_message(chat)
+    asked.append(text)
+    if any(words in chat[1].content for words in prose_on):
+        return "Both are fine."
+    if any(words in text for words in fails_on):
+        return CallFailed("refused", "the judge was told to fail")
+    shown, _, second = text.partition("\n\nAnswer 2:\n")
+    winner = "Answer 1" if first_wins(shown.partition("\n\nAnswer 1:\n")[2], second) else "answer 2"
+    criteria = re.findall(r"(?m)^- (\w+): the answer that", system)
+    return json.dumps({name: {"reason": "=1+1", "winner": winner} for name in criteria})
+
+
+def wordy(replies: object = None) -> Scripted:
+    """A reader whose answers are long, and begin as a formula would."""
+    return Scripted(answer=lambda chat: "=Ada Marsh, as all of the passages say in many words.")

@@ -57,14 +57,14 @@ def main(arguments: Sequence[str]) -> int:
     reader.add_argument("--limit", type=int, default=None)
     reader.add_argument("--retry", action="store_true")
     given = reader.parse_intermixed_args(arguments)
-    names, words = divided(given.words)
-    if not names:
+    asked_for, words = divided(given.words)
+    if not asked_for:
         raise UserError("judge takes one run or more: a folder, or the beginning of a key.")
     if given.limit is not None and given.limit < 1:
         raise UserError(f"--limit {given.limit}: at least 1 answer.")
     asked = Asked(tuple(filter(None, given.metrics.split(","))), given.limit, given.retry)
     asked.measures()
-    runs, settings = judged_runs(names, words, given.home)
+    runs, settings = judged_runs(asked_for, words, given.home)
     models = Models(settings, dataset_of(runs[0]))
     models.identity("llm_judge")
     ledgers = [run.folder.path / LEDGER for run in runs]

@@ -17,6 +17,7 @@ COMMANDS = {
     "ask": "answer one question of your own",
     "judge": "let a language model judge the answers of finished runs one by one",
     "score": "score finished runs anew, with other metrics or settings; calls no model",
+    "compare": "let a language model, or people, compare the answers of runs head to head",
     "diff": "compare two finished runs question by question",
     "funnel": "at which stage finished runs lost the gold evidence",
     "runs": "list, show and remove finished runs, and what no run needs any more",

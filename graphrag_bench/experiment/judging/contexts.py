@@ -8,6 +8,7 @@ left out, never judged in the place of the one that the answer was made from.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def _retrieved(
         table = resources["chunk_table"]
         finished = run(
             part, experiment.method.pipeline, World(resources, experiment.settings.workers),
-            answering=answering, start=lambda q, t=table: start_state(experiment, q, t),
+            answering=answering, start=partial(start_state, experiment, table=table),
         )  # fmt: skip
         for one in finished:
             state = one.outcome

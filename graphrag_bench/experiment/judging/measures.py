@@ -162,8 +162,8 @@ def faithfulness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
         for row, texts in claims.items()
     ]
     second = _asked(bench, [cases[row] for row in claims], chats, Verdicts, "supported")
-    for (row, texts), one in zip(claims.items(), second, strict=True):
-        judged[row] = _judged(one, partial(_supported, n=len(texts)))
+    for (row, texts), verdicts in zip(claims.items(), second, strict=True):
+        judged[row] = _judged(verdicts, partial(_supported, n=len(texts)))
     return [judged[row] for row in range(len(cases))]
 
 

@@ -1,0 +1,158 @@
+"""`graphrag-bench compare`: answers of stored runs head to head, by a judge or by people."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from graphrag_bench.cli.judging_words import divided, judged_runs, parser
+from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation.both_orders import BothOrders
+from graphrag_bench.experiment.judging.answers import dataset_of
+from graphrag_bench.experiment.judging.blind_sheet import (
+    Item,
+    Labels,
+    judge_labels,
+    read_people,
+    write_blind,
+)
+from graphrag_bench.experiment.judging.pairs import (
+    LEDGER,
+    OF_PAPERS,
+    Comparison,
+    Panel,
+    both_orders,
+    criteria_of,
+    judge_pairs,
+)
+from graphrag_bench.experiment.models import Models
+from graphrag_bench.experiment.settings import RunSettings
+from graphrag_bench.progress import Progress
+from graphrag_bench.report.head_to_head import (
+    Match,
+    agreement_table,
+    audit_table,
+    match_table,
+    matrix_tables,
+    people_table,
+)
+from graphrag_bench.report.tables import Table, markdown, show
+from graphrag_bench.runs.folder import RunFolder, write_whole
+
+_HELP = """usage: graphrag-bench compare RUN_A RUN_B [RUN ...] llm_judge=NAME [SETTING=VALUE ...]
+
+Lets a language model say of two answers to the same question which is better, for every two runs
+and every question that all have answered, always in both orders. Prints win rates with intervals
+and what is known of the judge: how often the order changed its mind, whether the longer answer
+wins, and the rate without both. Verdicts are kept in HOME/comparisons/<key>/verdicts.jsonl: the
+same command goes on where it stopped, and a second call costs nothing.
+
+  --criteria A,B  comprehensiveness, diversity, empowerment, logicality, relevance, coherence,
+                  overall; or those of a paper: {papers}. Default: zhou2025
+  --limit N       only the first N questions, types mixed
+  --retry         ask again where a reply could not be read
+  --sheet FILE.csv   write a sheet for people instead: no names, order shuffled (--seed N); the
+                  names stand in FILE.key.csv, which is kept from those who fill the sheet in
+  --read FILE.csv read a sheet that was filled in (1, 2 or tie); once for each person. Prints what
+                  people said, with kappa between them and, with llm_judge=, against the judge
+  --key FILE.csv  the key of the sheets, where it does not stand beside them
+  --home HOME     the folder that holds runs/; default: that of the first run
+  llm_judge=      {names}; no default: a judge has to be chosen
+  cache.* budget.* failures.*   as of a run; budget.usd=1 stops before it is passed
+
+examples
+  graphrag-bench compare RUN_A RUN_B llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
+  graphrag-bench compare RUN_A RUN_B RUN_C --criteria pankrag llm_judge=local \\
+      llm_judge.model_path=weights.gguf
+  graphrag-bench compare RUN_A RUN_B --limit 40 --sheet blind.csv
+  graphrag-bench compare RUN_A RUN_B --limit 40 --read ada.csv --read bo.csv --key blind.key.csv
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge and print, or write the sheet, or read sheets."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        from graphrag_bench.experiment.groups import names
+
+        papers = ", ".join(OF_PAPERS)
+        sys.stdout.write(_HELP.format(names=", ".join(names("llm")), papers=papers))
+        return 0
+    given = _given(arguments)
+    asked_for, words = divided(given.words)
+    if len(asked_for) < 2:
+        raise UserError("compare takes two runs or more: folders, or beginnings of keys.")
+    criteria = criteria_of([name for name in given.criteria.split(",") if name])
+    runs, settings = judged_runs(asked_for, words, given.home)
+    comparison = Comparison.of(runs, given.limit)
+    if given.sheet:
+        for path in write_blind(comparison, criteria, Path(given.sheet), given.seed):
+            sys.stdout.write(f"written: {path}\n")
+        return 0
+    people = read_people(comparison, criteria, [Path(p) for p in given.read],
+                         Path(given.key) if given.key else None)  # fmt: skip
+    raters: dict[str, Labels] = dict(people)
+    if settings.llm_judge is not None or not people:
+        labels = _judged(comparison, settings, criteria, given.retry)
+        raters[_free("judge", raters)] = labels
+    if people:
+        show(people_table(comparison.titles, people, comparison.pairs))
+        if len(raters) > 1:
+            show(agreement_table(raters))
+    return 0
+
+
+def _free(name: str, taken: Mapping[str, object]) -> str:
+    return name if name not in taken else f"the {name}"
+
+
+def _given(arguments: Sequence[str]) -> argparse.Namespace:
+    reader = parser("compare")
+    reader.add_argument("--criteria", default="zhou2025")
+    reader.add_argument("--limit", type=int, default=None)
+    reader.add_argument("--retry", action="store_true")
+    reader.add_argument("--sheet", default=None)
+    reader.add_argument("--read", action="append", default=[])
+    reader.add_argument("--key", default=None)
+    reader.add_argument("--seed", type=int, default=0)
+    given = reader.parse_intermixed_args(arguments)
+    if given.limit is not None and given.limit < 1:
+        raise UserError(f"--limit {given.limit}: at least 1 question.")
+    if given.seed < 0:
+        raise UserError(f"--seed {given.seed}: 0 or more.")
+    return given
+
+
+def _judged(
+    comparison: Comparison, settings: RunSettings, criteria: tuple[str, ...], retry: bool
+) -> Labels:
+    """Ask what is missing, print and keep the tables; the judge's labels."""
+    models = Models(settings, dataset_of(comparison.runs[0]))
+    panel = Panel.of(comparison, models, criteria, Path(settings.paths.home), retry)
+    models.charge(panel.folder / LEDGER, tuple, tuple)
+    rows = judge_pairs(comparison, panel, Progress())
+    verdicts: dict[Item, BothOrders] = {}
+    matches = []
+    titles = comparison.titles
+    for a, b in comparison.pairs:
+        for name in criteria:
+            held = both_orders(comparison, rows, a, b, name)
+            verdicts |= {(question, a, b, name): one for question, one in held.items()}
+            matches.append(Match(titles[a], titles[b], name, tuple(held.values())))
+    judge = models.identity("llm_judge")
+    caption = f"{len(comparison.questions)} questions, judged by {judge}"
+    tables: list[Table] = [match_table(caption, matches), audit_table(matches)]
+    if len(comparison.keys) > 2:
+        tables += matrix_tables([titles[key] for key in comparison.keys], matches)
+    for table in tables:
+        show(table)
+    folder = RunFolder(panel.folder)
+    folder.write_json(
+        "comparison.json",
+        {"runs": dict(titles), "criteria": list(criteria), "judge": judge,
+         "questions": list(comparison.questions)},
+    )  # fmt: skip
+    write_whole(panel.folder / "table.md", "\n".join(map(markdown, tables)))
+    sys.stdout.write(f"comparison: {panel.folder.resolve()}\n")
+    return judge_labels(verdicts)
