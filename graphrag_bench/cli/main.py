@@ -18,6 +18,7 @@ COMMANDS = {
     "judge": "let a language model judge the answers of finished runs one by one",
     "score": "score finished runs anew, with other metrics or settings; calls no model",
     "compare": "let a language model, or people, compare the answers of runs head to head",
+    "questions": "make abstract or specific questions for a corpus, and read their review back",
     "diff": "compare two finished runs question by question",
     "funnel": "at which stage finished runs lost the gold evidence",
     "runs": "list, show and remove finished runs, and what no run needs any more",

@@ -1,0 +1,202 @@
+"""`graphrag-bench questions`: questions made for a corpus, and their review read back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
+
+from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.experiment import Experiment, safe_name
+from graphrag_bench.experiment.question_making.abstract import (
+    ABSTRACT,
+    TASKS,
+    USERS,
+    Protocol,
+    abstract_questions,
+    described,
+)
+from graphrag_bench.experiment.question_making.made import REVIEW, Made, reviewed, write_set
+from graphrag_bench.experiment.question_making.specific import SPECIFIC, specific_questions
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.models.failure_gate import FailureGate
+from graphrag_bench.models.llm import Metered
+
+_HELP = """usage: graphrag-bench questions dataset=NAME kind=abstract|specific [SETTING=VALUE ...]
+
+Makes questions for a corpus and writes them with it into a folder that runs as a data set.
+
+  kind=abstract   questions about the corpus as a whole, by the papers' protocol: a description of
+                  the set, users who would need it, their tasks, and questions for each task
+  kind=specific   questions from chains of facts in the graph that is built without a language
+                  model, each with its answer and the documents that hold its facts
+  n=N             how many; default 125 (abstract: users x tasks x per_task), 60 (specific)
+  users=5 tasks=5 per_task=5      sizes of the abstract protocol
+  description="TEXT"              of the set, in the place of its card and titles
+  hops=1,2,3      lengths of the chains, as many questions of each
+  wording=llm     specific ones are worded by the model; template needs none
+  seed=0          which chains are drawn
+  out=FOLDER      default: HOME/questions/<dataset>/<kind>-<key>
+  review=FILE     read a review sheet back (decision: keep, drop or edit) and stop
+
+The model is llm_build=, or llm= where that is not set. Other settings are those of a run:
+dataset.root= build.extraction= chunking= cache.* budget.* paths.home=
+
+examples
+  graphrag-bench questions dataset=sample kind=specific wording=template n=30
+  graphrag-bench questions dataset=ultradomain dataset.root=FOLDER kind=abstract \\
+      llm_build=openai_compatible llm_build.model=gpt-4o
+  graphrag-bench questions review=questions/sample/specific-0a1b2c3d/review.csv
+  graphrag-bench run dataset=jsonl dataset.root=questions/sample/specific-0a1b2c3d method=hipporag
+"""
+
+
+class QuestionSettings(BaseModel):
+    """What is asked for; `hops` is a list of lengths."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    kind: Literal["abstract", "specific"]
+    n: PositiveInt | None = None
+    users: PositiveInt = 5
+    tasks: PositiveInt = 5
+    per_task: PositiveInt = 5
+    description: str | None = None
+    hops: tuple[Literal[1, 2, 3], ...] = Field((1, 2, 3), min_length=1)
+    wording: Literal["llm", "template"] = "llm"
+    out: str | None = None
+
+    @field_validator("hops", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        parts = value.split(",") if isinstance(value, str) else value
+        parts = parts if isinstance(parts, list) else [parts]
+        return tuple(dict.fromkeys(int(p) if str(p).strip().isdecimal() else p for p in parts))
+
+    @field_validator("out", "description", mode="before")
+    @classmethod
+    def _text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int | float) else value
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make the questions and write them, or read a review back."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(_HELP)
+        return 0
+    own, rest = _divided(arguments)
+    if "review" in own:
+        if len(own) + len(rest) > 1:
+            raise UserError("review=FILE stands alone: the sheet's folder says the rest.")
+        counts = reviewed(Path(own["review"]))
+        said = ", ".join(f"{name} {count}" for name, count in counts.items())
+        sys.stdout.write(f"review: {said}\nset: {Path(own['review']).resolve().parent}\n")
+        return 0
+    asked = _checked(own)
+    experiment = _experiment(rest, asked)
+    folder = _folder(asked, experiment)
+    experiment.models.charge(folder / "ledger.jsonl", tuple, tuple)
+    questions, refused = _made(asked, experiment)
+    if not questions:
+        raise UserError(
+            f"No question could be made ({refused} wordings were refused). Try other hops=, "
+            "another build.extraction=, or a larger model."
+        )
+    write_set(folder, experiment.dataset, questions)
+    _tell(folder, questions, refused, experiment)
+    return 0
+
+
+def _divided(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The settings of this command, and those of a run."""
+    names = {*QuestionSettings.model_fields, "review"}
+    own: dict[str, str] = {}
+    rest = []
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if equals and name in names:
+            own[name] = value
+        else:
+            rest.append(word)
+    return own, rest
+
+
+def _checked(own: Mapping[str, str]) -> QuestionSettings:
+    if "kind" not in own:
+        raise UserError("questions needs kind=abstract or kind=specific.")
+    texts = ("out", "description", "kind", "wording", "hops")
+    try:
+        return QuestionSettings.model_validate(
+            {name: v if name in texts else yaml.safe_load(v) for name, v in own.items()}
+        )
+    except ValidationError as error:
+        fault = error.errors()[0]
+        name = str(fault["loc"][0])
+        close = nearest(str(fault["input"]), ("abstract", "specific", "llm", "template"))
+        hint = f" Nearest: {', '.join(close)}." if close else ""
+        raise UserError(f"{name}={own[name]}: {fault['msg']}.{hint}") from None
+
+
+def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:
+    """An experiment whose graph and models are used; its graph is built without a model."""
+    values = composed(prepared(rest))
+    build = dict(values.get("build") or {})
+    if asked.kind == "specific":
+        build.setdefault("graph", "kg")
+        experiment = Experiment.prepare({**values, "build": build})
+        if "graph" not in experiment.wanted:
+            raise UserError(f"method={experiment.method.name} builds no graph; leave it out.")
+        return experiment
+    return Experiment.prepare(values)
+
+
+def _folder(asked: QuestionSettings, experiment: Experiment) -> Path:
+    if asked.out is not None:
+        return Path(asked.out)
+    model = "" if asked.wording == "template" else experiment.models.identity("llm_build")
+    graph = [item.key for item in experiment.plan if item.resource == "graph"]
+    prompts = [prompt.digest for prompt in (USERS, TASKS, ABSTRACT, SPECIFIC)]
+    key = digest(
+        experiment.dataset.corpus_digest, asked.model_dump(exclude={"out"}, mode="json"), model,
+        experiment.settings.seed, graph if asked.kind == "specific" else [], prompts,
+    )  # fmt: skip
+    name = safe_name(experiment.dataset.name)
+    return experiment.home / "questions" / name / f"{asked.kind}-{key[:8]}"
+
+
+def _made(asked: QuestionSettings, experiment: Experiment) -> tuple[list[Made], int]:
+    models, failures = experiment.models, experiment.settings.failures
+
+    def meter() -> Metered:
+        gate = FailureGate("questions", failures.limit, failures.after)
+        log = models.ledger.at("questions", asked.kind)
+        return Metered(models.llm_build, log=log, gate=gate)
+
+    if asked.kind == "abstract":
+        protocol = Protocol(asked.users, asked.tasks, asked.per_task, asked.n)
+        description = described(experiment.dataset, asked.description)
+        return abstract_questions(meter(), description, protocol), 0
+    held = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
+    return specific_questions(
+        held["graph"], held["chunk_table"], asked.hops, asked.n or 60,
+        None if asked.wording == "template" else meter(), experiment.settings.seed,
+    )  # fmt: skip
+
+
+def _tell(folder: Path, questions: Sequence[Made], refused: int, experiment: Experiment) -> None:
+    types = dict.fromkeys(one.type for one in questions)
+    counts = ", ".join(f"{sum(q.type == t for q in questions)} {t}" for t in types)
+    chunking = experiment.choices["chunk_table"]["variant"]
+    sys.stdout.write(f"made: {len(questions)} questions ({counts})")
+    sys.stdout.write(f"; {refused} wordings refused\n" if refused else "\n")
+    sys.stdout.write(
+        f"set: {folder.resolve()}\n"
+        f"review: {(folder / REVIEW).resolve()} (fill in `decision`, then: graphrag-bench "
+        f"questions review=FILE)\n"
+        f"run: graphrag-bench run dataset=jsonl dataset.root={folder} chunking={chunking} "
+        "method=hipporag\n"
+    )

@@ -1,0 +1,131 @@
+"""`graphrag-bench questions`: a folder that runs as a data set, and a review that is read back."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from toy_runs import WEIGHTLESS, command, ran, records, refused
+
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.models.scripted import Scripted, last_user_message
+
+TOY = ["dataset=toy", *WEIGHTLESS]
+TEMPLATE = ["kind=specific", "wording=template", "n=6", "hops=1,2"]
+
+
+def lister(replies: object = None) -> Scripted:
+    """A model that gives as many items as it is asked for, one of them as a formula would begin."""
+
+    def answer(chat: Chat) -> str:
+        text = last_user_message(chat)
+        n = int(re.findall(r"Give exactly (\d+)", text)[0])
+        return json.dumps({"items": [f"=What of {len(text)} and {i}?" for i in range(n)]})
+
+    return Scripted(answer=answer)
+
+
+def made(*arguments: str) -> Path:
+    """The folder of a set that was made."""
+    ended = command("questions", *TOY, *arguments)
+    assert ended.code == 0, ended.err
+    lines = [line for line in ended.out.splitlines() if line.startswith("set: ")]
+    return Path(lines[0].removeprefix("set: "))
+
+
+def rows(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
+
+
+def decided(folder: Path, **decisions: tuple[str, str, str]) -> Path:
+    """The review sheet with (decision, new question, new answers) by id, underscores as dashes."""
+    sheet = folder / "review.csv"
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    for line in lines:
+        if given := decisions.get(line["id"].replace("-", "_")):
+            line["decision"], line["new question"], line["new answers"] = given
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+    return sheet
+
+
+def test_specific_questions_run_as_a_data_set_with_their_evidence(tmp_path: Path) -> None:
+    home = f"paths.home={tmp_path}"
+    folder = made(*TEMPLATE, home)
+    held = rows(folder)
+    assert len(held) == 6 and {row["hops"] for row in held} == {1, 2}
+    assert all(row["answers"] and row["evidence"] for row in held)
+    done = ran("dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "method=bm25",
+               "answer=off", home)  # fmt: skip
+    assert len(records(done.folder)) == 6
+
+
+def test_the_same_command_makes_the_same_questions_and_keeps_the_review(tmp_path: Path) -> None:
+    home = f"paths.home={tmp_path}"
+    folder = made(*TEMPLATE, home)
+    first = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix == ".jsonl"}
+    sheet = decided(folder, **{"1_hop_0001": ("drop", "", "")})
+    reviewed = sheet.read_bytes()
+    assert made(*TEMPLATE, home) == folder
+    assert {name: (folder / name).read_bytes() for name in first} == first
+    assert sheet.read_bytes() == reviewed
+    assert made(*TEMPLATE, home, "seed=1") != folder
+
+
+def test_a_review_drops_edits_and_keeps_and_can_be_read_again(tmp_path: Path) -> None:
+    folder = made(*TEMPLATE, f"paths.home={tmp_path}")
+    before = rows(folder)
+    sheet = decided(
+        folder,
+        **{
+            "1_hop_0001": ("drop", "", ""),
+            "1_hop_0002": ("edit", "Who was it?", "Ada | Ada Marsh"),
+            "1_hop_0003": ("Keep", "", ""),
+        },
+    )
+    for _ in range(2):
+        ended = command("questions", f"review={sheet}")
+        assert ended.out.startswith("review: keep 1, drop 1, edit 1, not looked at 3"), ended.err
+        after = rows(folder)
+        assert [row["id"] for row in after] == [row["id"] for row in before[1:]]
+        assert (after[0]["text"], after[0]["answers"]) == ("Who was it?", ["Ada", "Ada Marsh"])
+        assert after[1:] == before[2:]
+
+
+def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path: Path) -> None:
+    lists = ["llm_build=scripted", "llm_build._target_=cli.test_questions.lister"]
+    folder = made(*lists, "kind=abstract", "users=2", "tasks=1", "per_task=2", f"out={tmp_path}/a")
+    held = rows(folder)
+    assert {row["type"] for row in held} == {"abstract"}
+    assert not any(row["answers"] or row["evidence"] for row in held)
+    assert str(held[0]["text"]).startswith("=What")
+    assert "\"'=What" in (folder / "review.csv").read_text(encoding="utf-8-sig")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["kind=abstrct"], "Nearest: abstract"),
+        (["n=3"], "kind=abstract or kind=specific"),
+        (["kind=specific", "hops=4"], "hops=4"),
+        (["kind=specific", "n=0"], "n=0"),
+        (["kind=specific", "wordin=template"], "There is no setting 'wordin'"),
+        (["review=nowhere/review.csv"], "stands alone"),
+    ],
+)
+def test_wrong_settings_are_told(words: list[str], said: str) -> None:
+    assert said in refused(*TOY, *words, name="questions")
+
+
+def test_a_wrong_decision_is_told_with_its_line(tmp_path: Path) -> None:
+    folder = made(*TEMPLATE, f"paths.home={tmp_path}")
+    sheet = decided(folder, **{"1_hop_0001": ("maybe", "", "")})
+    assert "1-hop-0001: 'maybe' is none of keep, drop, edit" in refused(
+        f"review={sheet}", name="questions"
+    )
