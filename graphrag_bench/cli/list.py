@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from graphrag_bench.contract import builders, operators
+from graphrag_bench.data.card import card_names, load_card
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.groups import GROUPS, names
@@ -21,6 +22,10 @@ def main(arguments: Sequence[str]) -> int:
     load_plugins(["operators", "methods"])
     for group in GROUPS:
         sys.stdout.write(f"{group}: {', '.join(names(group))}\n")
+    sys.stdout.write("\ndata sets\n")
+    for card in map(load_card, card_names()):
+        unseen = "" if card.verified else "; shape not checked"
+        sys.stdout.write(f"  {card.name:<24} {card.title} [{card.license}{unseen}]\n")
     sys.stdout.write("\noperators\n")
     for op in operators.all():
         reads = ", ".join(read.slot + ("?" if read.optional else "") for read in op.reads)

@@ -1,0 +1,99 @@
+"""`graphrag-bench fetch`: a published set onto the disk, checked, where `run` finds it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphrag_bench.data.card import UNKNOWN, Card, load_card
+from graphrag_bench.data.fetching import Fetched, differences, fetch
+from graphrag_bench.data.hub import HUB
+from graphrag_bench.data.readers import data_folder, read_dataset
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.progress import Progress
+
+_HELP = """usage: graphrag-bench fetch dataset=NAME [dataset.root=DIR] [paths.home=HOME] [--again]
+
+Downloads a published set, checks it and reads it once. It lies in HOME/data/NAME, where
+`run dataset=NAME` finds it (or in DIR, and then `run` needs dataset.root=DIR too).
+
+What was cut goes on where it stopped: run the same command again. A checksum that the set's card
+(datasets/NAME/card.yaml) has is held against the file; where the card says `unknown`, the hub's own
+is, and where nobody has one, what came is printed and kept in fetched.json. A warning tells
+when the shape was never checked against the original (verified: false), and when counts differ.
+
+  dataset=NAME          one of `graphrag-bench list`
+  dataset.root=DIR      another place for the files
+  paths.home=HOME       the folder that holds data/; default: .
+  --again               download once more, even if it is there
+
+  HF_ENDPOINT           (environment) the address of a mirror of the hub
+
+A set that is on disk needs no fetch: run dataset=NAME dataset.root=DIR. Licences are the
+publishers'; they are printed, and yours to keep to.
+
+example
+  graphrag-bench fetch dataset=musique
+  graphrag-bench run dataset=musique method=hipporag limit=100
+"""
+_SETTINGS = {"dataset": "", "dataset.root": "", "paths.home": "."}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Fetch, read and tell; 0 when the set can be read."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(_HELP)
+        return 0
+    asked, again = _asked(arguments)
+    card = load_card(asked["dataset"])
+    root = asked["dataset.root"]
+    folder = Path(root) if root else data_folder(card.name, asked["paths.home"])
+    sys.stdout.write(f"{card.name}: {card.title}\nlicence: {card.license}\n")
+    for line in _warnings(card):
+        sys.stderr.write(f"warning: {line}\n")
+    endpoint = os.environ.get("HF_ENDPOINT") or HUB
+    for one in fetch(card, folder, endpoint=endpoint, again=again, progress=Progress()):
+        sys.stdout.write(_line(one) + "\n")
+    data = read_dataset(card.name, folder, home=asked["paths.home"])
+    for line in differences(data):
+        sys.stderr.write(f"warning: there are {line} ({card.counts_from or 'its own count'}).\n")
+    where = f" dataset.root={folder}" if root else ""
+    sys.stdout.write(
+        f"{len(data.documents)} documents, {len(data.questions)} questions in {folder}\n"
+        f"use it: graphrag-bench run dataset={card.name}{where} method=bm25 answer=off\n"
+    )
+    return 0
+
+
+def _asked(arguments: Sequence[str]) -> tuple[dict[str, str], bool]:
+    """The settings by name, and whether to download again; raises UserError for another word."""
+    asked = dict(_SETTINGS)
+    for word in arguments:
+        name, given, value = word.partition("=")
+        if word == "--again":
+            continue
+        if not given or name not in _SETTINGS:
+            known = [*(f"{setting}=" for setting in _SETTINGS), "--again"]
+            close = ", ".join(nearest(word, known) or known)
+            raise UserError(f"'{word}' is no setting of fetch; nearest: {close}. See --help.")
+        asked[name] = value
+    if not asked["dataset"]:
+        raise UserError("Which set? graphrag-bench fetch dataset=NAME; `list` names them.")
+    return asked, "--again" in arguments
+
+
+def _warnings(card: Card) -> list[str]:
+    if card.verified:
+        return []
+    what = f" ({card.checked})" if card.checked else ""
+    return [f"the shape of this set was not checked against the original{what}."]
+
+
+def _line(one: Fetched) -> str:
+    """What came, and whether its checksum was known."""
+    told = {"card": "as the card says", "hub": "as the hub says"}
+    checked = told.get(one.checked, f"not checked: the card says {UNKNOWN}")
+    at = "" if one.revision == UNKNOWN else f" at {one.revision}"
+    return f"{', '.join(one.holds)}: {one.url}{at}\n  sha256 {one.sha256}, {checked}"

@@ -1,0 +1,125 @@
+"""`graphrag-bench fetch`, and `run` on what it left; a folder of texts from the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from file_server import FileServer, serving
+from published_sets import news, squality_line, written
+from toy_runs import WEIGHTLESS, command, metrics, ran, refused
+
+BM25 = [*WEIGHTLESS, "method=bm25", "answer=off", "frame=off"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
+    """A hub of the tests, which the environment names."""
+    with serving() as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.address + "/")
+        yield server
+
+
+def publish(hub: FileServer, name: str, files: dict[str, object]) -> None:
+    rows = []
+    for path, content in files.items():
+        body = json.dumps(content).encode()
+        hub.files[f"/datasets/{name}/resolve/c0ffee/{path}"] = body
+        lfs = {"sha256": hashlib.sha256(body).hexdigest(), "size": len(body)}
+        rows.append({"rfilename": path, "size": len(body), "lfs": lfs})
+    listing = json.dumps({"sha": "c0ffee", "siblings": rows}).encode()
+    hub.files[f"/api/datasets/{name}/revision/main"] = listing
+
+
+def test_what_was_fetched_is_found_by_run_without_a_root(hub: FileServer, home: Path) -> None:
+    assert "graphrag-bench fetch dataset=multihoprag" in refused("dataset=multihoprag", *BM25)
+    publish(hub, "yixuantt/MultiHopRAG", news())
+    ended = command("fetch", "dataset=multihoprag")
+    assert ended.code == 0, ended.err
+    assert "licence: ODC-BY" in ended.out
+    assert "at c0ffee\n  sha256 " in ended.out
+    assert "as the hub says" in ended.out
+    assert "2 documents, 2 questions in data/multihoprag" in ended.out
+    assert "warning: there are 2 documents, and the card says 609 (the publisher's" in ended.err
+    assert "not checked against the original" not in ended.err
+    folder = ran("dataset=multihoprag", *BM25).folder
+    assert folder.parts[-3:-1] == ("multihoprag", "bm25")
+    assert metrics(folder)["n"] == 2
+    shown = command("diff", str(folder), str(folder))
+    assert "evidence_recall@2" in shown.out, "gold of a fetched set is found again"
+
+
+def test_a_set_whose_shape_nobody_checked_is_fetched_with_a_warning(hub: FileServer) -> None:
+    row = {"input": "What grows?", "answers": ["Rye"], "context": "Rye grows."}
+    publish(hub, "TommyChien/UltraDomain", {"cs.jsonl": row})
+    ended = command("fetch", "dataset=ultradomain_cs", "dataset.root=mine")
+    assert ended.code == 0, ended.err
+    assert "warning: the shape of this set was not checked against the original" in ended.err
+    assert "run dataset=ultradomain_cs dataset.root=mine" in ended.out
+
+
+def test_a_set_on_disk_needs_no_fetch(home: Path) -> None:
+    folder = written(home / "stories", {"dev.jsonl": [squality_line()]})
+    ended = ran("dataset=squality", f"dataset.root={folder}", *BM25, "graph.scope=per_scope")
+    assert metrics(ended.folder)["n"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["dataset=musiqe"], "Did you mean 'musique'"),
+        (["dataset=novelqa"], "1. Log in at https://huggingface.co/datasets/NovelQA/NovelQA"),
+        (["dataset=toy"], "there is nothing to fetch"),
+        (["musique"], "'musique' is no setting of fetch; nearest: dataset="),
+        (["data.root=x", "dataset=musique"], "nearest: dataset.root="),
+        (["--again"], "Which set?"),
+    ],
+)
+def test_a_fetch_that_cannot_be_is_refused_with_what_would_be_right(
+    words: list[str], said: str
+) -> None:
+    assert said in refused(*words, name="fetch")
+
+
+def test_fetch_teaches_itself() -> None:
+    for words in (["fetch"], ["fetch", "--help"]):
+        ended = command(*words)
+        assert ended.code == 0
+        assert "graphrag-bench fetch dataset=musique\n" in ended.out
+        assert "HF_ENDPOINT" in ended.out
+
+
+def test_a_folder_of_texts_is_asked_and_planned_without_questions(home: Path) -> None:
+    folder = written(home / "texts", {"a.md": "# Tarn\nAda Marsh founded Tarn.", "b.txt": "Bo."})
+    texts = ["dataset=folder", f"dataset.root={folder}", *WEIGHTLESS, "method=bm25"]
+    planned = command("plan", *texts)
+    assert planned.code == 0, planned.err
+    asked = command("ask", *texts, "Who founded Tarn?")
+    assert (asked.code, asked.out.splitlines()[0]) == (0, "Ada Marsh")
+    assert "'Tarn\\nAda Marsh founded Tarn.'" in asked.out
+
+
+def test_a_folder_of_texts_with_questions_is_run(home: Path) -> None:
+    rows = [{"id": "q", "text": "Who founded Tarn?", "answers": ["Ada"], "evidence": ["a.txt"]}]
+    files = {"a.txt": "Ada Marsh founded Tarn.", "b.txt": "Bo sinks.", "questions.jsonl": rows}
+    ended = ran("dataset=folder", f"dataset.root={written(home / 'texts', files)}", *BM25)
+    assert ended.folder.parts[-3] == "folder-texts"
+    assert metrics(ended.folder)["metrics"]["evidence_recall@2"]["mean"] == 1  # type: ignore[index]
+
+
+def test_the_list_says_which_sets_are_checked_and_their_licences() -> None:
+    shown = command("list").out
+    (row,) = [line for line in shown.splitlines() if line.strip().startswith("multihoprag ")]
+    assert "ODC-BY" in row
+    (row,) = [line for line in shown.splitlines() if line.strip().startswith("summscreen ")]
+    assert "shape not checked" in row

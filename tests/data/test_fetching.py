@@ -1,0 +1,324 @@
+"""Downloads from a server of the tests: resumed, checked, unpacked, and refused with reasons."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from file_server import FileServer, serving
+from published_sets import news
+
+from graphrag_bench.data.archives import unpack
+from graphrag_bench.data.card import UNKNOWN, Card, Download, Source, load_card
+from graphrag_bench.data.download import Patience, Remote, download
+from graphrag_bench.data.fetching import MANIFEST, differences, fetch, read_manifest
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.progress import Progress
+
+BODY = bytes(range(256)) * 1000
+SHA = hashlib.sha256(BODY).hexdigest()
+QUIET = Progress(quiet=True)
+
+
+@pytest.fixture
+def server() -> Iterator[FileServer]:
+    with serving() as running:
+        running.files["/a.bin"] = BODY
+        yield running
+
+
+@pytest.fixture
+def waited() -> list[float]:
+    return []
+
+
+def got(server: FileServer, folder: Path, waited: list[float], **known: object) -> str:
+    remote = Remote(f"{server.address}/a.bin", "a.bin", **known)  # type: ignore[arg-type]
+    with httpx.Client(timeout=5) as client:
+        return download(remote, folder, client, patience=Patience(sleep=waited.append))
+
+
+def test_a_file_lies_under_its_name_and_nothing_else_is_left(
+    server: FileServer, tmp_path: Path, waited: list[float]
+) -> None:
+    assert got(server, tmp_path, waited, sha256=SHA, size=256_000) == SHA
+    assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
+    assert (tmp_path / "a.bin").read_bytes() == BODY
+    assert waited == []
+
+
+def test_a_cut_connection_goes_on_where_it_stopped(
+    server: FileServer, tmp_path: Path, waited: list[float]
+) -> None:
+    server.cut_after = [100_000]
+    assert got(server, tmp_path, waited) == SHA
+    assert [wanted for _, wanted in server.asked] == ["", "bytes=100000-"]
+    assert waited == [1.0]
+
+
+def test_a_download_that_was_killed_goes_on_with_the_next_command(
+    server: FileServer, tmp_path: Path, waited: list[float]
+) -> None:
+    server.cut_after = [1000, 0, 0, 0, 0, 0, 0]
+    with pytest.raises(UserError, match=r"given up after 6 tries.*1000 bytes are kept in"):
+        got(server, tmp_path, waited)
+    assert waited == [1.0, 2.0, 4.0, 8.0, 16.0]
+    server.cut_after.clear()
+    assert got(server, tmp_path, waited) == SHA
+    assert server.asked[-1] == ("/a.bin", "bytes=1000-")
+
+
+def test_a_file_that_changed_meanwhile_is_taken_from_its_beginning(
+    server: FileServer, tmp_path: Path, waited: list[float]
+) -> None:
+    server.cut_after = [1000, 0, 0, 0, 0, 0, 0]
+    with pytest.raises(UserError):
+        got(server, tmp_path, waited)
+    server.cut_after.clear()
+    server.files["/a.bin"] = b"another file"
+    assert got(server, tmp_path, waited) == hashlib.sha256(b"another file").hexdigest()
+
+
+@pytest.mark.parametrize("what", ["ranges", "tags"])
+def test_a_server_without_ranges_or_tags_starts_again(
+    server: FileServer, tmp_path: Path, waited: list[float], what: str
+) -> None:
+    setattr(server, what, False)
+    server.cut_after = [5000]
+    assert got(server, tmp_path, waited) == SHA
+    assert (tmp_path / "a.bin").read_bytes() == BODY
+
+
+def test_without_a_tag_a_known_checksum_is_enough_to_go_on(
+    server: FileServer, tmp_path: Path, waited: list[float]
+) -> None:
+    server.tags = False
+    server.cut_after = [5000]
+    assert got(server, tmp_path, waited, sha256=SHA) == SHA
+    assert server.asked[-1] == ("/a.bin", "bytes=5000-")
+
+
+def test_a_part_that_is_whole_already_is_not_asked_for_again(
+    server: FileServer, tmp_path: Path, waited: list[float]
+) -> None:
+    (tmp_path / "a.bin.part").write_bytes(BODY)
+    assert got(server, tmp_path, waited, sha256=SHA) == SHA
+    assert server.asked == [("/a.bin", "bytes=256000-")]
+
+
+def test_a_wrong_checksum_or_size_is_told_and_nothing_is_kept(
+    server: FileServer, tmp_path: Path, waited: list[float]
+) -> None:
+    with pytest.raises(UserError, match=f"checksum is wrong.*\n.*{'0' * 64}\n.*{SHA}"):
+        got(server, tmp_path, waited, sha256="0" * 64)
+    with pytest.raises(UserError, match="256000 bytes came, 5 were expected"):
+        got(server, tmp_path, waited, size=5)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_busy_server_is_waited_for_as_long_as_it_asks(
+    server: FileServer, tmp_path: Path, waited: list[float]
+) -> None:
+    server.faults = [(429, {"Retry-After": "7"}), (503, {}), (503, {"Retry-After": "9999"})]
+    assert got(server, tmp_path, waited) == SHA
+    assert waited == [7.0, 2.0, 60.0]
+
+
+@pytest.mark.parametrize(("status", "words"), [(404, "no such file"), (403, "log-in")])
+def test_a_file_that_is_not_there_or_closed_is_told_at_once_with_the_way_by_hand(
+    server: FileServer, tmp_path: Path, waited: list[float], status: int, words: str
+) -> None:
+    server.faults = [(status, {})]
+    with pytest.raises(UserError) as error:
+        got(server, tmp_path, waited, page="https://publisher")
+    assert words in str(error.value)
+    assert str(status) in str(error.value)
+    assert "https://publisher" in str(error.value)
+    assert "dataset.root=FOLDER" in str(error.value)
+    assert waited == []
+
+
+def hub(server: FileServer, name: str, files: dict[str, bytes], *, large: bool = True) -> None:
+    """Publish a data set on the server as the hub does, at the commit `c0ffee`."""
+    rows = []
+    for path, content in files.items():
+        server.files[f"/datasets/{name}/resolve/c0ffee/{path}"] = content
+        row: dict[str, object] = {"rfilename": path, "size": len(content)}
+        if large:
+            row["lfs"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+        rows.append(row)
+    listing = json.dumps({"sha": "c0ffee", "siblings": rows}).encode()
+    server.files[f"/api/datasets/{name}/revision/main"] = listing
+
+
+def news_files() -> dict[str, bytes]:
+    return {name: json.dumps(content).encode() for name, content in news().items()}
+
+
+def test_a_set_of_the_hub_is_fetched_at_its_commit_with_the_hubs_checksums(
+    server: FileServer, tmp_path: Path
+) -> None:
+    card = load_card("multihoprag")
+    hub(server, "yixuantt/MultiHopRAG", news_files())
+    made = fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    assert [one.holds for one in made] == [("corpus.json",), ("MultiHopRAG.json",)]
+    assert [(one.revision, one.checked) for one in made] == [("c0ffee", "hub")] * 2
+    assert len(read_dataset("multihoprag", tmp_path).questions) == 2
+
+
+def test_what_was_fetched_is_not_asked_for_again_unless_wanted(
+    server: FileServer, tmp_path: Path
+) -> None:
+    card = load_card("multihoprag")
+    hub(server, "yixuantt/MultiHopRAG", news_files(), large=False)
+    first = fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    assert [one.checked for one in first] == ["", ""]
+    n_asked = len(server.asked)
+    assert fetch(card, tmp_path, endpoint=server.address, progress=QUIET) == first
+    assert len(server.asked) == n_asked
+    fetch(card, tmp_path, endpoint=server.address, again=True, progress=QUIET)
+    assert len(server.asked) == 2 * n_asked
+
+
+def test_a_fetch_that_stopped_between_two_files_fetches_the_rest(
+    server: FileServer, tmp_path: Path
+) -> None:
+    card = load_card("multihoprag")
+    hub(server, "yixuantt/MultiHopRAG", news_files())
+    gone = "/datasets/yixuantt/MultiHopRAG/resolve/c0ffee/MultiHopRAG.json"
+    content = server.files.pop(gone)
+    with pytest.raises(UserError, match=r"no such file \(404\)"):
+        fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    assert [one.holds for one in read_manifest(tmp_path)[0]] == [("corpus.json",)]
+    server.files[gone] = content
+    server.asked.clear()
+    fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    assert [path for path, _ in server.asked if path.startswith("/datasets")] == [gone]
+
+
+def test_a_pattern_fetches_every_shard(server: FileServer, tmp_path: Path) -> None:
+    files = {f"data/{part}-{at:05}-of-00002-ab.parquet": b"x" for part in ("test", "train")
+             for at in (0, 1)}  # fmt: skip
+    hub(server, "rmanluo/RoG-cwq", files)
+    made = fetch(load_card("cwq"), tmp_path, endpoint=server.address, progress=QUIET)
+    assert sorted(name for one in made for name in one.holds) == sorted(
+        path.partition("/")[2] for path in files
+    )
+
+
+def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
+    server: FileServer, tmp_path: Path
+) -> None:
+    card = load_card("multihoprag")
+    with pytest.raises(UserError, match=r"the hub says 404.*huggingface.co/datasets/yixuantt"):
+        fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    hub(server, "yixuantt/MultiHopRAG", {"corpse.json": b"[]"})
+    with pytest.raises(UserError, match=r"no file 'corpus.json' at c0ffee; nearest: corpse.json"):
+        fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+
+
+def test_a_hub_that_cannot_be_reached_is_told_with_the_mirror(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="HF_ENDPOINT=ADDRESS"):
+        fetch(load_card("popqa"), tmp_path, endpoint="http://127.0.0.1:9", progress=QUIET)
+
+
+def test_the_checksum_of_a_card_is_held_against_the_file(
+    server: FileServer, tmp_path: Path
+) -> None:
+    def card(sha256: str) -> Card:
+        download = Download(url=f"{server.address}/a.bin", sha256=sha256)
+        source = Source(url="https://publisher", downloads=[download])
+        return load_card("toy").model_copy(update={"source": source})
+
+    (made,) = fetch(card(SHA), tmp_path / "right", progress=QUIET)
+    assert (made.checked, made.sha256) == ("card", SHA)
+    (made,) = fetch(card(UNKNOWN), tmp_path / "unknown", progress=QUIET)
+    assert (made.checked, made.sha256) == ("", SHA)
+    with pytest.raises(UserError, match="checksum is wrong"):
+        fetch(card("0" * 64), tmp_path / "wrong", progress=QUIET)
+
+
+def zipped(members: dict[str, str]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return content.getvalue()
+
+
+def test_the_wanted_members_of_an_archive_are_kept_and_the_archive_is_not(
+    server: FileServer, tmp_path: Path
+) -> None:
+    line = json.dumps({"id": "fd_1", "pid": "p", "input": "ANN: Hi.", "output": "They meet."})
+    members = {"summ_screen_fd/validation.jsonl": line, "summ_screen_fd/test.jsonl": "{}"}
+    hub(server, "tau/scrolls", {"summ_screen_fd.zip": zipped(members)})
+    card = load_card("summscreen")
+    (made,) = fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    assert made.holds == ("validation.jsonl",)
+    assert sorted(path.name for path in tmp_path.glob("[!.]*")) == [MANIFEST, "validation.jsonl"]
+    data = read_dataset("summscreen", tmp_path)
+    assert differences(data) == [
+        "1 documents, and the card says 338",
+        "1 questions, and the card says 338",
+    ]
+
+
+def test_no_member_is_written_outside_the_folder(tmp_path: Path) -> None:
+    names = {"../../evil.jsonl": "1", "/abs/dev.jsonl": "2", "a\\..\\win.jsonl": "3"}
+    (tmp_path / "a.zip").write_bytes(zipped(names))
+    folder = tmp_path / "in" / "here"
+    folder.mkdir(parents=True)
+    found = unpack(tmp_path / "a.zip", {"*.jsonl": ""}, folder)
+    assert sorted(found) == ["dev.jsonl", "evil.jsonl", "win.jsonl"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(found)
+    assert not (tmp_path / "evil.jsonl").exists()
+
+
+def test_links_in_a_tar_are_no_members(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        link = tarfile.TarInfo("ALCE/dev.json")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+        real = tarfile.TarInfo("ALCE/asqa.json")
+        real.size = 2
+        archive.addfile(real, io.BytesIO(b"[]"))
+    assert unpack(tmp_path / "a.tar", {"*asqa.json": "x.json"}, tmp_path) == ["x.json"]
+    assert (tmp_path / "x.json").read_bytes() == b"[]"
+    with pytest.raises(UserError, match=r"no member '\*dev.json'. It holds: ALCE/asqa.json"):
+        unpack(tmp_path / "a.tar", {"*dev.json": ""}, tmp_path)
+
+
+def test_two_members_of_one_name_and_a_damaged_archive_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped({"a/x.json": "1", "b/x.json": "2"}))
+    with pytest.raises(UserError, match="two members would become 'x.json'"):
+        unpack(tmp_path / "a.zip", {"*.json": ""}, tmp_path)
+    (tmp_path / "b.zip").write_bytes(b"no archive")
+    with pytest.raises(UserError, match="neither a zip nor a tar"):
+        unpack(tmp_path / "b.zip", {"*": ""}, tmp_path)
+
+
+def test_a_set_that_is_fetched_by_hand_says_how(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"by hand:\n1. Log in at .*NovelQA") as error:
+        fetch(load_card("novelqa"), tmp_path, progress=QUIET)
+    assert "dataset.root=" in str(error.value)
+    with pytest.raises(UserError, match="'toy' is not downloaded"):
+        fetch(load_card("toy"), tmp_path, progress=QUIET)
+
+
+def test_pinned_rows_that_are_others_are_told() -> None:
+    data = read_dataset("toy")
+    assert differences(data) == []
+    card = data.card.model_copy(update={"pinned": {"questions": {0: "q9", 99: "q1"}}})
+    changed = type(data)(**{**vars(data), "card": card})
+    assert differences(changed) == [
+        "row 0 of the questions is q1, and the card says q9",
+        "row 99 of the questions is nothing, and the card says q1",
+    ]

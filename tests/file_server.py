@@ -1,0 +1,89 @@
+"""A web server with some files: ranges, tags, cut connections and faults, as a test asks for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+
+@dataclass
+class FileServer:
+    """Files by path, and what goes wrong with the next requests."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    """(path, Range) of every request."""
+    cut_after: list[int] = field(default_factory=list)
+    """After so many bytes of the body the next connections end; then none does."""
+    faults: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    """Status and headers of the next replies."""
+    ranges: bool = True
+    tags: bool = True
+    address: str = ""
+
+
+@contextmanager
+def serving() -> Iterator[FileServer]:
+    """A running server on a free port of this machine."""
+    held = FileServer()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:  # noqa: N802 - named by the library
+            path = self.path.partition("?")[0]
+            held.asked.append((path, self.headers.get("Range", "")))
+            if held.faults:
+                status, headers = held.faults.pop(0)
+                self._send(status, b"", headers)
+            elif path not in held.files:
+                self._send(404, b"", {})
+            else:
+                self._file(held.files[path])
+
+        def _file(self, content: bytes) -> None:
+            tag = f'"{hashlib.md5(content).hexdigest()}"'
+            headers = {"ETag": tag} if held.tags else {}
+            wanted = self.headers.get("Range", "") if held.ranges else ""
+            same = self.headers.get("If-Range", tag) == tag
+            if not wanted or not same:
+                self._send(200, content, headers)
+                return
+            start = int(wanted.removeprefix("bytes=").rstrip("-"))
+            if start >= len(content):
+                self._send(416, b"", headers | {"Content-Range": f"bytes */{len(content)}"})
+                return
+            place = f"bytes {start}-{len(content) - 1}/{len(content)}"
+            self._send(206, content[start:], headers | {"Content-Range": place})
+
+        def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if held.cut_after and body:
+                self.wfile.write(body[: held.cut_after.pop(0)])
+                self.wfile.flush()
+                self.close_connection = True
+                return
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    held.address = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield held
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
