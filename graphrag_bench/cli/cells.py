@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.cli.overrides import composed, refusal
+from graphrag_bench.cli.overrides import composed, of_hydra, refusal
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.execute import framed
@@ -127,7 +127,7 @@ def split_cells(overrides: Sequence[str]) -> list[list[str]]:
     parser = OverridesParser.create(config_loader=loader)
     parsed = []
     for override in overrides:
-        if override.startswith(("hydra.", "hydra/")):
+        if of_hydra(override):
             continue
         try:
             read = parser.parse_overrides([override])

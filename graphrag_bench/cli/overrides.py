@@ -51,7 +51,7 @@ def prepared(arguments: Sequence[str]) -> list[str]:
         name = name.lstrip("+~")
         if not equals or not name:
             raise UserError(f"'{argument}' is no setting; settings are NAME=VALUE.")
-        if name.startswith(("hydra.", "hydra/")):
+        if of_hydra(argument):
             overrides.append(argument)
         elif name in GROUPS:
             _check_choices(name, value)
@@ -67,6 +67,11 @@ def prepared(arguments: Sequence[str]) -> list[str]:
                 raise UserError("method.name is the name of the method's file: method=NAME.")
             overrides.append(f"++{name}={_at_home(value)}")
     return overrides
+
+
+def of_hydra(override: str) -> bool:
+    """Whether an override is one of Hydra itself: of its sweeper, its launcher, its folders."""
+    return override.lstrip("+~").startswith(("hydra.", "hydra/"))
 
 
 def _at_home(value: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from graphrag_bench.cli.cells import Cell, Preparing, cell_of, composed_cells, one_method_only
 from graphrag_bench.cli.launching import Results, failures, launch, run_cell, when_free
-from graphrag_bench.cli.overrides import composed, refusal
+from graphrag_bench.cli.overrides import composed, of_hydra, refusal
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.sweeping import CellRow, Manifest, manifest_of
@@ -82,13 +82,13 @@ class Tuning:
         for note in notes:
             sys.stderr.write(f"note: {note}\n")
         space = _space(added)
-        hydras = [one for one in added if _of_hydra(one)]
-        fixed = [one for one in added if not _of_hydra(one) and _name(one) not in space]
+        hydras = [one for one in added if of_hydra(one)]
+        fixed = [one for one in added if not of_hydra(one) and _name(one) not in space]
         points = _points(space)
         preparing = Preparing()
         values = composed_cells([[*fixed, *point] for point in points])
         made = preparing.checked(values)
-        swept = [one for one in added if not _of_hydra(one) and _name(one) in space]
+        swept = [one for one in added if not of_hydra(one) and _name(one) in space]
         objective = made[0].settings.objective or OBJECTIVE
         return cls([*fixed, *swept, *hydras], fixed, made[0], objective, preparing)
 
@@ -185,10 +185,6 @@ def _as_group(override: str) -> str:
     return f"+{plain}" if "@" in name else plain if name in GROUPS else override
 
 
-def _of_hydra(override: str) -> bool:
-    return override.startswith(("hydra.", "hydra/"))
-
-
 def _space(overrides: Sequence[str]) -> dict[str, list[str]]:
     """Values of every swept setting, by name: its choices, or the ends of a range or interval."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -202,7 +198,7 @@ def _space(overrides: Sequence[str]) -> dict[str, list[str]]:
             (read,) = parser.parse_overrides([override])
         except HydraException as error:
             raise refusal(override, error, {}) from None
-        if not read.is_sweep_override() or _of_hydra(override):
+        if not read.is_sweep_override() or of_hydra(override):
             continue
         swept: Any = read.value()
         if read.is_interval_sweep():

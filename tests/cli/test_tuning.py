@@ -1,4 +1,4 @@
-"""Settings are chosen on the dev part, by evidence and without a call, and reported on the other."""
+"""Settings are chosen on the dev part, by evidence and with no call, and reported on the other."""
 
 from __future__ import annotations
 
