@@ -7,15 +7,16 @@ from typing import Any
 
 from graphrag_bench.report.selection import mark
 
-_PLACES = {"floor": 0, "": 1, "ceiling": 2}
+_PLACES = {"floor": 0, "baseline": 1, "": 2, "ceiling": 3}
 _SOURCES = ("profile", "fidelity")
-_BESIDE = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit", "answer")
+_BESIDE = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit", "answer",
+           "budget_context")  # fmt: skip
 _SPLIT = ("split", "dev_share")
 Run = Mapping[str, Any]
 
 
 def arranged(runs: Sequence[Run]) -> list[Run]:
-    """The runs by data set, the floor first and the ceiling last, with distinct `title`s.
+    """The runs by data set and context budget, each from floor to ceiling, with distinct `title`s.
 
     A title names the data set when there are several, and, where several runs share a title, the
     settings in which they differ: profile and fidelity, then parameters and models, then settings
@@ -24,7 +25,13 @@ def arranged(runs: Sequence[Run]) -> list[Run]:
     what `metrics.json` holds.
     """
     sets = list(dict.fromkeys(run["dataset"] for run in runs))
-    ordered = sorted(runs, key=lambda run: (sets.index(run["dataset"]), _PLACES[run["role"]]))
+    budgets = list(dict.fromkeys(run.get("budget_context") for run in runs))
+
+    def place(run: Run) -> tuple[int, int, int]:
+        budget = budgets.index(run.get("budget_context"))
+        return sets.index(run["dataset"]), budget, _PLACES[run["role"]]
+
+    ordered = sorted(runs, key=place)
     groups: dict[str, list[int]] = {}
     for row, run in enumerate(ordered):
         prefix = f"{run['dataset']}: " if len(sets) > 1 else ""
@@ -55,7 +62,7 @@ def _told_apart(runs: Sequence[Run]) -> list[str]:
 
 def _settings(run: Run) -> dict[str, Any]:
     held = {name: run[name] for name in _SPLIT if name in run}
-    return {**run["settings"], **{name: run[name] for name in _BESIDE}, **held}
+    return {**run["settings"], **{name: run.get(name) for name in _BESIDE}, **held}
 
 
 def _weight(name: str) -> tuple[int, str]:

@@ -77,9 +77,12 @@ def test_tokens_of_the_context_and_evidence_cut_from_it_have_columns_where_there
         usage={**run()["usage"], "context_tokens_per_question": 1834.4},
     )
     table = run_table([run("closed-book", role="floor"), packed])
-    at = table.heads.index("cut")
+    at = table.heads.index("cut [95 %]")
     assert table.heads[at + 1] == "context"
-    assert [row[at : at + 2] for row in table.rows] == [(MISSING, MISSING), ("0.250", "1834")]
+    assert [row[at : at + 2] for row in table.rows] == [
+        (MISSING, MISSING),
+        ("0.250 [0.00, 0.50]", "1834"),
+    ]
     assert "context" not in run_table([run()]).heads
 
 
@@ -145,7 +148,7 @@ def test_a_nasty_title_answer_and_folder_survive_a_whole_run(
     assert "[bold]a|b<i>" in ended.out
     table = (ended.folder / "table.md").read_text()
     assert "a\\|b\\<i\\>" in table
-    assert len(set(columns(table))) == 1
+    assert [len(set(columns(part))) for part in table.split("\n\n**")] == [1, 1]
 
 
 def test_a_cost_table_names_what_was_paid_and_what_was_cached() -> None:
@@ -156,3 +159,64 @@ def test_a_cost_table_names_what_was_paid_and_what_was_cached() -> None:
     assert row[:2] == ("VanillaRAG", "generate.0 x")
     assert "1,200 + 30" in row
     assert "0.5000" in row
+
+
+def test_a_run_with_repeats_shows_their_mean_with_the_spread() -> None:
+    held = {"accuracy": {**MEAN, "mean": 0.3, "spread": 0.0216, "values": [0.28, 0.31, 0.32]}}
+    repeats = {"n": 3, "questions": 4, "changed": 2, "metrics": held}
+    table = run_table([run(repeats=repeats), run("other")])
+    assert "0.300 ±0.022 [0.00, 0.50]" in table.rows[0]
+    assert "0.250 [0.00, 0.50]" in table.rows[1]
+    assert any(note.startswith("±: standard deviation") for note in table.notes)
+    assert "VanillaRAG: 2 of 4 answers differ between repeats" in table.notes
+
+
+def test_repeats_that_say_the_same_are_warned_of() -> None:
+    repeats = {"n": 3, "questions": 4, "changed": 0, "metrics": {}}
+    notes = run_table([run(repeats=repeats)]).notes
+    assert any("all 3 repeats gave the same answers word for word" in note for note in notes)
+
+
+def with_context(title: str, n_tokens: float, **fields: Any) -> dict[str, Any]:
+    usage = {**run()["usage"], "context_tokens_per_question": n_tokens}
+    return run(title, usage=usage, **fields)
+
+
+def warned(*runs: Mapping[str, Any]) -> list[str]:
+    return [note for note in run_table(runs).notes if "contexts differ" in note]
+
+
+def test_contexts_that_differ_by_more_than_a_tenth_are_warned_of() -> None:
+    short, long = with_context("BM25", 600.0), with_context("HippoRAG", 661.0)
+    (said,) = warned(short, long)
+    assert said.startswith("! toy: contexts differ by more than 10 % (BM25 600 tokens, HippoRAG 66")
+    assert not warned(short, with_context("HippoRAG", 660.0))
+    assert not warned(short, with_context("oracle", 900.0, role="ceiling"), run("closed-book"))
+    assert not warned(short, with_context("HippoRAG", 900.0, dataset="sample"))
+    assert not warned(short, with_context("HippoRAG", 900.0, budget_context=1000))
+
+
+def test_the_caption_says_whose_context_budgets_hold_and_budgets_stand_apart() -> None:
+    rows = [
+        with_context("A", 1.0),
+        with_context("B", 1.0, budget_context=2400),
+        with_context("C", 1.0),
+    ]
+    table = run_table(rows)
+    assert table.caption == "toy (limit: all; context budgets: native, 2,400 tokens for all)"
+    assert [row[0] for row in table.rows] == ["A", "C", "B"]
+    assert run_table([run()]).caption == "toy (limit: all)"
+
+
+def test_flags_of_a_run_are_notes() -> None:
+    flagged = run("lister", flags=["names everything"])
+    assert "! lister: names everything" in run_table([flagged]).notes
+
+
+def test_intervals_over_few_scopes_are_called_too_narrow() -> None:
+    few = run(metrics={"accuracy": {**MEAN, "clusters": 8}})
+    (said,) = [note for note in run_table([few]).notes if "bootstrap" in note]
+    assert "over scopes (8 that questions share: few, so that intervals are too narrow)" in said
+    many = run(metrics={"accuracy": {**MEAN, "clusters": 80}})
+    (said,) = [note for note in run_table([many]).notes if "bootstrap" in note]
+    assert "over scopes (80 that questions share);" in said

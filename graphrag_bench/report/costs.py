@@ -1,0 +1,34 @@
+"""What runs have cost, step by step: expected, paid and cached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphrag_bench.report.arrange import arranged
+from graphrag_bench.report.rendering import MISSING, Table
+
+
+def cost_table(runs: Sequence[Mapping[str, Any]]) -> Table:
+    """A row for each run and step that called a model: expected, paid and cached side by side."""
+    heads = ("method", "step", "expected calls", "tokens", "paid calls", "tokens", "USD", "s",
+             "cached calls", "tokens", "cut", "retries")  # fmt: skip
+    rows = []
+    for run in arranged(runs):
+        for step, held in run["cost"]["steps"].items():
+            paid, cached = held["paid"], held["cached"]
+            expected = run["estimate"].get(step)
+            cells = [str(run["title"]), step]
+            cells += [f"{expected['calls']:,}", _tokens(expected)] if expected else [MISSING] * 2
+            cells += [f"{paid['calls']:,}", _tokens(paid), f"{paid['usd']:.4f}"]
+            cells += [f"{paid['seconds']:.1f}", f"{cached['calls']:,}", _tokens(cached)]
+            rows.append((*cells, str(held["truncated"]), str(paid["retries"])))
+    notes = (
+        "from the ledgers of all calls so far; tokens: prompt + completion; cut: replies that "
+        "reached max_tokens",
+    )
+    return Table("what the runs have cost", heads, tuple(rows), notes)
+
+
+def _tokens(part: Mapping[str, Any]) -> str:
+    return f"{part['prompt_tokens']:,} + {part['completion_tokens']:,}"

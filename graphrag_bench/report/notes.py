@@ -1,0 +1,108 @@
+"""What stands under the main table: models, sources, and what a reader must be warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from graphrag_bench.report.selection import INFLATED, mark
+
+FAIR = 1.1
+"""Contexts that differ by more than this factor are compared with a warning."""
+FEW_CLUSTERS = 10
+FRAMES = ("floor", "ceiling")
+Run = Mapping[str, Any]
+
+
+def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
+    """The notes of a main table; what begins with `!` is a warning."""
+
+    def said(name: str) -> str:
+        return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
+
+    notes = [
+        f"answers by {said('llm')}; build model {said('llm_build')}; embedder {said('embedder')}",
+        f"profile {said('profile')}, fidelity {said('fidelity')}; "
+        f"extraction: {_extractions(runs)}; commit {said('commit')}; "
+        f"contexts counted in tokens of {said('tokenizer')}",
+        "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
+        "answered (of them with gold answers); intervals are 95 % bootstrap over "
+        f"{_drawn(runs)}; faults and fallbacks: shares of the LLM calls; context: its mean tokens; "
+        "cut: share of questions with evidence that the budget cut from it",
+    ]
+    notes += _repeats(runs)
+    notes += _unequal_contexts(runs)
+    notes += [f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())]
+    if any(mark(run) for run in runs):
+        notes.append(INFLATED)
+    if any(run["cost"]["mixed"] for run in runs):
+        notes.append("! more than one model or build has served one step: see cost.models")
+    if any(run["failed"] for run in runs):
+        notes.append("! some questions failed: means are over the rest; run again to retry them")
+        notes += [f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]]
+    return tuple(notes)
+
+
+def _drawn(runs: Sequence[Run]) -> str:
+    """What the intervals are drawn over: questions, or scopes with their number."""
+    held = {one.get("clusters", 0) for run in runs for one in run["metrics"].values()} - {0}
+    return f"scopes ({said_clusters(held)})" if held else "questions"
+
+
+def said_clusters(numbers: set[int]) -> str:
+    """Numbers of scopes in words, with a warning where they are few."""
+    said = f"{', '.join(map(str, sorted(numbers)))} that questions share"
+    few = min(numbers) <= FEW_CLUSTERS
+    return f"{said}: few, so that intervals are too narrow" if few else said
+
+
+def _repeats(runs: Sequence[Run]) -> Iterator[str]:
+    """What ± is, and which runs said the same in every repeat."""
+    repeated = [run for run in runs if run.get("repeats")]
+    if not repeated:
+        return
+    numbers = ", ".join(sorted({str(run["repeats"]["n"]) for run in repeated}, key=int))
+    yield (
+        f"±: standard deviation of the mean over {numbers} repeats of the answering model (same "
+        "prompts and index, another seed of the model); the mean is over the repeats, its interval "
+        "over the questions"
+    )
+    for run in repeated:
+        held = run["repeats"]
+        if held["changed"]:
+            yield (
+                f"{run['title']}: {held['changed']} of {held['questions']} answers differ between "
+                "repeats"
+            )
+        else:
+            yield (
+                f"! {run['title']}: all {held['n']} repeats gave the same answers word for word "
+                "(as a model at temperature 0 does): ±0 says nothing about another seed or model"
+            )
+
+
+def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
+    """A warning for each data set whose compared methods have contexts of unlike length."""
+    groups: dict[tuple[str, object], list[Run]] = {}
+    for run in runs:
+        if run["role"] not in FRAMES and run["usage"]["context_tokens_per_question"]:
+            groups.setdefault((run["dataset"], run.get("budget_context")), []).append(run)
+    for (dataset, _), held in groups.items():
+        by = sorted(held, key=lambda run: float(run["usage"]["context_tokens_per_question"]))
+        least, most = (run["usage"]["context_tokens_per_question"] for run in (by[0], by[-1]))
+        if most > FAIR * least:
+            yield (
+                f"! {dataset}: contexts differ by more than 10 % ({by[0]['title']} {least:.0f} "
+                f"tokens, {by[-1]['title']} {most:.0f}), and a longer one finds and answers more: "
+                "budget_context=N gives all one budget, match_tokens=METHOD that of a method"
+            )
+
+
+def _extractions(runs: Sequence[Run]) -> str:
+    """How entities were read, with what the extraction counted."""
+    said: dict[str, None] = {}
+    for run in runs:
+        counted = ", ".join(f"{k} {v}" for k, v in sorted(run["extraction_statistics"].items()))
+        if run["extraction"]:
+            said[f"{run['extraction']} ({counted})" if counted else run["extraction"]] = None
+    return "; ".join(sorted(said)) or "none"

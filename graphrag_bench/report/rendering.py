@@ -1,0 +1,64 @@
+"""A table as a value, for the terminal by rich, and as markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MISSING = "–"
+_WIDTH = 260
+"""Signs of a line where the output is no terminal: nothing is wrapped."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A caption, column heads, rows of cells, and notes under the table.
+
+    `texts` are the heads of columns set flush left; the others hold numbers.
+    """
+
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    texts: tuple[str, ...] = ("method",)
+
+
+def markdown(table: Table) -> str:
+    """The table as GitHub markdown; cell texts are escaped."""
+    lines = [f"**{_escaped(table.caption)}**", ""]
+    lines.append("| " + " | ".join(map(_escaped, table.heads)) + " |")
+    lines.append("|" + "---|" * len(table.heads))
+    lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in table.rows]
+    lines += ["", *[f"{_escaped(note)}  " for note in table.notes]]
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    text = _plain(text)
+    for sign in ("\\", "|", "<", ">", "`"):
+        text = text.replace(sign, "\\" + sign)
+    return text
+
+
+def _plain(text: str) -> str:
+    """The text on one line, without what would move the cursor or colour a terminal."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def show(table: Table) -> None:
+    """Print the table to the terminal."""
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH)
+    drawn = RichTable(title=Text(_plain(table.caption)), title_justify="left")
+    for head in table.heads:
+        drawn.add_column(Text(_plain(head)), justify="left" if head in table.texts else "right")
+    for row in table.rows:
+        drawn.add_row(*[Text(_plain(cell)) for cell in row])
+    console.print(drawn)
+    for note in table.notes:
+        console.print(Text(_plain(note), style="dim"))

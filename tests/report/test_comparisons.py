@@ -1,0 +1,103 @@
+"""Methods against a baseline: which run it is, what is compared, and what the cells say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from graphrag_bench.evaluation.significance import holm
+from graphrag_bench.evaluation.statistics import paired_difference
+from graphrag_bench.report.comparisons import Compared, comparison_table
+from graphrag_bench.report.rendering import MISSING, Table
+
+
+def run(method: str, values: Sequence[float], metric: str = "accuracy", **fields: Any) -> Compared:
+    """A run whose questions q0, q1, ... have these values of one metric."""
+    held: dict[str, Any] = {
+        "title": method, "method": method, "role": "", "dataset": "toy", "settings": {},
+        "key": method, **fields,
+    }  # fmt: skip
+    return Compared(held, {f"q{row}": {metric: value} for row, value in enumerate(values)})
+
+
+def table(*runs: Compared, baseline: str = "vanilla", metrics: Sequence[str] = ()) -> Table:
+    made = comparison_table(runs, baseline, metrics)
+    assert made is not None
+    return made
+
+
+BASE = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]
+BETTER = [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]
+
+
+def test_a_row_has_the_difference_its_p_and_who_won_how_often() -> None:
+    """Three won, one lost, of the 16 ways two are further and eight as far: 2 / 16 + 8 / 32."""
+    (row,) = table(run("vanilla", BASE), run("hipporag", BETTER)).rows
+    assert row[:4] == ("hipporag", "vanilla", "accuracy", "6")
+    found = paired_difference(BASE, BETTER)
+    assert row[4] == f"+0.333 [{found.low:+.3f}, {found.high:+.3f}]"
+    assert row[5:7] == ("0.3750", "3/2/1")
+    assert float(row[7]) > 0.5
+
+
+def test_p_is_corrected_over_all_rows_of_the_table() -> None:
+    worse, same = [0.0] * 6, list(BASE)
+    made = table(run("vanilla", BASE), run("a", BETTER), run("b", worse), run("c", same))
+    plain = [paired_difference(BASE, other).p for other in (BETTER, worse, same)]
+    assert [float(row[5]) for row in made.rows] == pytest.approx(holm(plain), abs=1e-4)
+    assert "Holm-corrected for the 3 tests of this table" in made.notes[1]
+    assert made.rows[2][7] == MISSING
+
+
+def test_only_questions_that_both_have_are_compared() -> None:
+    (row,) = table(run("vanilla", BASE), run("hipporag", BETTER[:4])).rows
+    assert row[3] == "4"
+
+
+def test_the_baseline_is_the_run_that_shares_most_with_the_method() -> None:
+    small, large = run("vanilla", BASE, llm="small"), run("vanilla", BETTER, llm="large")
+    method = run("hipporag", BETTER, llm="large")
+    rows = table(small, large, method).rows
+    (mine,) = [row for row in rows if row[0] == "hipporag"]
+    assert mine[1] == "vanilla llm=large"
+    assert mine[6] == "0/6/0"
+
+
+def test_a_second_run_of_the_baseline_is_compared_with_the_first() -> None:
+    wide = run("vanilla", BETTER, settings={"method.top_k": 8})
+    (row,) = table(run("vanilla", BASE, settings={"method.top_k": 4}), wide).rows
+    assert row[:2] == ("vanilla top_k=8", "vanilla top_k=4")
+
+
+def test_floor_and_ceiling_and_other_sets_have_no_rows() -> None:
+    runs = [
+        run("vanilla", BASE),
+        run("zeroshot", BASE, role="floor"),
+        run("oracle", BETTER, role="ceiling"),
+        run("hipporag", BETTER, dataset="sample"),
+    ]
+    assert comparison_table(runs, "vanilla") is None
+    assert comparison_table(runs, "raptor") is None
+
+
+def test_evidence_is_compared_at_five_or_at_the_largest_cut() -> None:
+    def cut(method: str, *cuts: int) -> Compared:
+        held = {f"evidence_recall@{k}": 0.5 for k in cuts} | {"exact_match": 1.0}
+        return Compared(run(method, ()).metrics, {"q": held})
+
+    usual = table(cut("vanilla", 2, 5, 10), cut("a", 2, 5, 10))
+    assert [row[2] for row in usual.rows] == ["evidence_recall@5"]
+    other = table(cut("vanilla", 2, 10), cut("a", 2, 10))
+    assert [row[2] for row in other.rows] == ["evidence_recall@10"]
+    named = table(cut("vanilla", 2), cut("a", 2), metrics=["exact_match"])
+    assert [row[2] for row in named.rows] == ["exact_match"]
+
+
+def test_questions_that_share_a_scope_are_taken_together_and_the_note_says_so() -> None:
+    scopes = {f"q{row}": "abc"[row // 2] for row in range(6)}
+    runs = [run("vanilla", [0.0] * 6), run("hipporag", [1.0] * 6)]
+    made = table(*(Compared(one.metrics, one.scores, scopes) for one in runs))
+    assert made.rows[0][5] == "0.1250"
+    assert "scopes (3 that questions share: few" in made.notes[0]
