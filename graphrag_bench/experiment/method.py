@@ -13,7 +13,7 @@ from graphrag_bench.pipeline.build import STAGES, Pipeline, build, refuse
 from graphrag_bench.prompts import Prompt
 
 RESERVED = frozenset({"name", "title", "role", "build", "given", "prompts", *KEYS, *STAGES})
-ROLES = ("floor", "ceiling")
+ROLES = ("floor", "baseline", "ceiling")
 GIVEN = {"gold_chunks": "chunks"}
 """What a method may be given before its first step, and the slot it fills."""
 
@@ -22,7 +22,8 @@ GIVEN = {"gold_chunks": "chunks"}
 class Method:
     """A method: its parameters by name, the artifacts it chooses, its pipeline.
 
-    `title` is what tables call it; `role` is `floor` or `ceiling` for the rows that frame them.
+    `title` is what tables call it; `role` is `floor`, `baseline` or `ceiling` for the rows that
+    frame them.
     """
 
     name: str

@@ -35,11 +35,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_a_run_prints_its_table_and_ends_with_its_folder(home: Path) -> None:
     ended = ran(*TOY, "method=vanilla")
-    assert ended.methods == ["vanilla", "zeroshot", "oracle"]
+    assert ended.methods == ["vanilla", "zeroshot", "bm25", "oracle"]
     assert ended.folder.parent == home / "runs" / "toy" / "vanilla"
     assert ended.out.splitlines()[-1] == f"run: {ended.folders[-1]}"
     table = (ended.folder / "table.md").read_text()
-    assert table.index("closed-book") < table.index("VanillaRAG") < table.index("oracle")
+    rows = ["closed-book", "VanillaRAG", "BM25", "oracle"]
+    places = [table.index(f"| {title} |") for title in rows]
+    assert places == sorted(places)
     assert {"config.yaml", "environment.json", "records.jsonl", "metrics.json"} <= {
         path.name for path in ended.folder.iterdir()
     }
@@ -99,7 +101,7 @@ def test_the_same_configuration_gives_the_same_bytes() -> None:
 def test_answer_off_pays_for_no_answer_and_scores_the_evidence() -> None:
     ended = ran(*TOY, "method=hipporag", "answer=off")
     assert asked == []
-    assert ended.methods == ["hipporag"]
+    assert ended.methods == ["hipporag", "bm25", "vanilla"]
     held = metrics(ended.folder)
     assert held["answered"] == 0
     assert "accuracy" not in held["metrics"]  # type: ignore[operator]

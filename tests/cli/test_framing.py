@@ -1,0 +1,107 @@
+"""The rows of every table: closed-book, BM25, VanillaRAG and the oracle, each once in a sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, asked, metrics, ran, refused, write_set
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    asked.clear()
+    return tmp_path
+
+
+def titles(folder: Path) -> list[str]:
+    """The first cells of the rows of the main table, in order."""
+    main = (folder / "table.md").read_text().partition("\n\n**")[0]
+    return [row.split(" | ")[0].removeprefix("| ") for row in main.splitlines()[4:] if " | " in row]
+
+
+def test_every_table_has_the_floor_the_baselines_and_the_ceiling() -> None:
+    ended = ran(*TOY, "method=hipporag", "limit=2")
+    assert ended.methods == ["hipporag", "zeroshot", "bm25", "vanilla", "oracle"]
+    rows = ["closed-book", "BM25", "VanillaRAG", "HippoRAG", "oracle"]
+    assert titles(ended.folder) == rows
+
+
+def test_each_of_them_runs_once_in_a_sweep() -> None:
+    ended = ran("-m", *TOY, "limit=2", "method=vanilla,hipporag,raptor")
+    assert sorted(ended.methods) == sorted(
+        ["vanilla", "zeroshot", "bm25", "oracle", "hipporag", "raptor"]
+    )
+    assert len(asked) == len(set(asked))
+
+
+def test_without_answers_the_baselines_cost_nothing_and_stand_there() -> None:
+    ended = ran(*TOY, "method=hipporag", "answer=off", "limit=2")
+    assert titles(ended.folder) == ["BM25", "VanillaRAG", "HippoRAG"]
+    assert asked == []
+
+
+def test_frame_off_leaves_them_out() -> None:
+    assert ran(*TOY, "method=hipporag", "frame=off", "limit=2").methods == ["hipporag"]
+
+
+def test_a_baseline_keeps_its_own_settings_beside_a_changed_one() -> None:
+    ended = ran(*TOY, "method=vanilla", "method.top_k=1", "limit=2")
+    assert ended.methods == ["vanilla", "zeroshot", "bm25", "vanilla", "oracle"]
+    assert "VanillaRAG top_k=1" in titles(ended.folder)
+    assert "VanillaRAG top_k=4" in titles(ended.folder)
+
+
+def test_a_set_without_evidence_has_no_ceiling(home: Path) -> None:
+    corpus = [{"id": "d", "title": "T", "text": "Ada Marsh made it."}]
+    questions = [{"id": "q", "text": "Who made it?", "answers": ["Ada Marsh"], "evidence": []}]
+    write_set(home / "mine", corpus, questions)
+    rest = [word for word in TOY if word != "dataset=toy"]
+    ended = ran("dataset=jsonl", "dataset.root=mine", *rest, "method=hipporag")
+    assert ended.methods == ["hipporag", "zeroshot", "bm25", "vanilla"]
+
+
+def test_every_method_is_compared_with_vanillarag_under_the_table() -> None:
+    ended = ran(*TOY, "method=hipporag", "answer=off")
+    table = (ended.folder / "table.md").read_text()
+    assert "differences from VanillaRAG" in table
+    below = table.partition("differences from")[2]
+    assert "| BM25 | VanillaRAG | evidence\\_recall@5 | 5 |" in below.replace("_", "\\_")
+    assert "| HippoRAG | VanillaRAG |" in below
+    assert "Holm-corrected for the 2 tests" in below
+
+
+def test_another_baseline_may_be_chosen_or_none() -> None:
+    run = [*TOY, "method=hipporag", "answer=off", "limit=3"]
+    other = (ran(*run, "evaluation.baseline=bm25").folder / "table.md").read_text()
+    assert "differences from BM25" in other
+    none = (ran(*run, "evaluation.baseline=none").folder / "table.md").read_text()
+    assert "differences from" not in none
+
+
+def test_metrics_to_compare_may_be_named() -> None:
+    run = [*TOY, "method=hipporag", "answer=off", "limit=3", "evaluation.compared=[all_evidence@2]"]
+    table = (ran(*run).folder / "table.md").read_text()
+    assert "| HippoRAG | VanillaRAG | all_evidence@2 |" in table
+    assert "| evidence_recall@5 |" not in table
+
+
+def test_the_floor_and_the_ceiling_are_no_competitors() -> None:
+    table = (ran(*TOY, "method=hipporag", "limit=3").folder / "table.md").read_text()
+    below = table.partition("differences from")[2]
+    assert "closed-book" not in below
+    assert "oracle" not in below
+    assert "accuracy" in below
+
+
+def test_a_frame_is_as_long_as_the_run(home: Path) -> None:
+    ended = ran(*TOY, "method=hipporag", "limit=2")
+    assert [metrics(folder)["n"] for folder in ended.folders] == [2] * 5
+
+
+def test_a_baseline_that_is_no_method_is_refused_before_anything_runs() -> None:
+    said = refused(*TOY, "method=hipporag", "evaluation.baseline=vanila")
+    assert "'vanila'" in said
+    assert "vanilla" in said.partition("nearest")[2]
+    assert asked == []
