@@ -11,8 +11,9 @@ from typing import Any
 from graphrag_bench.cli.overrides import composed, of_hydra, refusal
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.execute import framed
+from graphrag_bench.experiment.comparing import check_baseline
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
+from graphrag_bench.experiment.framing import framed
 from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.matching import fits, matched
 from graphrag_bench.experiment.method import RESERVED
@@ -21,7 +22,7 @@ from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.experiment.sweeping import CellRow
 from graphrag_bench.locations import project_folder
 
-_EXTENT = {"limit", "answer", "evaluation", "split", "dev_share"}
+_EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 Cell = tuple[Path, str]
 """A run folder, and how much of the run was asked for and how it is scored."""
 
@@ -44,6 +45,7 @@ class Preparing:
         source = json.dumps(values.get("dataset"), sort_keys=True, default=str)
         made = Experiment.prepare(values, self.datasets.get(source), swept=swept)
         self.datasets[source] = made.dataset
+        check_baseline([made])
         return made
 
     def with_frames(self, experiment: Experiment) -> list[Experiment]:

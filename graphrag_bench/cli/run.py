@@ -10,6 +10,8 @@ from graphrag_bench.cli.launching import Grid, Results, run_one
 from graphrag_bench.cli.overrides import composed, help_text, prepared
 from graphrag_bench.cli.tuning import Tuning, is_tuning, require_plugins, selected
 from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.comparing import differences
+from graphrag_bench.experiment.execute import RunResult
 from graphrag_bench.report.tables import cost_table, markdown, run_table, show
 from graphrag_bench.runs.folder import write_whole
 
@@ -56,13 +58,20 @@ def _swept(overrides: list[str]) -> int:
 
 
 def _show(results: Results) -> None:
-    """Print the table and what it cost, and write it beside every run."""
-    metrics = [result.metrics for result in results.values()]
-    show(run_table(metrics, seconds=True))
-    costs = cost_table(metrics)
-    if costs.rows:
-        show(costs)
-    text = markdown(run_table(metrics))
+    """Print the tables and what they cost, and write them beside every run."""
+    text = _report(list(results.values()))
     for folder in dict.fromkeys(result.folder.path for result in results.values()):
         write_whole(folder / "table.md", text)
         print(f"run: {folder.resolve()}")  # noqa: T201 - read by scripts
+
+
+def _report(results: Sequence[RunResult]) -> str:
+    """Print the tables; the text of those that only the configuration determines, as markdown."""
+    metrics = [result.metrics for result in results]
+    show(run_table(metrics, seconds=True))
+    compared = differences(results)
+    costs = cost_table(metrics)
+    for table in (compared, costs if costs.rows else None):
+        if table is not None:
+            show(table)
+    return "\n".join(markdown(table) for table in (run_table(metrics), compared) if table)

@@ -12,10 +12,9 @@ import numpy as np
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import compose, load, names
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.experiment.profiles import SELECTORS
 from graphrag_bench.experiment.references import write_references
+from graphrag_bench.experiment.repeats import repeated, trials
 from graphrag_bench.experiment.results import results, write_provenance
 from graphrag_bench.experiment.splits import within_split
 from graphrag_bench.offline.store import Store
@@ -30,18 +29,21 @@ from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 
 @dataclass(frozen=True)
 class RunResult:
-    """A finished run: its folder and what `metrics.json` holds."""
+    """A finished run: its folder, what `metrics.json` holds, and what was run."""
 
     folder: RunFolder
     metrics: Mapping[str, Any]
+    experiment: Experiment
 
 
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
     """Build, retrieve, answer and score what the run folder does not hold yet.
 
     Failed questions are tried again. With a shard only its part of the questions is worked on;
-    the metrics are of all that the folder holds. Raises UserError when another process is at work
-    on the same run or shard, RunStopped when nothing further can succeed; what is done is kept.
+    the metrics are of all that the folder holds. With `repeats` the questions that are answered are
+    run once more for each repeat, and `metrics.json` tells what that changes. Raises UserError when
+    another process is at work on the same run or shard, RunStopped when nothing further can
+    succeed; what is done is kept.
     """
     shown = progress or Progress()
     folder = experiment.folder
@@ -49,23 +51,41 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     if not selected:
         part = {"all": "questions"}.get(experiment.settings.split, "questions in this split")
         raise UserError(f"Data set '{experiment.dataset.name}' has no {part} to run.")
+    repeats = trials(experiment)
+    with folder.alone():
+        _finish(experiment, selected, to_answer, shown)
+        answered = [question for question in selected if question.id in to_answer]
+        for repeat in repeats:
+            _finish(repeat, answered, to_answer, shown)
+        metrics = results(experiment, selected)
+        if repeats:
+            metrics["repeats"] = repeated(experiment, [question.id for question in answered])
+        folder.write_json(METRICS, metrics)
+    return RunResult(folder, metrics, experiment)
+
+
+def _finish(
+    experiment: Experiment,
+    selected: Sequence[Question],
+    to_answer: frozenset[str],
+    progress: Progress,
+) -> None:
+    """Do what the folder lacks of this shard's part of the questions, and put its rows in order."""
+    folder = experiment.folder
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
-    with folder.alone():
-        write_provenance(experiment, folder)
-        write_references(experiment, selected)
-        _charge(experiment, folder, selected)
-        late = [question for question in mine if question.id in to_answer]
-        early = [question for question in mine if question.id not in to_answer]
-        for questions, answering in ((late, True), (early, False)):
-            done = folder.done(answering)
-            todo = [question for question in questions if question.id not in done]
-            if todo:
-                _work(experiment, todo, answering, shown)
-        folder.finish([question.id for question in experiment.dataset.questions])
-        metrics = results(experiment, selected)
-        folder.write_json(METRICS, metrics)
-    return RunResult(folder, metrics)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    write_provenance(experiment, folder)
+    write_references(experiment, selected)
+    _charge(experiment, folder, selected)
+    late = [question for question in mine if question.id in to_answer]
+    early = [question for question in mine if question.id not in to_answer]
+    for questions, answering in ((late, True), (early, False)):
+        done = folder.done(answering)
+        todo = [question for question in questions if question.id not in done]
+        if todo:
+            _work(experiment, todo, answering, progress)
+    folder.finish([question.id for question in experiment.dataset.questions])
 
 
 def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Question]) -> None:
@@ -74,13 +94,16 @@ def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Questi
     plans = experiment.plans(selected)
     own = folder.file("ledger")
 
-    def built() -> list[Path]:
-        return [path for plan in plans for item in plan for path in store.ledgers(item)]
+    def before() -> list[Path]:
+        """What building cost, and the repeats of the run beside this one."""
+        build = [path for plan in plans for item in plan for path in store.ledgers(item)]
+        every = sorted(experiment.run_path.rglob("ledger*.jsonl"))
+        return [*build, *(path for path in every if path.parent != own.parent)]
 
     def of_other_shards() -> list[Path]:
         return [path for path in folder.files("ledger") if path != own]
 
-    experiment.models.charge(own, built, of_other_shards)
+    experiment.models.charge(own, before, of_other_shards)
 
 
 def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
@@ -96,6 +119,7 @@ def _work(
     experiment: Experiment, questions: Sequence[Question], answering: bool, progress: Progress
 ) -> None:
     label = f"{experiment.method.name}: {'answering' if answering else 'retrieving'}"
+    label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""
     groups: dict[str | None, list[Question]] = {}
     models: dict[str | None, Models] = {}
     if experiment.settings.graph.scope == "all":
@@ -175,23 +199,3 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
     ids = [chunk for document in evidence for chunk in table.chunks_of(document)]
     chunks = np.array(list(dict.fromkeys(ids)), np.int64)
     return state.write({"chunks": Ranked[Chunk](chunks, np.ones(len(chunks)))})
-
-
-def framed(experiment: Experiment) -> list[dict[str, Any]]:
-    """The settings of the floor and ceiling runs that frame this one in a table.
-
-    None when nothing is answered or `frame=off`; no ceiling for a set without evidence.
-    """
-    settings = experiment.settings
-    if settings.frame == "off" or not settings.answering:
-        return []
-    has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
-    values = {**settings.model_dump(), "build": {}, "pooling": None}
-    roles = {name: load("method", name).get("role") for name in names("method")}
-    sources = {name: values[name] for name in SELECTORS}
-    return [
-        {**values, "method": compose({"method": name}, sources)["method"]}
-        for wanted in (("floor", "ceiling") if has_gold else ("floor",))
-        for name, role in roles.items()
-        if role == wanted
-    ]

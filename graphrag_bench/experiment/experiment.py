@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
@@ -69,12 +69,16 @@ def load_plugins(names: list[str]) -> None:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One method on one data set with its models, checked, and nothing run yet."""
+    """One method on one data set with its models, checked, and nothing run yet.
+
+    `trial` counts the repeats of the answering model from 0.
+    """
 
     settings: RunSettings
     dataset: Dataset
     method: Method
     models: Models
+    trial: int = 0
 
     @classmethod
     def prepare(
@@ -209,11 +213,20 @@ class Experiment:
         """The folder that holds runs/ and artifacts/."""
         return Path(self.settings.paths.home)
 
+    def on_trial(self, trial: int) -> Experiment:
+        """The same experiment in a further repeat of its answering model."""
+        return replace(self, models=self.models.on_trial(trial), trial=trial)
+
+    @property
+    def run_path(self) -> Path:
+        """The folder of the run; its repeats after the first stand in folders of it."""
+        name = safe_name(self.method.name)
+        return self.home / "runs" / safe_name(self.dataset.name) / name / self.key
+
     @property
     def folder(self) -> RunFolder:
-        """Where the run is stored."""
-        name = safe_name(self.method.name)
-        path = self.home / "runs" / safe_name(self.dataset.name) / name / self.key
+        """Where the run is stored, or this repeat of it."""
+        path = self.run_path / f"trial-{self.trial}" if self.trial else self.run_path
         which, total = self.settings.part
         return RunFolder(path, f"{which}-of-{total}" if total > 1 else "")
 

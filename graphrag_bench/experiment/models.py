@@ -26,6 +26,7 @@ from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.tokenizer import Tokenizer, tokenizer_of
+from graphrag_bench.models.trial import OnTrial
 from graphrag_bench.offline.importers.paths import content_digest, file_of
 
 
@@ -50,11 +51,20 @@ class Models(Mapping[str, Any]):
         self.gates: dict[str, FailureGate] = {}
         self._made: dict[str, Any] = {}
         self._first: Models | None = None
+        self._trial = 0
 
     def over(self, dataset: Dataset) -> Models:
         """The same models over another corpus: one cache, one budget, one ledger for all."""
         other = copy.copy(self)
         other.corpus, other._first = dataset, self._first or self
+        return other
+
+    def on_trial(self, trial: int) -> Models:
+        """The same models with the answering one in a further repeat; a ledger of their own."""
+        other = copy.copy(self)
+        for name in ("embedder", "llm", "llm_build", "ledger", "budget"):
+            vars(other).pop(name, None)
+        other.gates, other._trial = {}, trial
         return other
 
     def charge(
@@ -112,14 +122,19 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def llm(self) -> LLM:
-        """The model that answers."""
-        return self._language_model("llm", self.settings.llm)
+        """The model that answers, in its repeat; raises UserError when it cannot be repeated."""
+        made = self._language_model("llm", self.settings.llm)
+        if not self._trial:
+            return made
+        if not isinstance(made, FanOut):
+            raise UserError("repeats: this model cannot be asked the same again.")
+        return OnTrial(made, self._trial)
 
     @cached_property
     def llm_build(self) -> LLM:
         """The model that builds: the one that answers, unless another is set."""
         if self.settings.llm_build is None:
-            return self.llm
+            return self._language_model("llm", self.settings.llm) if self._trial else self.llm
         return self._language_model("llm_build", self.settings.llm_build)
 
     @cached_property

@@ -11,8 +11,8 @@ import yaml
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import ROLES
-from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.experiment.scoring import scored_by
+from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.api_key import public_address
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, RunFolder, write_whole

@@ -87,6 +87,12 @@ class EvaluationSettings(_Settings):
     strict_none: bool = Field(
         False, description="listed answers: leave out 'ans: none' alone, not all that holds 'none'"
     )
+    baseline: str = Field(
+        "vanilla", description="the method that a table compares all others with, or none"
+    )
+    compared: list[str] = Field(
+        [], description="metrics to compare; accuracy, f1 and evidence recall when empty"
+    )
 
 
 class CacheSettings(_Settings):
@@ -161,8 +167,11 @@ class RunSettings(_Settings):
     match_tokens: str | None = Field(
         None, description="give the method as many context tokens as this other method used"
     )
+    repeats: PositiveInt = Field(
+        1, description="ask the answering model so many times; the table has mean and spread"
+    )
     frame: Literal["on", "off"] = Field(
-        "on", description="add the closed-book floor and the oracle ceiling to the table"
+        "on", description="add closed-book, BM25, VanillaRAG and the oracle to the table"
     )
     trace: Literal["ids", "full", "off"] = Field(
         "ids", description="what a record keeps of every step; full adds the replies"

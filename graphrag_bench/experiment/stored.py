@@ -22,9 +22,13 @@ from graphrag_bench.runs.scoring import Scored, question_scores
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as its folder tells it; nothing is run again."""
+    """A run as its folder tells it; nothing is run again.
+
+    `given` is its data set where that is at hand already.
+    """
 
     folder: RunFolder
+    given: Dataset | None = None
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
@@ -46,6 +50,8 @@ class StoredRun:
     @cached_property
     def dataset(self) -> Dataset | None:
         """Its data set; None when it is no longer at hand."""
+        if self.given is not None:
+            return self.given
         source = DatasetSettings.model_validate(self.config["dataset"])
         try:
             home = self.folder.path.resolve().parents[3]  # of runs/<dataset>/<method>/<key>

@@ -1,0 +1,137 @@
+"""repeats=N: the answering model asked again, stored beside the run, gone on from, and averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran, records, refused
+
+from graphrag_bench.models.fan_out import Request
+from graphrag_bench.models.llm import Completion
+from graphrag_bench.models.scripted import Scripted
+
+VANILLA = [*TOY, "method=vanilla", "frame=off"]
+tried: list[int] = []
+"""The repeat of every call that reached the moody reader."""
+
+
+class Moody(Scripted):
+    """A reader that answers rightly in its first repeat, and says nothing useful in others."""
+
+    def call(self, request: Request) -> Completion:
+        tried.append(request.trial)
+        return Completion("Ada Marsh" if request.trial == 0 else "I forgot", 5, 2, model="moody")
+
+
+def moody(replies: Mapping[str, str] | None = None) -> Scripted:
+    return Moody(replies or {})
+
+
+MOODY = [f"llm._target_={__name__}.moody" if "llm._t" in word else word for word in WEIGHTLESS]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    asked.clear()
+    tried.clear()
+    return tmp_path
+
+
+def repeats(folder: Path) -> dict[str, Any]:
+    held = metrics(folder)["repeats"]
+    assert isinstance(held, dict)
+    return held
+
+
+def test_three_repeats_ask_every_question_three_times_and_keep_each_answer() -> None:
+    folder = ran(*VANILLA, "repeats=3").folder
+    assert len(asked) == 18
+    for name in ("trial-1", "trial-2"):
+        rows = records(folder / name)
+        assert [row["question"] for row in rows] == [row["question"] for row in records(folder)]
+        assert {row["status"] for row in rows} == {"answered"}
+    assert not (folder / "trial-3").exists()
+
+
+def test_three_repeats_go_on_from_one() -> None:
+    first = ran(*VANILLA).folder
+    before = (first / "records.jsonl").read_bytes()
+    asked.clear()
+    assert ran(*VANILLA, "repeats=3").folder == first
+    assert len(asked) == 12
+    assert (first / "records.jsonl").read_bytes() == before
+    asked.clear()
+    ran(*VANILLA, "repeats=3")
+    ran(*VANILLA, "repeats=2")
+    assert asked == []
+
+
+def test_a_failing_repeat_is_tried_again_and_others_are_not() -> None:
+    folder = ran(*VANILLA, "repeats=2").folder
+    kept = (folder / "trial-1" / "records.jsonl").read_text().splitlines()
+    (folder / "trial-1" / "records.jsonl").write_text("\n".join(kept[:4]) + "\n")
+    asked.clear()
+    ran(*VANILLA, "repeats=2", "cache.mode=off")
+    assert len(asked) == 2
+    assert (folder / "trial-1" / "records.jsonl").read_text().splitlines() == kept
+
+
+def test_equal_repeats_are_said_to_be_equal() -> None:
+    ended = ran(*VANILLA, "repeats=2")
+    held = repeats(ended.folder)
+    assert (held["n"], held["questions"], held["changed"]) == (2, 6, 0)
+    assert held["metrics"]["accuracy"]["spread"] == 0.0
+    assert "all 2 repeats gave the same answers" in (ended.folder / "table.md").read_text()
+
+
+def test_mean_and_spread_are_those_of_the_repeats() -> None:
+    """Right for one question of five in the first repeat, for none in two: mean 1/15."""
+    ended = ran("dataset=toy", *MOODY, "method=vanilla", "frame=off", "repeats=3")
+    assert sorted(set(tried)) == [0, 1, 2]
+    held = repeats(ended.folder)
+    assert held["changed"] == 6
+    accuracy = held["metrics"]["accuracy"]
+    assert accuracy["values"] == [0.2, 0.0, 0.0]
+    assert accuracy["mean"] == pytest.approx(1 / 15, abs=1e-6)
+    assert accuracy["spread"] == pytest.approx(0.2 / 3**0.5, abs=1e-6)
+    assert "evidence_recall@2" not in held["metrics"]
+    table = (ended.folder / "table.md").read_text()
+    assert "0.067 ±0.115 [0.00, 0.20]" in table
+    assert "6 of 6 answers differ between repeats" in table
+
+
+def test_one_repeat_shows_no_spread_and_holds_what_it_always_did() -> None:
+    ended = ran(*VANILLA)
+    assert "repeats" not in metrics(ended.folder)
+    assert "±" not in (ended.folder / "table.md").read_text()
+
+
+def test_only_answered_questions_are_repeated() -> None:
+    folder = ran(*VANILLA, "answer=2", "repeats=2").folder
+    assert len(records(folder)) == 6
+    assert len(records(folder / "trial-1")) == 2
+    assert repeats(folder)["questions"] == 2
+
+
+def test_repeats_without_answers_are_refused() -> None:
+    assert "not with answer=off" in refused(*VANILLA, "answer=off", "repeats=2")
+
+
+def test_a_budget_counts_the_repeats_too() -> None:
+    used = metrics(ran(*VANILLA).folder)["usage"]
+    assert isinstance(used, dict)
+    spent = used["prompt_tokens"] + used["completion_tokens"]
+    said = refused(*VANILLA, "repeats=3", f"budget.tokens={round(spent * 1.5)}")
+    assert "budget.tokens" in said
+    ended = ran(*VANILLA, "repeats=3", f"budget.tokens={spent * 4}")
+    assert repeats(ended.folder)["cost"]["paid"]["calls"] == 12
+
+
+def test_the_build_is_not_repeated() -> None:
+    ran("dataset=toy", *WEIGHTLESS, "method=hipporag", "frame=off", "repeats=2", "limit=2")
+    built = sorted(Path("artifacts/toy").rglob("recipe.json"))
+    assert len(built) == len({path.parent for path in built}) > 0
