@@ -52,7 +52,10 @@ class Preparing:
         """The experiment, then those that frame it in a table."""
         name = cell_of(experiment)
         if name not in self.frames:
-            frames = [Experiment.prepare(held, experiment.dataset) for held in framed(experiment)]
+            frames = [
+                Experiment.prepare(held, experiment.dataset, swept=True)
+                for held in framed(experiment)
+            ]
             self.frames[name] = frames
         return [experiment, *self.frames[name]]
 

@@ -14,6 +14,7 @@ from graphrag_bench.contract import builders, operators
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.budgets import within_budget
 from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, imported_choices
 from graphrag_bench.experiment.method import Method, check_parameters, read_method
@@ -87,7 +88,7 @@ class Experiment:
         """The checked experiment of resolved settings.
 
         A cell of a sweep (`swept`) may set up the build of an artifact that its method lacks, and
-        leaves out a path pooling that its method cannot have.
+        leaves out a path pooling or context budget that its method cannot have.
         Raises UserError, with every problem of the pipeline in one message. No model is loaded.
         """
         settings = check_settings(values)
@@ -103,6 +104,7 @@ class Experiment:
             check_parameters(load("method", settings.method["name"]), settings.method)
         if swept and settings.pooling and why_not(settings.method):
             settings = settings.model_copy(update={"pooling": None})
+        settings = within_budget(settings, swept=swept)
         pooling = settings.pooling
         method = read_method(pooled(settings.method, pooling) if pooling else settings.method)
         experiment = cls(settings, found, method, Models(settings, found))

@@ -11,6 +11,7 @@ from typing import Any
 from graphrag_bench.contract import operators
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.budgets import FEWEST_TOKENS
 from graphrag_bench.experiment.execute import execute, selection
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
 from graphrag_bench.experiment.groups import compose, load, names
@@ -21,9 +22,6 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.runs.scoring import context_tokens
 
 PACKER = "context.chunks"
-FEWEST_TOKENS = 10
-"""Chunks are taken to have this many tokens on average at least: so many are retrieved that they
-fill the budget."""
 
 Values = Mapping[str, Any]
 
@@ -57,6 +55,11 @@ def matched(
     if name is None:
         return dict(values)
     settings = check_settings(values)
+    if settings.budget_context is not None:
+        raise UserError(
+            f"match_tokens={name} and budget_context={settings.budget_context} both set the "
+            "context budget: leave one of them out."
+        )
     plain = {**values, "match_tokens": None}
     if not fits(values):
         if swept:

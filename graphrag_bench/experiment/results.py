@@ -71,6 +71,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "selections": folder.selections(),
         "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
+        "budget_context": settings.budget_context,
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment),

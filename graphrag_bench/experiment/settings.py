@@ -167,6 +167,12 @@ class RunSettings(_Settings):
     match_tokens: str | None = Field(
         None, description="give the method as many context tokens as this other method used"
     )
+    budget_context: PositiveInt | None = Field(
+        None, description="tokens of context in every method's prompt; null: each method's own"
+    )
+    fill_context: Literal["on", "off"] = Field(
+        "on", description="with budget_context: take as many chunks as fit, not the method's top_k"
+    )
     repeats: PositiveInt = Field(
         1, description="ask the answering model so many times; the table has mean and spread"
     )

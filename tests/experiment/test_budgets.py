@@ -1,0 +1,183 @@
+"""One context budget for all methods: which steps it reaches, and what it comes to in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import TOY, command, metrics, ran, records, refused
+
+from graphrag_bench.contract import operators
+from graphrag_bench.experiment.budgets import budgeted
+from graphrag_bench.experiment.experiment import load_plugins
+from graphrag_bench.experiment.groups import compose, names
+
+QUIET = [*TOY, "answer=off", "frame=off"]
+OWN = 2400
+"""No method of this project packs more into a prompt by default, those below aside."""
+LARGER = {
+    "subgraphrag": "triples are all it gives the reader: 8,000 tokens, as its paper has it",
+}
+UNBOUNDED = {"zeroshot", "tog", "dalk"}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    load_plugins(["operators", "methods"])
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def method_of(name: str) -> dict[str, Any]:
+    made: dict[str, Any] = compose({"method": name}, {})["method"]
+    return made
+
+
+def steps(method: Mapping[str, Any], stage: str = "generate") -> dict[str, dict[str, Any]]:
+    """The plain steps of a stage by operator."""
+    return {step["op"]: step for step in method[stage] if "op" in step}
+
+
+def test_the_budget_reaches_every_block_of_a_context_and_leaves_the_shares() -> None:
+    changed = budgeted(method_of("lgraphrag"), 1000, fill=False)
+    assert changed is not None
+    held = [(step.get("budget"), step.get("share")) for step in steps(changed).values()]
+    assert held == [(1000, 0.27), (1000, 0.2), (1000, 0.2), (1000, 0.33), (None, None)]
+    assert steps(changed)["context.chunks"]["top_k"] == 4
+
+
+def test_filling_takes_as_many_chunks_as_fit_from_a_list_that_is_long_enough() -> None:
+    changed = budgeted(method_of("vanilla"), 1000, fill=True)
+    assert changed is not None
+    assert steps(changed)["context.chunks"] == {
+        "op": "context.chunks",
+        "top_k": 1000,
+        "budget": 1000,
+    }
+    assert steps(changed, "retrieve")["chunk.vdb"]["top_k"] == 100
+    assert (
+        budgeted(method_of("vanilla"), 1000, fill=False)["retrieve"]
+        == (  # type: ignore[index]
+            method_of("vanilla")["retrieve"]
+        )
+    )
+
+
+def test_the_nodes_of_a_tree_are_its_passages_and_those_beside_relationships_are_not() -> None:
+    tree, graph = (budgeted(method_of(name), 1000, fill=True) for name in ("raptor", "graphrag_er"))
+    assert tree is not None
+    assert graph is not None
+    assert steps(tree)["context.nodes"]["top_k"] == 1000
+    assert steps(tree, "retrieve")["node.vdb"]["top_k"] == 100
+    assert graph["retrieve"] == method_of("graphrag_er")["retrieve"]
+
+
+def test_what_a_map_step_reads_keeps_its_budget_and_the_last_prompt_has_the_new_one() -> None:
+    changed = budgeted(method_of("ggraphrag"), 1000, fill=True)
+    assert changed is not None
+    assert steps(changed)["context.communities"]["budget"] == 1_000_000
+    assert steps(changed)["answer.reduce"]["budget"] == 1000
+
+
+def test_a_list_that_a_model_reads_first_stays_as_long_as_it_was() -> None:
+    changed = budgeted(method_of("rerank"), 1000, fill=True)
+    assert changed is not None
+    assert changed["retrieve"] == method_of("rerank")["retrieve"]
+    assert steps(changed)["context.chunks"]["top_k"] == 1000
+
+
+def test_all_methods_but_those_without_a_packed_context_can_be_given_a_budget() -> None:
+    without = {name for name in names("method") if budgeted(method_of(name), 9, fill=True) is None}
+    assert without == UNBOUNDED
+
+
+def test_by_default_no_method_packs_more_than_2400_tokens_into_a_prompt() -> None:
+    """Native budgets are near each other: raising every one to 2,400 changes no larger one."""
+    larger = set()
+    for name in names("method"):
+        capped = budgeted(method_of(name), OWN, fill=False)
+        if capped is not None and _exceeds(method_of(name), capped):
+            larger.add(name)
+    assert larger == set(LARGER)
+
+
+def _exceeds(method: Mapping[str, Any], capped: Mapping[str, Any]) -> bool:
+    """Whether a step that the budget reaches has a larger one of its own, or by its signature."""
+    for stage in ("retrieve", "generate"):
+        if stage not in method:
+            continue
+        before = steps(method, stage)
+        for op, step in steps(capped, stage).items():
+            if step.get("budget") == OWN:
+                own = before[op].get("budget", operators.get(op).settings["budget"].default)
+                if own > OWN:
+                    return True
+    return False
+
+
+def tokens(folder: Path) -> list[int]:
+    """The tokens of each row's context."""
+    rows = [row["context"] for row in records(folder)]
+    return [sum(piece["tokens"] for piece in row["pieces"]) for row in rows]  # type: ignore[index]
+
+
+def test_no_context_of_any_method_is_longer_than_the_budget() -> None:
+    ended = ran("-m", *QUIET, "method=vanilla,bm25,hipporag,raptor,lgraphrag", "budget_context=60")
+    for folder in ended.folders:
+        assert max(tokens(folder)) <= 60, folder
+        assert metrics(folder)["budget_context"] == 60
+    table = (ended.folder / "table.md").read_text()
+    assert "context budgets: 60 tokens for all" in table
+
+
+def test_a_budget_is_filled_unless_told_otherwise() -> None:
+    full = ran(*QUIET, "method=vanilla", "budget_context=150").folder
+    short = ran(*QUIET, "method=vanilla", "method.top_k=1", "budget_context=150",
+                "fill_context=off").folder  # fmt: skip
+    assert min(tokens(full)) > max(tokens(short))
+    pieces = [row["context"]["pieces"] for row in records(short)]  # type: ignore[index]
+    assert {len(held) for held in pieces} == {1}
+
+
+def test_native_budgets_are_the_default_and_change_no_key() -> None:
+    plain = ran(*QUIET, "method=vanilla")
+    assert metrics(plain.folder)["budget_context"] is None
+    assert "context budgets: native" in (plain.folder / "table.md").read_text()
+    assert ran(*QUIET, "method=vanilla", "budget_context=null").folder == plain.folder
+    assert ran(*QUIET, "method=vanilla", "budget_context=100").folder != plain.folder
+
+
+def test_frames_have_the_budget_too_and_the_floor_goes_without() -> None:
+    ended = ran(*TOY, "method=hipporag", "budget_context=60", "limit=2")
+    held = {folder.parent.name: metrics(folder)["budget_context"] for folder in ended.folders}
+    assert held == {"hipporag": 60, "bm25": 60, "vanilla": 60, "oracle": 60, "zeroshot": None}
+
+
+def test_several_budgets_stand_apart_in_the_table() -> None:
+    ended = ran("-m", *QUIET, "method=vanilla,bm25", "budget_context=40,90,null")
+    rows = [
+        line.split(" | ")[0]
+        for line in (ended.folder / "table.md").read_text().split("\n\n**")[0].splitlines()[4:]
+        if line.startswith("| ")
+    ]
+    assert [row.removeprefix("| ").partition("budget_context=")[2] for row in rows] == [
+        "40", "40", "90", "90", "None", "None",
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_kept_is_refused() -> None:
+    assert "no step of 'zeroshot' packs" in refused(*QUIET, "method=zeroshot", "budget_context=60")
+    said = refused(*QUIET, "method=kgp", "method.budget=500", "budget_context=60")
+    assert "both set the context budget" in said
+    said = refused(*QUIET, "method=vanilla", "match_tokens=bm25", "budget_context=60")
+    assert "both set the context budget" in said
+    assert "set budget_context=N too" in refused(*QUIET, "method=vanilla", "fill_context=off")
+
+
+def test_a_plan_says_the_budget_and_what_so_many_questions_can_show() -> None:
+    """2.8016 * sqrt(0.5 / 6) = 0.809."""
+    planned = command("plan", *TOY, "method=vanilla", "budget_context=60").out
+    assert "context: at most 60 tokens (budget_context)" in planned
+    assert "detectable: a difference of 0.809" in planned
