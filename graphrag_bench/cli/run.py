@@ -12,6 +12,7 @@ from graphrag_bench.cli.tuning import Tuning, is_tuning, require_plugins, select
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.comparing import differences
 from graphrag_bench.experiment.execute import RunResult
+from graphrag_bench.report.paying import paying_table
 from graphrag_bench.report.tables import cost_table, markdown, run_table, show
 from graphrag_bench.runs.folder import write_whole
 
@@ -71,7 +72,8 @@ def _report(results: Sequence[RunResult]) -> str:
     show(run_table(metrics, seconds=True))
     compared = differences(results)
     costs = cost_table(metrics)
-    for table in (compared, costs if costs.rows else None):
+    baseline = results[0].experiment.settings.evaluation.baseline
+    for table in (compared, costs if costs.rows else None, paying_table(metrics, baseline)):
         if table is not None:
             show(table)
     return "\n".join(markdown(table) for table in (run_table(metrics), compared) if table)

@@ -10,6 +10,7 @@ from graphrag_bench.evaluation.detection import detectable_difference
 from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.evaluation.statistics import Difference, paired_difference
 from graphrag_bench.report.arrange import arranged
+from graphrag_bench.report.baselines import baseline_of
 from graphrag_bench.report.notes import FRAMES, said_clusters
 from graphrag_bench.report.rendering import MISSING, Table
 
@@ -18,9 +19,6 @@ _HEADS = ("method", "against", "metric", "n", "difference [95 %]", "p (Holm)", "
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
 _EVIDENCE = "evidence_recall@"
 _USUAL_CUT = 5
-_ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build",
-          "limit")  # fmt: skip
-"""What a run and its baseline should share, as far as there is such a run of the baseline."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +47,18 @@ def comparison_table(
 ) -> Table | None:
     """A row for each method and metric, method minus baseline; None with nothing to compare.
 
-    `baseline` is the name of a method. Of several runs of it that is taken which shares most of
-    models, budget and sources with the method's run, the first of equals. Floor and ceiling
+    `baseline` is the name of a method; of several runs of it see `baseline_of`. Floor and ceiling
     are no competitors. Unless `metrics` names others they are accuracy, F1 (Hit@1 and list F1 of
     lists) and evidence recall at 5, or at the largest cut. Holm's correction is over all rows.
     """
-    named = _with_titles(runs)
-    rows = [
-        row
-        for title, run in named
-        if run.metrics["role"] not in FRAMES
-        for row in _against(title, run, _baseline_of(run, named, baseline), metrics)
-    ]
+    named = arranged([{**run.metrics, "row": row} for row, run in enumerate(runs)])
+    rows = []
+    for held in named:
+        other = baseline_of(held, named, baseline)
+        if other is not None and held["role"] not in FRAMES:
+            pair = runs[other["row"]], runs[held["row"]]
+            titles = str(held["title"]), str(other["title"])
+            rows += [_Row(*titles, *one) for one in _between(*pair, metrics)]
     if not rows:
         return None
     corrected = holm([row.found.p for row in rows])
@@ -69,45 +67,22 @@ def comparison_table(
     return Table(caption, _HEADS, cells, _notes(rows), texts=("method", "against", "metric"))
 
 
-def _with_titles(runs: Sequence[Compared]) -> list[tuple[str, Compared]]:
-    """The runs in the order of the main table, by its titles."""
-    marked = [{**run.metrics, "row": row} for row, run in enumerate(runs)]
-    return [(str(held["title"]), runs[held["row"]]) for held in arranged(marked)]
-
-
-def _baseline_of(
-    run: Compared, named: Sequence[tuple[str, Compared]], baseline: str
-) -> tuple[str, Compared] | None:
-    """The run of the baseline that this one is compared with; None when it is that run itself."""
-    mine = run.metrics
-
-    def shared(one: tuple[str, Compared]) -> int:
-        return sum(mine.get(name) == one[1].metrics.get(name) for name in _ALIKE)
-
-    able = [one for one in named if one[1].metrics["method"] == baseline]
-    able = [one for one in able if one[1].metrics["dataset"] == mine["dataset"]]
-    found = max(able, key=shared, default=None)
-    return None if found is None or found[1] is run else found
-
-
-def _against(
-    title: str, run: Compared, baseline: tuple[str, Compared] | None, metrics: Sequence[str]
-) -> Iterator[_Row]:
-    if baseline is None:
-        return
-    name, other = baseline
-    for metric in metrics or _usual(run):
+def _between(
+    first: Compared, second: Compared, metrics: Sequence[str]
+) -> Iterator[tuple[str, Difference, float | None]]:
+    """Each metric with its difference, and the difference that could have been detected."""
+    for metric in metrics or _usual(second):
         shared = [
             question
-            for question, held in other.scores.items()
-            if metric in held and metric in run.scores.get(question, {})
+            for question, held in first.scores.items()
+            if metric in held and metric in second.scores.get(question, {})
         ]
         if shared:
-            first, second = ([one.scores[q][metric] for q in shared] for one in (other, run))
-            scopes = [run.scopes.get(question) for question in shared]
-            found = paired_difference(first, second, scopes=scopes)
-            spread = [b - a for a, b in zip(first, second, strict=True)]
-            yield _Row(title, name, metric, found, detectable_difference(spread, scopes))
+            before, after = ([one.scores[q][metric] for q in shared] for one in (first, second))
+            scopes = [second.scopes.get(question) for question in shared]
+            spread = [b - a for a, b in zip(before, after, strict=True)]
+            found = paired_difference(before, after, scopes=scopes)
+            yield metric, found, detectable_difference(spread, scopes)
 
 
 def _usual(run: Compared) -> list[str]:
