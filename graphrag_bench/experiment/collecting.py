@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.funnel import again
+from graphrag_bench.experiment.again import again
 from graphrag_bench.experiment.references import read_references, references_of
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.offline.store import LEDGER, RECIPE

@@ -61,7 +61,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         if repeats:
             metrics["repeats"] = repeated(experiment, [question.id for question in answered])
         folder.write_json(METRICS, metrics)
-    return RunResult(folder, metrics, experiment)
+    return RunResult(folder, folder.metrics(), experiment)
 
 
 def _finish(

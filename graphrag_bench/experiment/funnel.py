@@ -10,6 +10,7 @@ from pathlib import Path
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.funnel import STAGES, Fate, Funnel, funnel
+from graphrag_bench.experiment.again import again
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.references import References, read_references, references_of
 from graphrag_bench.experiment.stored import StoredRun
@@ -78,23 +79,6 @@ def _right(run: StoredRun, question: str) -> bool | None:
     """Whether the answer is right by the metric of its set; None where there is no answer."""
     scores = run.scores.get(question, {})
     return next((scores[name] >= 0.5 for name in _RIGHT if name in scores), None)
-
-
-def again(run: StoredRun, home: Path) -> Experiment:
-    """The experiment of a stored run as the code of today would make it; nothing is run.
-
-    Raises UserError when its settings are not valid any more.
-    """
-    path = run.folder.path.resolve()
-    if len(path.parents) > 3 and path.parents[2].name == "runs":
-        home = path.parents[3]
-    values = {**run.config, "paths": {"home": str(home)}}
-    try:
-        return Experiment.prepare(values, run.dataset)
-    except UserError as error:
-        raise UserError(
-            f"The settings of {run.folder.path} are not valid with the code of today: {error}"
-        ) from error
 
 
 def stages_of(experiment: Experiment) -> frozenset[str]:

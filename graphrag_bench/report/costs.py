@@ -11,7 +11,7 @@ from graphrag_bench.report.rendering import MISSING, Table
 
 def cost_table(runs: Sequence[Mapping[str, Any]]) -> Table:
     """A row for each run and step that called a model: expected, paid and cached side by side."""
-    heads = ("method", "step", "expected calls", "tokens", "paid calls", "tokens", "USD", "s",
+    heads = ("method", "step", "expected calls", "tokens", "paid calls", "tokens", "USD",
              "cached calls", "tokens", "cut", "retries")  # fmt: skip
     rows = []
     for run in arranged(runs):
@@ -21,7 +21,7 @@ def cost_table(runs: Sequence[Mapping[str, Any]]) -> Table:
             cells = [str(run["title"]), step]
             cells += [f"{expected['calls']:,}", _tokens(expected)] if expected else [MISSING] * 2
             cells += [f"{paid['calls']:,}", _tokens(paid), f"{paid['usd']:.4f}"]
-            cells += [f"{paid['seconds']:.1f}", f"{cached['calls']:,}", _tokens(cached)]
+            cells += [f"{cached['calls']:,}", _tokens(cached)]
             rows.append((*cells, str(held["truncated"]), str(paid["retries"])))
     notes = (
         "from the ledgers of all calls so far; tokens: prompt + completion; cut: replies that "

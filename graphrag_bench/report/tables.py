@@ -17,6 +17,11 @@ _ANSWERS = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
 _LISTED = {"hit@1": "Hit@1", "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph"}
 """Columns that a table has when a run has the metric."""
 _CUT_AT = "evidence_recall@"
+_SECONDS = "s p50 / p95"
+_TIMED = (
+    "s: seconds of a question, one at a time and uncached, as `graphrag-bench time RUN` measures "
+    "them; !: on a busy machine"
+)
 
 
 def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
@@ -26,8 +31,9 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     spread over the repeats of a run that has any. `context` is the mean tokens of a context, `cut`
     the share of questions with evidence that was retrieved and then cut from it by the budget.
     `faults` and `fallbacks` are shares of the LLM calls; a mean is marked with `!` while questions
-    have failed. Without `seconds` the table holds only what the configuration determines. Runs are
-    what `metrics.json` holds.
+    have failed. With `seconds` stand those that `graphrag-bench time` has measured, and no others;
+    without, the table holds only what the configuration determines. Runs are what `metrics.json`
+    holds.
     """
     ordered = arranged(runs)
     columns = [*_counts(), *_evidence(ordered)]
@@ -37,9 +43,10 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
         columns += [("faults", lambda run: _shares(run["rates"])[0])]
         columns += [("fallbacks", lambda run: _shares(run["rates"])[1])]
     if seconds:
-        columns.append(("s", lambda run: f"{run['usage']['seconds_per_question']:.2f}"))
+        columns.append((_SECONDS, lambda run: _seconds(run.get("timing_serial"))))
     rows = tuple(tuple(cell(run) for _, cell in columns) for run in ordered)
-    return Table(_caption(ordered), tuple(head for head, _ in columns), rows, run_notes(ordered))
+    notes = (*run_notes(ordered), *([_TIMED] if seconds else []))
+    return Table(_caption(ordered), tuple(head for head, _ in columns), rows, notes)
 
 
 Column = tuple[str, Callable[[Run], str]]
@@ -97,6 +104,14 @@ def _with_interval(run: Run, name: str) -> str:
 def _cuts(runs: Sequence[Run]) -> list[int]:
     names = {name for run in runs for name in run["metrics"] if name.startswith(_CUT_AT)}
     return sorted(int(name.removeprefix(_CUT_AT)) for name in names if name[-1].isdigit())
+
+
+def _seconds(timed: Mapping[str, Any] | None) -> str:
+    """Median and 95th percentile of a serial timing."""
+    if not timed:
+        return MISSING
+    held = timed["seconds"]
+    return f"{held['p50']:.2f} / {held['p95']:.2f}{'!' if timed['busy'] else ''}"
 
 
 def _any_has(runs: Sequence[Run], name: str) -> bool:

@@ -20,6 +20,7 @@ from graphrag_bench.runs.record import Row
 
 METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
 SELECTIONS = "selections.json"
+SERIAL = "timing_serial.json"
 _SECONDS_OF_A_LOOK = 1.0
 
 
@@ -126,8 +127,13 @@ class RunFolder:
         return [row for path in self.files("timing") for row in read_lines(path)]
 
     def metrics(self) -> dict[str, Any]:
-        """What `metrics.json` holds; empty before the first scoring."""
-        return self._json(METRICS)
+        """What `metrics.json` holds; empty before the first scoring.
+
+        Beside it stands, as `timing_serial`, what `graphrag-bench time` has measured, if it has.
+        """
+        held = self._json(METRICS)
+        serial = self._json(SERIAL) if held else {}
+        return held | ({"timing_serial": serial} if serial else {})
 
     def selections(self) -> list[dict[str, Any]]:
         """The sweeps that this run was the best of, as `add_selection` was given them."""

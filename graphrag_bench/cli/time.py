@@ -1,0 +1,173 @@
+"""`graphrag-bench time`: seconds of a stored run, measured serially and uncached."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.experiment.describe import estimate_lines
+from graphrag_bench.experiment.stored import StoredRun, find_run
+from graphrag_bench.experiment.timing import Timing, is_busy, measure, prepare_timing
+from graphrag_bench.report.tables import Table, show
+from graphrag_bench.runs.folder import SERIAL
+from graphrag_bench.runs.hardware import cores, load
+
+_HELP = """usage: graphrag-bench time RUN [n=20] [warm_up=1] [budget.usd=X] [budget.tokens=X]
+                           [--busy] [--home HOME]
+
+How long a question takes: the first n finished questions of a stored run are asked once more, one
+at a time and one call at a time, with no reply from the cache, after a warm-up. Median (p50) and
+95th percentile (p95) of the seconds of a question, and of every step, are printed and written to
+timing_serial.json in the run's folder, with the hardware. Tables print these seconds and no others:
+those of a run itself were measured with many questions under way and replies from the cache.
+
+Nothing is built, and the stored answers stay as they are. It first says how many calls it will make
+and what they are expected to cost; a model that costs money is paid again. The budget of the run
+holds for the timing on its own, or the one that is given here.
+
+  RUN           a folder (`run: ...` of a run prints it) or the beginning of its key
+  n=20          questions that are timed (also --n 20)
+  warm_up=1     questions asked before them and not counted
+  budget.usd=X  stop before it costs more; budget.tokens=X likewise
+  --busy        time although others keep the machine busy (load average above half of its cores),
+                which is refused otherwise; the figures are marked
+  --home HOME   the folder that holds runs/ and artifacts/ (paths.home of a run); default: .
+
+examples
+  graphrag-bench time runs/sample/hipporag/f5e4d3c2b1a0
+  graphrag-bench time f5e4d3 n=50 warm_up=3 budget.usd=0.50
+"""
+_COUNTS = {"n": 20, "warm_up": 1}
+_FIGURES = ("p50", "p95", "mean", "least", "most")
+_BUDGETS = ("budget.usd", "budget.tokens")
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors end like any other mistake of the user."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError."""
+        raise UserError(f"{message}. See graphrag-bench time --help.")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Say what it will cost, measure, and print the seconds."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(_HELP)
+        return 0
+    parser = _Parser(prog="graphrag-bench time", add_help=False, allow_abbrev=False)
+    parser.add_argument("run")
+    parser.add_argument("settings", nargs="*")
+    parser.add_argument("--n", dest="n")
+    parser.add_argument("--busy", action="store_true")
+    parser.add_argument("--home", default=".")
+    asked = parser.parse_intermixed_args(arguments)
+    words = [*asked.settings, *([f"n={asked.n}"] if asked.n is not None else [])]
+    counts, budget = _settings(words)
+    home = Path(asked.home)
+    run = find_run(asked.run, home)
+    timing = prepare_timing(run, counts["n"], counts["warm_up"], budget, home)
+    _refuse_what_is_too_dear(timing)
+    _announce(run, timing)
+    before = load()
+    if is_busy(before) and not asked.busy:
+        raise UserError(
+            f"The machine is busy: a load average of {before} on {cores()} core(s). Seconds would "
+            "say little; wait until it is idle, or add --busy to measure all the same, marked so."
+        )
+    found = measure(timing)
+    show(_table(run, found))
+    sys.stdout.write(f"written: {run.folder.path / SERIAL}\n")
+    return 0
+
+
+def _settings(words: Sequence[str]) -> tuple[dict[str, int], dict[str, Any]]:
+    """The counts and the budget; raises UserError for another name or value."""
+    counts, budget = dict(_COUNTS), dict[str, Any]()
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in (*_COUNTS, *_BUDGETS):
+            raise unknown("setting of time", name, (*_COUNTS, *_BUDGETS))
+        least = 0 if name == "warm_up" else 1
+        number = _number(value)
+        if name == "budget.usd":
+            if not number > 0:
+                raise UserError(f"{word}: US dollars above 0 were expected.")
+            budget["usd"] = number
+            continue
+        if number != number or number % 1 or number < least:
+            raise UserError(f"{word}: a whole number from {least} on was expected.")
+        if name == "budget.tokens":
+            budget["tokens"] = int(number)
+        else:
+            counts[name] = int(number)
+    return counts, budget
+
+
+def _number(text: str) -> float:
+    """The finite number that a text is; not-a-number for any other."""
+    try:
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _refuse_what_is_too_dear(timing: Timing) -> None:
+    """Raise UserError when the estimate alone is above the budget."""
+    rows, budget = timing.expected(), timing.experiment.settings.budget
+    usd = sum(row.usd for row in rows)
+    tokens = sum(row.prompt_tokens + row.completion_tokens for row in rows)
+    n = len(timing.questions)
+    if budget.usd is not None and usd > budget.usd:
+        raise UserError(
+            f"{n} questions would cost about {usd:.4f} USD, more than budget.usd={budget.usd:g}: "
+            "take fewer (n=5) or a larger budget."
+        )
+    if budget.tokens is not None and tokens > budget.tokens:
+        raise UserError(
+            f"{n} questions would take about {tokens:,} tokens, more than "
+            f"budget.tokens={budget.tokens}: take fewer (n=5) or a larger budget."
+        )
+
+
+def _announce(run: StoredRun, timing: Timing) -> None:
+    rows = timing.expected()
+    n, warm_up = len(timing.questions), len(timing.warm_up)
+    calls, usd = sum(row.calls for row in rows), sum(row.usd for row in rows)
+    sys.stdout.write(
+        f"{run.metrics['title']} on {run.metrics['dataset']}: {n} questions and {warm_up} for "
+        f"warm-up, one at a time; about {calls:,} LLM calls, {usd:.4f} USD, none from the cache\n"
+    )
+    for line in estimate_lines(rows):
+        sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _table(run: StoredRun, found: Mapping[str, Any]) -> Table:
+    """The seconds of a question and of each step."""
+    heads = ("of", "n", *_FIGURES)
+    rows = [_row("a question", found["seconds"])]
+    rows += [_row(f"  {name}", held) for name, held in found["steps"].items()]
+    machine = found["hardware"]
+    notes = [
+        found["how"],
+        found["percentiles"],
+        f"{machine['processor']}, {machine['cores_allowed']} of {machine['cores']} cores, "
+        f"{machine['memory_gib']} GiB; load average {found['load_before']} before",
+    ]
+    if found["busy"]:
+        notes.append("! the machine was busy: the seconds are marked, and hold for that load only")
+    if found["failed"]:
+        notes.append(f"! {found['failed']} questions failed and are left out")
+    caption = f"{run.metrics['title']} on {run.metrics['dataset']}: seconds"
+    return Table(caption, heads, tuple(rows), tuple(notes), texts=("of",))
+
+
+def _row(name: str, held: Mapping[str, Any]) -> tuple[str, ...]:
+    return (name, str(held["n"]), *(f"{held[part]:.3f}" for part in _FIGURES))

@@ -1,0 +1,29 @@
+"""The experiment behind a stored run, made once more from its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.stored import StoredRun
+
+
+def again(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
+    """The experiment of a stored run as the code of today would make it; nothing is run.
+
+    Its home is the one that the run's folder stands in, else `home`. `changed` settings take the
+    place of its own. Raises UserError when its settings are not valid any more.
+    """
+    path = run.folder.path.resolve()
+    if len(path.parents) > 3 and path.parents[2].name == "runs":
+        home = path.parents[3]
+    values = {**run.config, "paths": {"home": str(home)}, **(changed or {})}
+    try:
+        return Experiment.prepare(values, run.dataset)
+    except UserError as error:
+        raise UserError(
+            f"The settings of {run.folder.path} are not valid with the code of today: {error}"
+        ) from error
