@@ -228,6 +228,14 @@ def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Pat
     assert [c["left"] for c in after["stages"][4:]] == [c["left"] for c in before["stages"][4:]]
 
 
+def test_the_graph_of_a_shared_store_is_found_when_it_is_named(home: Path) -> None:
+    ran(*WORLD, *HIPPORAG, "paths.home=theirs")
+    shared = str(home / "theirs" / "artifacts")
+    folder = ran(*WORLD, *HIPPORAG, f"paths.shared_artifacts={shared}").folder
+    assert "graph is gone" in command("funnel", str(folder)).out
+    assert "not known" not in command("funnel", str(folder), "--shared", shared).out
+
+
 def test_a_run_that_is_not_there_and_a_set_without_evidence_are_refused(home: Path) -> None:
     assert "is no run below" in refused("abc", name="funnel")
     folder = write_set(

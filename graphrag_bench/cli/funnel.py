@@ -15,7 +15,8 @@ from graphrag_bench.experiment.stored import find_run
 from graphrag_bench.report.funnel import LEGEND, SAID, funnel_lines, funnel_table
 from graphrag_bench.report.tables import show
 
-_HELP = """usage: graphrag-bench funnel RUN [RUN ...] [--questions] [--json] [--home HOME]
+_HELP = """usage: graphrag-bench funnel RUN [RUN ...] [--questions] [--json]
+                             [--home HOME] [--shared DIR]
 
 At which stage a method lost the gold evidence, from the stored rows, chunks and graph of a run;
 no model is called and nothing is built. Every document of a question's evidence is counted once, at
@@ -41,6 +42,7 @@ has several chunks any of them counts.
   --questions   the ids of the questions that lost their first evidence at each stage
   --json        counts, and the fate of every document, as JSON
   --home HOME   the folder that holds runs/ and artifacts/ (paths.home of a run); default: .
+  --shared DIR  the second artifacts/ folder of a run that read one (paths.shared_artifacts)
 
 example
   graphrag-bench funnel runs/sample/vanilla/0a1b2c3d4e5f runs/sample/hipporag/f5e4d3c2b1a0
@@ -65,9 +67,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--questions", action="store_true")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--home", default=".")
+    parser.add_argument("--shared")
     asked = parser.parse_args(arguments)
     home = Path(asked.home)
-    found = [run_funnel(find_run(name, home), home) for name in asked.runs]
+    found = [run_funnel(find_run(name, home), home, asked.shared) for name in asked.runs]
     if asked.json:
         text = json.dumps([_as_json(one) for one in found], indent=1, ensure_ascii=False)
         sys.stdout.write(text + "\n")

@@ -18,7 +18,7 @@ from graphrag_bench.runs.folder import SERIAL
 from graphrag_bench.runs.hardware import cores, load
 
 _HELP = """usage: graphrag-bench time RUN [n=20] [warm_up=1] [budget.usd=X] [budget.tokens=X]
-                           [--busy] [--home HOME]
+                           [--busy] [--home HOME] [--shared DIR]
 
 How long a question takes: the first n finished questions of a stored run are asked once more, one
 at a time and one call at a time, with no reply from the cache, after a warm-up. Median (p50) and
@@ -37,6 +37,7 @@ holds for the timing on its own, or the one that is given here.
   --busy        time although others keep the machine busy (load average above half of its cores),
                 which is refused otherwise; the figures are marked
   --home HOME   the folder that holds runs/ and artifacts/ (paths.home of a run); default: .
+  --shared DIR  the second artifacts/ folder of a run that read one (paths.shared_artifacts)
 
 examples
   graphrag-bench time runs/sample/hipporag/f5e4d3c2b1a0
@@ -66,12 +67,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--n", dest="n")
     parser.add_argument("--busy", action="store_true")
     parser.add_argument("--home", default=".")
+    parser.add_argument("--shared")
     asked = parser.parse_intermixed_args(arguments)
     words = [*asked.settings, *([f"n={asked.n}"] if asked.n is not None else [])]
     counts, budget = _settings(words)
     home = Path(asked.home)
     run = find_run(asked.run, home)
-    timing = prepare_timing(run, counts["n"], counts["warm_up"], budget, home)
+    timing = prepare_timing(run, counts["n"], counts["warm_up"], budget, home, shared=asked.shared)
     _refuse_what_is_too_dear(timing)
     _announce(run, timing)
     before = load()

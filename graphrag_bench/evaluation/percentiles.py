@@ -37,4 +37,5 @@ def spread(values: Sequence[float]) -> Spread:
         raise ValueError("no values have no spread")
     p50, p95 = np.percentile(sample, [50, 95])
     figures = (p50, p95, sample.mean(), sample.min(), sample.max())
-    return Spread(*(round(float(figure), DECIMALS) for figure in figures), n=len(sample))
+    half, most_of_them, mean, least, most = (round(float(one), DECIMALS) for one in figures)
+    return Spread(half, most_of_them, mean, least, most, len(sample))

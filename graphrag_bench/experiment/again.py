@@ -11,16 +11,26 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.stored import StoredRun
 
 
-def again(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
+def again(
+    run: StoredRun,
+    home: Path,
+    shared: str | None = None,
+    changed: Mapping[str, Any] | None = None,
+) -> Experiment:
     """The experiment of a stored run as the code of today would make it; nothing is run.
 
-    Its home is the one that the run's folder stands in, else `home`. `changed` settings take the
-    place of its own. Raises UserError when its settings are not valid any more.
+    Its home is the one that the run's folder stands in, else `home`; `shared` is a second folder of
+    artifacts, which a run does not write down. `changed` settings take the place of its own.
+    Raises UserError when its settings are not valid any more.
     """
     path = run.folder.path.resolve()
     if len(path.parents) > 3 and path.parents[2].name == "runs":
         home = path.parents[3]
-    values = {**run.config, "paths": {"home": str(home)}, **(changed or {})}
+    values = {
+        **run.config,
+        "paths": {"home": str(home), "shared_artifacts": shared},
+        **(changed or {}),
+    }
     try:
         return Experiment.prepare(values, run.dataset)
     except UserError as error:

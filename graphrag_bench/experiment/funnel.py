@@ -41,15 +41,16 @@ class RunFunnel:
     unknown: tuple[str, ...]
 
 
-def run_funnel(run: StoredRun, home: Path) -> RunFunnel:
+def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunnel:
     """Where a stored run lost its evidence. Calls no model and builds nothing.
 
-    `home` holds artifacts/ when the folder of the run does not stand in a runs/ folder. Raises
-    UserError when the data set is not at hand, or none of the questions has evidence.
+    `home` holds artifacts/ when the folder of the run does not stand in a runs/ folder, `shared` is
+    a second artifacts/ folder that the run read. Raises UserError when
+    the data set is not at hand, or none of the questions has evidence.
     """
     if run.dataset is None:
         raise UserError(f"The data set of {run.folder.path} is not at hand; its gold is needed.")
-    experiment = again(run, home)
+    experiment = again(run, home, shared)
     asked = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
     if not asked:
         raise UserError(f"No question of {run.folder.path} has gold evidence: there is no funnel.")
@@ -140,9 +141,11 @@ class _Finder:
         if resource not in keys:
             self.missing[f"{stages}: which {resource} the run used is not known"] = None
             return None
-        place = self.experiment.artifacts / resource / keys[resource]
-        if not (place / RECIPE).is_file():
-            self.missing[f"{stages}: the {resource} is gone ({place})"] = None
+        roots = [self.experiment.artifacts, self.experiment.shared_artifacts]
+        places = [root / resource / keys[resource] for root in roots if root is not None]
+        place = next((one for one in places if (one / RECIPE).is_file()), None)
+        if place is None:
+            self.missing[f"{stages}: the {resource} is gone ({places[0]})"] = None
             return None
         same = json.loads((place / RECIPE).read_text(encoding="utf-8")).get("same_as")
         return self._place(same, keys, stages) if same else place

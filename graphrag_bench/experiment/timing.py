@@ -63,13 +63,20 @@ class Timing:
 
 
 def prepare_timing(
-    run: StoredRun, n: int, warm_up: int, budget: Mapping[str, Any], home: Path
+    run: StoredRun,
+    n: int,
+    warm_up: int,
+    budget: Mapping[str, Any],
+    home: Path,
+    *,
+    shared: str | None = None,
 ) -> Timing:
     """The timing of the first `n` stored questions that did not fail, in the order of the run.
 
     Of a run that answers they are answered ones. Warm-up takes questions behind them, or the last
-    ones when there are no more. Raises UserError when what would run today is not what the run was
-    made with, when an artifact is gone (nothing is built here), and for replayed replies.
+    ones when there are no more. `home` and `shared` as of `run_funnel`. Raises
+    UserError when what would run today is not what the run was made with, when an artifact is gone
+    (nothing is built here), and for replayed replies.
     """
     if run.dataset is None:
         raise UserError(f"The data set of {run.folder.path} is not at hand.")
@@ -80,7 +87,7 @@ def prepare_timing(
         "workers": 1,
         "trace": "off",
     }
-    experiment = again(run, home, changed)
+    experiment = again(run, home, shared, changed)
     key = run.folder.path.resolve().name
     if experiment.key != key:
         raise UserError(

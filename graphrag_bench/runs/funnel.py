@@ -230,8 +230,7 @@ def _relationship_rows(value: Any) -> list[int]:
         return []
     if "rounds" in value:
         return [row for hops in value["rounds"] for row in hops["ids"]]
-    found: list[int] = value.get("relationships", value.get("ids", []))
-    return found
+    return list(value["relationships"] if "relationships" in value else value.get("ids", ()))
 
 
 def _linked(traced: _Traced, evidence: Sequence[str], built: Built) -> set[str] | None:
