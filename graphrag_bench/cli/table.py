@@ -37,7 +37,7 @@ from graphrag_bench.runs.folder import write_whole
 
 _HELP = """usage: graphrag-bench table
        graphrag-bench table PAPER/TABLE [--run [--small] [SETTING=VALUE ...]] [OPTIONS]
-       graphrag-bench table [RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=ATTRIBUTE] [OPTIONS]
+       graphrag-bench table [RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=WHAT] [OPTIONS]
 
 Alone it lists the tables and figures of the papers.
 
@@ -57,10 +57,10 @@ followed by the command that fills it.
   SETTING=VALUE     laid over every row, e.g. dataset.root=FOLDER llm.base_url=ADDRESS limit=20
   --papers-prompts  these runs had the prompts of the paper itself, as files of your own
 
-RUN is a folder, or the beginning of a key; without any, all runs below HOME are taken. The free table
-has a row and a column for each value of a field: method, title, dataset, llm, embedder, profile,
-fidelity, extraction, or any setting by its path. `values` are metrics, `by` splits the questions by
-hops, type or scope. Defaults: rows=title cols=dataset values=accuracy.
+RUN is a folder, or the beginning of a key; without any, all runs below HOME are taken. The free
+table has a row and a column for each value of a field: method, title, dataset, llm, embedder,
+profile, fidelity, extraction, or any setting by its path. `values` are metrics, `by` splits the
+questions by hops, type or scope. Defaults: rows=title cols=dataset values=accuracy.
 
   --format FORMAT   terminal, markdown, latex (booktabs) or csv
   --out FILE        write it there; .md, .tex and .csv choose the format
@@ -93,16 +93,13 @@ def main(arguments: Sequence[str]) -> int:
     asked = _parser().parse_intermixed_args(arguments)
     form = _format(asked)
     words, given = _split(asked.words)
-    if not words and not given:
-        _put([_listing(paper_names())], form, asked.out)
-        return 0
-    if len(words) == 1 and words[0] in paper_names():
-        _put([_listing(words)], form, asked.out)
-        return 0
     if len(words) == 1 and _is_of_paper(words[0]):
         return _of_paper(load_table(words[0]), given, asked, form)
     if asked.run or asked.small or asked.papers_prompts:
         raise UserError("--run, --small and --papers-prompts go with a table of a paper.")
+    if not given and (not words or set(words) <= set(paper_names())):
+        _put([_listing(words or paper_names())], form, asked.out)
+        return 0
     _put(_free(words, given, asked.home), form, asked.out)
     return 0
 
@@ -141,8 +138,9 @@ def _listing(papers: Sequence[str]) -> Table:
     rows = []
     for name in papers:
         for table, shape in load_paper(name).tables.items():
-            n_cells = len(load_table(f"{name}/{table}").cells)
-            rows.append((f"{name}/{table}", shape.caption, shape.kind, str(n_cells or "none")))
+            cells = load_table(f"{name}/{table}").cells
+            n_printed = sum(cell.value is not None for cell in cells)
+            rows.append((f"{name}/{table}", shape.caption, shape.kind, str(n_printed or "none")))
     heads = ("table", "caption", "about", "printed figures")
     notes = tuple(f"{name}: {load_paper(name).citation}" for name in papers)
     return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])

@@ -2,7 +2,8 @@
 
 A run may stand in a row when it has what makes the row: the method and the settings it names. Runs
 on the paper's data by the paper's model come first. Whatever else a table has comes from one group
-of runs (one data set, one model, as many questions), so that its methods compare.
+of runs (one data set, one model, as many questions) for each model of the paper, so that its
+methods compare.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.experiment.given_settings import decided, holds, stated
 from graphrag_bench.experiment.paper_sources import FigureSource, Measured, reason_of
 from graphrag_bench.experiment.stored import StoredRun
+from graphrag_bench.report.filled_cells import Figure, Filled
 from graphrag_bench.report.grading import Grade, Ours, Theirs, grade, is_model
-from graphrag_bench.report.paper_comparison import Figure, Filled, Row
 from graphrag_bench.report.papers import PaperTable, Printed
 
+Row = tuple[str, str, str, tuple[str, ...], str]
+"""A row of the paper (`Printed.row`), and the kind of metric: counts are graded by themselves."""
 Group = tuple[str, str, int]
 _PACKAGED = ("methods", "operators", "graphrag_bench")
 """Where prompts of this project lie."""
@@ -89,19 +92,35 @@ def collected(
     papers_prompts: bool = False,
     failures: Mapping[tuple[str, ...], str] | None = None,
 ) -> dict[Printed, Filled]:
-    """What stands beside every printed cell; `failures` are the errors of rows by their settings."""
+    """What stands beside every printed cell; `failures` are the errors of rows, by settings."""
     filled: dict[Printed, Filled] = {}
     offered = [Offered.of(run, papers_prompts) for run in runs]
     for name in table.datasets:
-        cells = [cell for cell in table.cells if cell.dataset == name]
         rows: dict[Row, list[Printed]] = {}
-        for cell in cells:
-            rows.setdefault(cell.row, []).append(cell)
+        for cell in table.cells:
+            if cell.dataset == name:
+                rows.setdefault((*cell.row, table.paper.metrics[cell.metric].kind), []).append(cell)
         chosen = _chosen(table, rows, offered, source)
         for row, held in rows.items():
+            errors = failures or {}
+            if row not in chosen:
+                errors = {**_all_failed(table, held[0], offered), **errors}
             for cell in held:
-                filled[cell] = _filled(table, cell, chosen.get(row), source, failures or {})
+                filled[cell] = _filled(table, cell, chosen.get(row), source, errors)
     return filled
+
+
+def _all_failed(
+    table: PaperTable, cell: Printed, offered: Sequence[Offered]
+) -> dict[tuple[str, ...], str]:
+    """The first error of a run that fits a row and has no question that did not fail."""
+    row = table.settings_of(cell)
+    for one in _candidates(table, cell, offered):
+        held = one.run.metrics
+        if row and held["n"] and held["failed"] == held["n"]:
+            first = " ".join(held["errors"][0].split()) if held["errors"] else "no error kept"
+            return {row: f"every question failed: {first}"}
+    return {}
 
 
 def _chosen(
@@ -121,9 +140,12 @@ def _chosen(
         row: sorted((one for one in held if one.grade.comparable), key=_order)
         for row, held in found.items()
     }
-    group = _largest_group(found)
+    groups = {
+        llm: _largest_group({row: held for row, held in found.items() if row[2] == llm})
+        for llm in {row[2] for row in rows}
+    }
     others = {
-        row: sorted((one for one in held if one.group == group), key=_order)
+        row: sorted((one for one in held if one.group == groups[row[2]]), key=_order)
         for row, held in found.items()
     }
     return {row: (best[row] or others[row])[0] for row in rows if best[row] or others[row]}
@@ -134,7 +156,7 @@ def _order(one: Candidate) -> tuple[Any, ...]:
 
 
 def _largest_group(found: Mapping[Row, Sequence[Candidate]]) -> Group | None:
-    """The group of other data or another model that fills most rows; then the nearest, the larger."""
+    """The group of grade C that fills most rows; of several the nearest, then the larger."""
     rows: dict[Group, set[Row]] = {}
     others: dict[Group, int] = {}
     for row, held in found.items():
@@ -153,7 +175,7 @@ def _candidates(table: PaperTable, cell: Printed, offered: Sequence[Offered]) ->
     theirs = conditions(table, cell)
     found = []
     counts = table.shape.kind == "counts"
-    counted = table.paper.metrics[cell.metric].count
+    counted = table.paper.metrics[cell.metric].kind == "count"
     for one in offered:
         ours = one.ours
         if not all(holds(ours.settings, text) for text in wanted):

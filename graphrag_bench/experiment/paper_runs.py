@@ -56,8 +56,10 @@ def wanted_rows(table: PaperTable, given: Sequence[str], *, small: bool) -> list
     for cell in table.cells:
         for side in (cell, opposite(cell)) if cell.versus else (cell,):
             row = table.settings_of(side)
-            settings = (*SMALL, *row) if small and row else table.settings_of_paper(side)
-            if not row or settings is None or not any(t.startswith("method=") for t in row):
+            if row is None:
+                continue
+            settings = (*SMALL, *row) if small else table.settings_of_paper(side)
+            if settings is None or not any(text.startswith("method=") for text in settings):
                 continue
             counted = ["answer=off"] if table.shape.kind == "counts" else []
             whole = merged([*settings, "frame=off", *counted, *given])

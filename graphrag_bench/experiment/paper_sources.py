@@ -1,4 +1,4 @@
-"""Where our figure for a printed metric comes from: metrics, ledger, data set, artifacts, judges."""
+"""Where our figure for a printed metric comes from: metrics, ledger, data set or artifacts."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from graphrag_bench.offline.plan import Planned
 from graphrag_bench.report.papers import PaperTable, Printed
 
 Settings = tuple[str, ...]
+_SUMS = ("calls", "prompt_tokens", "completion_tokens")
+"""What the usage of a run sums over its questions; the rest are means."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,12 @@ class FigureSource:
             return _with_interval(found) if found else None
         if metric.usage:
             value = held["usage"].get(metric.usage)
-            return Measured(value, held["n"]) if value else None
+            n = held["n"] if metric.usage in _SUMS else 1
+            return Measured(value / n, held["n"]) if value else None
         if metric.cost:
             return _usd(held)
+        if metric.build:
+            return _build_tokens(held, reports=metric.build == "report_tokens")
         what = metric.count or metric.graph
         if what:
             key = (run.folder.path, what)
@@ -119,6 +124,21 @@ def _usd(held: Mapping[str, Any]) -> Measured | None:
         return None
     found = mean_with_interval(spent)
     return Measured(found.mean, found.n, found.low, found.high)
+
+
+def _build_tokens(held: Mapping[str, Any], *, reports: bool) -> Measured | None:
+    """Prompt and completion tokens of building, paid or cached, or those of the reports alone."""
+    cost = held["cost"]
+    named = {name: part for name, part in cost["steps"].items() if name.startswith("reports")}
+    parts = list(named.values()) if reports else [cost["stages"].get("build")]
+    n_tokens = sum(
+        part[where][kind]
+        for part in parts
+        if part
+        for where in ("paid", "cached")
+        for kind in ("prompt_tokens", "completion_tokens")
+    )
+    return Measured(n_tokens, held["n"]) if n_tokens else None
 
 
 def _length(folder: Path, item: Planned, what: str) -> int:

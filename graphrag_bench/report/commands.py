@@ -1,4 +1,4 @@
-"""Command lines that fill what a table lacks: runs that differ in their method alone are one sweep."""
+"""Command lines that fill what a table lacks; runs that differ in the method are one sweep."""
 
 from __future__ import annotations
 

@@ -3,60 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from graphrag_bench.report.commands import run_lines
-from graphrag_bench.report.grading import MISSING, Grade
+from graphrag_bench.report.comparison_notes import DAGGER, Row, comparison_notes, recipe_notes
+from graphrag_bench.report.filled_cells import Cells, Figure, Filled, difference
+from graphrag_bench.report.grading import MISSING
 from graphrag_bench.report.papers import PaperTable, Printed
-from graphrag_bench.report.ranks import rank_notes
 from graphrag_bench.report.tables import Table
 
-DAGGER = "†"
-Row = tuple[str, str, str, tuple[str, ...]]
 _LONG = (
     "table", "data set", "method", "versus", "metric", "llm", "setting", "paper", "unit",
     "suspicious", "note", "ours", "low", "high", "n", "failed", "our data", "our model",
     "our embedder", "profile", "fidelity", "grade", "difference", "differs in", "run", "fill with",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Our figure in the unit of the paper, with its interval where there is one, over n questions.
-
-    `failed` counts questions that are left out of the mean.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    failed: int
-    dataset: str
-    llm: str
-    embedder: str
-    profile: str
-    fidelity: str
-    run: str
-    grade: Grade
-
-
-@dataclass(frozen=True)
-class Filled:
-    """What stands beside a printed cell: a figure, or what gives one, or why none does.
-
-    `runs` are the settings of the runs that are lacking, `after` the command that follows them.
-    `failure` is the error of a row that was run and ended with one.
-    """
-
-    figure: Figure | None = None
-    runs: tuple[tuple[str, ...], ...] = ()
-    after: str = ""
-    reason: str = ""
-    failure: str = ""
-
-
-Cells = Mapping[Printed, Filled]
 
 
 def comparison_tables(table: PaperTable, filled: Cells) -> list[Table]:
@@ -75,7 +34,7 @@ def _unprinted(table: PaperTable) -> Table:
     notes = [f"{table.paper.citation}: the figure's numbers are not printed"]
     if table.shape.shows:
         notes.append(f"it shows {table.shape.shows}")
-    notes += [f"recipe: {command}" for command in table.shape.recipe]
+    notes += recipe_notes(table)
     return Table(_caption(table, ""), ("method", "paper", "ours"), (), tuple(notes))
 
 
@@ -99,7 +58,7 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     made = [
         _row(named[row], held, metrics, compared, filled) for row, held in rows.items()
     ]  # fmt: skip
-    notes = _notes(table, dataset, cells, filled, named)
+    notes = comparison_notes(table, dataset, cells, filled, named)
     texts = ("method", "model", "profile", "grade")
     return Table(_caption(table, dataset), tuple(heads), tuple(made), notes, texts)
 
@@ -175,97 +134,10 @@ def _ours(filled: Filled | None) -> str:
 
 
 def _number(value: float) -> str:
-    """One decimal from 10 up, and else three significant digits."""
-    return f"{value:,.1f}" if abs(value) >= 10 or value == 0 else f"{value:.3g}"
-
-
-def difference(cell: Printed, filled: Cells) -> str:
-    """Ours minus the paper's, signed, for grades A and B; "–" otherwise."""
-    figure = filled[cell].figure
-    if figure is None or not figure.grade.comparable or cell.value is None:
-        return MISSING
-    return f"{figure.value - cell.value:+.1f}"
-
-
-def _notes(
-    table: PaperTable,
-    dataset: str,
-    cells: Sequence[Printed],
-    filled: Cells,
-    named: Mapping[Row, str],
-) -> tuple[str, ...]:
-    units = ", ".join(dict.fromkeys(cell.unit for cell in cells))
-    paper = table.paper
-    notes = [
-        f"paper: {paper.citation}, {paper.llm}, embedder {paper.embedder or 'not named'}; "
-        f"{paper.conditions}. Figures in {units}",
-        *_about(table, dataset, cells),
-        *_grades(cells, filled, named),
-        *rank_notes([(cell, _value(filled[cell])) for cell in cells]),
-    ]
-    doubts = {f"{named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
-    notes += [f"{DAGGER} {text}" for text in doubts]
-    if any(one.figure and one.figure.failed for one in map(filled.__getitem__, cells)):
-        notes.append("! some questions failed: the mean is over the rest")
-    notes += _grouped(cells, named, {c: filled[c].failure for c in cells}, "failed")
-    lacking = [cell for cell in cells if filled[cell].figure is None]
-    notes += _grouped(lacking, named, {c: filled[c].reason for c in lacking}, "no figure")
-    commands = run_lines([settings for cell in lacking for settings in filled[cell].runs])
-    commands += dict.fromkeys(filled[cell].after for cell in lacking if filled[cell].after)
-    return (*notes, *[f"missing cells: {line}" for line in commands])
-
-
-def _value(filled: Filled) -> float | None:
-    """The figure where only ranks can be compared."""
-    figure = filled.figure
-    return figure.value if figure and not figure.grade.comparable else None
-
-
-def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[str]:
-    said = {dataset: table.paper.datasets[dataset].note}
-    for cell in cells:
-        if cell.method:
-            said[cell.method] = table.paper.methods[cell.method].note
-    return [f"{name or 'data set'}: {text}" for name, text in said.items() if text]
-
-
-def _grades(cells: Sequence[Printed], filled: Cells, named: Mapping[Row, str]) -> list[str]:
-    """The grades with what differs: first what holds of all rows, then what each has beside it.
-
-    For grade C only the reasons and what all rows share are told; the CSV has the rest.
-    """
-    grades = {cell: figure.grade for cell in cells if (figure := filled[cell].figure)}
-    if not grades:
-        return []
-    held = {cell: [*one.others, *one.differences] for cell, one in grades.items()}
-    shared = [
-        words for words in next(iter(held.values())) if all(words in w for w in held.values())
-    ]
-    letters = ", ".join(sorted({one.letter for one in grades.values()}))
-    notes = [f"grade {letters}: {'; '.join(shared) or 'nothing differs in all rows'}"]
-    own = {
-        cell: "; ".join(words for words in held[cell] if words not in shared)
-        for cell, one in grades.items()
-        if one.comparable
-    }
-    if any(len(held[c]) > len(shared) for c, one in grades.items() if not one.comparable):
-        notes.append("rows of grade C differ in settings too: --format csv names them")
-    return notes + _grouped(cells, named, own, "grade, further")
-
-
-def _grouped(
-    cells: Sequence[Printed], named: Mapping[Row, str], said: Mapping[Printed, str], what: str
-) -> list[str]:
-    """`what, rows: words` for each text, in order; `all rows` where it holds for every one."""
-    groups: dict[str, dict[str, None]] = {}
-    for cell in cells:
-        if words := said.get(cell):
-            groups.setdefault(words, {})[named[cell.row]] = None
-    n_rows = len({cell.row for cell in cells})
-    return [
-        f"{what}, {', '.join(rows) if len(rows) < n_rows else 'all rows'}: {words}"
-        for words, rows in groups.items()
-    ]
+    """Whole from 1,000 up, one decimal from 10 up, and else three significant digits."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 or value == 0 else f"{value:.3g}"
 
 
 def long_table(table: PaperTable, filled: Cells) -> Table:

@@ -1,8 +1,8 @@
 """The printed tables of the papers, and what their names stand for here: data, read and checked.
 
-`paper_tables/<paper>/<table>.csv` holds the figures, `paper_tables/<paper>/paper.yaml` which method,
-data set, metric, model and setting of ours each printed name is. What a name stands for is a list of
-settings as on the command line, e.g. `method=pathrag method.path_order=random`.
+`paper_tables/<paper>/<table>.csv` holds the figures, `paper_tables/<paper>/paper.yaml` which
+method, data set, metric, model and setting of ours each printed name is. What a name stands for is
+a list of settings as on the command line, e.g. `method=pathrag method.path_order=random`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from graphrag_bench.errors import UserError, nearest
 
 FOLDER = Path(__file__).parent / "paper_tables"
+_COUNTING = ("method=bm25", "answer=off")
+"""A run that calls no model and has the chunks of its set, for what is only counted."""
 _SUSPICIOUS = (
     "doubtful", "implausible", "pair sums to", "swapped", "transposed", "printed identically",
     "mean of the two data sets is", "equals DALK", "calls this an improvement",
@@ -59,7 +61,7 @@ class _Entry(BaseModel):
 
 
 class Method(_Entry):
-    """`run`: what must hold of a run; None for no method of ours. `also`: the paper's own values."""
+    """`run`: what must hold of a run, None for no method of ours; `also`: the paper's values."""
 
     run: list[str] | None
     also: list[str] = []
@@ -95,6 +97,7 @@ class Metric(_Entry):
     cost: Literal["usd"] | None = None
     count: Literal["documents", "questions", "chunks"] | None = None
     graph: Literal["nodes", "relationships"] | None = None
+    build: Literal["tokens", "report_tokens"] | None = None
     time: Literal["mean"] | None = None
     none: str | None = None
 
@@ -104,14 +107,33 @@ class Metric(_Entry):
             raise ValueError("exactly one source was expected")
         return self
 
+    @property
+    def kind(self) -> str:
+        """The name of its source."""
+        return next(iter(self.model_dump(exclude_none=True)))
+
+
+class Grid(_Entry):
+    """The cells of a figure whose numbers are not printed: every combination of these names."""
+
+    datasets: list[str]
+    methods: list[str]
+    metrics: list[str]
+    rows: list[str] = [""]
+    llm: str = ""
+
 
 class Shape(_Entry):
-    """One table or figure: what it is about, and for an unprinted one the commands to run."""
+    """One table or figure: what it is about, and for an unprinted one the commands to run.
+
+    `graph` is the method whose graph a table of sizes is about.
+    """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]
     caption: str
     shows: str = ""
     recipe: list[str] = []
+    grid: Grid | None = None
     graph: str | None = None
 
 
@@ -165,6 +187,8 @@ class PaperTable:
         if cell.method and (held is None or held.run is None):
             return None
         own = [*(held.run or [])] if held else []
+        if self.shape.graph and self.paper.metrics[cell.metric].graph:
+            own.append(f"method={self.shape.graph}")
         for item in cell.setting:
             own += self.paper.settings_of_rows[item]
         return merged(own)
@@ -180,6 +204,8 @@ class PaperTable:
         embedder = self.paper.embedders.get(self.paper.embedder or "")
         said = [f"dataset={place.card}", *place.run, *self.paper.settings]
         said += [*(held.also if held else []), *own]
+        if not any(text.startswith("method=") for text in own):
+            return merged([f"dataset={place.card}", *place.run, *own, *_COUNTING])
         return merged([*said, *(model.run if model else []), *(embedder.run if embedder else [])])
 
 
@@ -220,9 +246,26 @@ def load_table(full_name: str) -> PaperTable:
         )
     paper_name, _, name = full_name.partition("/")
     paper = load_paper(paper_name)
+    shape = paper.tables[name]
     file = FOLDER / paper_name / f"{name}.csv"
-    cells = tuple(_cells(file)) if file.is_file() else ()
-    return PaperTable(paper_name, name, paper, paper.tables[name], cells)
+    cells = _cells(file) if file.is_file() else _unprinted(shape.grid, paper)
+    return PaperTable(paper_name, name, paper, shape, tuple(cells))
+
+
+def _unprinted(grid: Grid | None, paper: Paper) -> list[Printed]:
+    """The cells of a figure without printed numbers: shares in percent, all else in tokens."""
+    if grid is None:
+        return []
+    return [
+        Printed(
+            dataset, method, "", metric, grid.llm, _items(row), None, "",
+            "percent" if paper.metrics[metric].metric else "tokens", "",
+        )
+        for dataset in grid.datasets
+        for row in grid.rows
+        for method in grid.methods
+        for metric in grid.metrics
+    ]  # fmt: skip
 
 
 def _cells(file: Path) -> list[Printed]:
@@ -238,9 +281,13 @@ def _cell(row: dict[str, str]) -> Printed:
         versus=row["versus"],
         metric=row["metric"],
         llm=row["llm"],
-        setting=tuple(part.strip() for part in row["setting"].split(";") if part.strip()),
+        setting=_items(row["setting"]),
         value=float(value) if value else None,
         shown=value,
         unit=row["unit"],
         note=row["note"],
     )
+
+
+def _items(setting: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in setting.split(";") if part.strip())

@@ -1,4 +1,4 @@
-"""A free table over runs: any field in the rows, any in the columns, a metric's means in the cells."""
+"""A free table over runs: any field in rows and columns, the means of a metric in the cells."""
 
 from __future__ import annotations
 

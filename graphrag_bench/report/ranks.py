@@ -1,4 +1,4 @@
-"""Whether two lists of figures put methods in the same order, where the figures cannot be compared."""
+"""Whether paper and ours put methods in the same order, where figures cannot be compared."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def rank_notes(cells: Sequence[tuple[Printed, float | None]]) -> list[str]:
 def _groups(
     cells: Sequence[tuple[Printed, float | None]],
 ) -> dict[str, list[tuple[float, float]]]:
-    """(paper, ours) of the cells that have both, by the model and settings several methods share."""
+    """(paper, ours) of the cells that have both, by the model and settings that methods share."""
     shared = _shared([cell for cell, _ in cells])
     several = len({cell.llm for cell, _ in cells}) > 1
     groups: dict[str, list[tuple[float, float]]] = {}

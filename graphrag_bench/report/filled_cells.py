@@ -1,0 +1,56 @@
+"""What stands beside a printed cell: a figure of ours, or what would give one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graphrag_bench.report.grading import MISSING, Grade
+from graphrag_bench.report.papers import Printed
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Our figure in the unit of the paper, with its interval where there is one, over n questions.
+
+    `failed` counts questions that are left out of the mean.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    failed: int
+    dataset: str
+    llm: str
+    embedder: str
+    profile: str
+    fidelity: str
+    run: str
+    grade: Grade
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What stands beside a printed cell: a figure, or what gives one, or why none does.
+
+    `runs` are the settings of the runs that are lacking, `after` the command that follows them.
+    `failure` is the error of a row that was run and ended with one.
+    """
+
+    figure: Figure | None = None
+    runs: tuple[tuple[str, ...], ...] = ()
+    after: str = ""
+    reason: str = ""
+    failure: str = ""
+
+
+Cells = Mapping[Printed, Filled]
+
+
+def difference(cell: Printed, filled: Cells) -> str:
+    """Ours minus the paper's, signed, for grades A and B; "–" otherwise."""
+    figure = filled[cell].figure
+    if figure is None or not figure.grade.comparable or cell.value is None:
+        return MISSING
+    return f"{figure.value - cell.value:+.1f}"

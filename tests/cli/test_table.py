@@ -1,0 +1,131 @@
+"""`graphrag-bench table`: lists, compares with a paper, runs what is lacking, and pivots freely."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, command, ran, refused
+
+ROWS = 4
+"""The runs that fill Table 8: its 3 methods, and RAPTOR with k-means."""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def long_rows(*arguments: str) -> list[dict[str, str]]:
+    ended = command("table", *arguments, "--format", "csv")
+    assert ended.code == 0, ended.err
+    return list(csv.DictReader(io.StringIO(ended.out)))
+
+
+def test_alone_it_lists_every_table_with_its_caption() -> None:
+    listed = command("table").out
+    for name in ("zhou2025/table5", "pathrag/table1", "pankrag/fig3", "pathpooling/fig12"):
+        assert name in listed
+    assert "specific questions, all methods" in listed
+    assert "zhou2025/table5" not in command("table", "pathrag").out
+
+
+def test_a_papers_table_runs_nothing_and_says_what_would_fill_it(home: Path) -> None:
+    ended = command("table", "zhou2025/table5")
+    assert ended.code == 0
+    assert "missing cells: graphrag-bench run -m" in ended.out.replace("\n", " ")
+    assert list(home.iterdir()) == []
+
+
+def test_run_small_fills_every_row_with_grade_c_and_no_difference() -> None:
+    ended = command("table", "zhou2025/table5", "--run", "--small", *TOY)
+    assert ended.code == 0, ended.err
+    assert "ours − paper" not in ended.out
+    rows = long_rows("zhou2025/table5", "--small", *TOY)
+    answered = [row for row in rows if row["metric"] in ("Accuracy", "Recall")]
+    assert all(row["ours"] for row in answered)
+    assert {row["grade"] for row in answered} == {"C"}
+    assert {row["difference"] for row in rows} == {""}
+    assert {row["our data"] for row in answered} == {"toy"}
+
+
+def test_the_same_command_goes_on_and_runs_nothing_twice() -> None:
+    first = command("table", "zhou2025/table8", "--run", "--small", *TOY)
+    again = command("table", "zhou2025/table8", "--run", "--small", *TOY)
+    assert (first.err.count(": stored"), again.err.count(": stored")) == (0, ROWS)
+    assert first.out == again.out
+
+
+def test_runs_that_were_made_before_appear_at_once() -> None:
+    ran("-m", "method=vanilla,hipporag", "limit=10", "frame=off", *TOY)
+    rows = long_rows("zhou2025/table5")
+    filled = {row["method"] for row in rows if row["ours"]}
+    assert filled == {"VanillaRAG", "HippoRAG"}
+
+
+def test_a_failing_row_is_shown_with_its_error_and_the_others_are_filled() -> None:
+    ended = command("table", "zhou2025/table8", "--run", "--small", *TOY, "method.budget=2000")
+    assert ended.code == 1
+    assert "There is no setting 'method.budget'; 'raptor' has" in ended.err
+    kept = command("table", "zhou2025/table8")  # which runs nothing
+    assert "failed, RAPTOR" in kept.out
+    rows = long_rows("zhou2025/table8")
+    assert {row["method"] for row in rows if row["ours"]} == {"LGraphRAG", "VGraphRAG"}
+
+
+def test_the_formats_and_the_file(home: Path) -> None:
+    assert command("table", "pathrag/table6", "--format", "latex").out.count(r"\toprule") == 1
+    assert command("table", "pathrag/table6", "--format", "markdown").out.startswith("**pathrag")
+    assert command("table", "pathrag/table6", "--out", "t.tex").code == 0
+    assert r"\bottomrule" in (home / "t.tex").read_text()
+    assert "16728" in (home / "t.tex").read_text()
+
+
+def test_a_free_table_splits_by_hops() -> None:
+    ran("-m", "method=bm25,vanilla", "answer=off", "frame=off", *TOY)
+    ended = command("table", "rows=method", "cols=dataset", "values=evidence_recall@2", "by=hops",
+                    "--format", "csv")  # fmt: skip
+    rows = list(csv.reader(io.StringIO(ended.out)))
+    assert rows[0] == ["method", "hops", "toy"]
+    assert {row[0] for row in rows[1:]} == {"bm25", "vanilla"}
+    assert all("n=" in row[2] for row in rows[1:])
+
+
+def test_a_free_table_takes_folders_and_beginnings_of_keys() -> None:
+    folders = ran("-m", "method=bm25,vanilla", "answer=off", "frame=off", *TOY).folders
+    layout = ["rows=method", "cols=dataset", "values=evidence_recall@5", "--format", "csv"]
+    assert command("table", "runs/toy", *layout).out.count("n=") == 2
+    assert command("table", str(folders[0]), *layout).out.count("n=") == 1
+    assert command("table", folders[1].name[:8], *layout).out.count("n=") == 1
+
+
+def test_a_setting_may_be_a_row() -> None:
+    ran("-m", "method=hipporag", "method.damping=0.1,0.5", "answer=off", "frame=off", *TOY)
+    ended = command("table", "rows=damping", "cols=method", "values=all_evidence@5", "--format",
+                    "csv")  # fmt: skip
+    assert [line.split(",")[0] for line in ended.out.splitlines()[:3]] == ["damping", "0.1", "0.5"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["zhou2025/tabel5"], "zhou2025/table5"),
+        (["zhou2025/table5", "limit=3"], "settings go with --run"),
+        (["zhou2025/table5", "--format", "latx"], "latex"),
+        (["zhou2025/table5", "--smal"], "unrecognized"),
+        (["rows=metod"], "no run below"),
+        (["--run"], "go with a table of a paper"),
+        (["zhou2025/table5", "--run", "--small", "dataset=smaple"], "sample"),
+        (["zhou2025/fig12", "--out", "no/such/folder.md"], "no folder"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_would_be_right(words: list[str], message: str) -> None:
+    assert message in refused(*words, name="table")
+
+
+def test_help_teaches_with_an_example() -> None:
+    text = command("table", "--help").out
+    assert "graphrag-bench table zhou2025/table5 --run --small" in text

@@ -1,0 +1,148 @@
+"""Ours beside the paper's: differences where they mean something, ranks elsewhere, and gaps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from graphrag_bench.report.commands import run_lines
+from graphrag_bench.report.filled_cells import Figure, Filled, difference
+from graphrag_bench.report.grading import Grade
+from graphrag_bench.report.paper_comparison import comparison_tables, long_table
+from graphrag_bench.report.papers import PaperTable, Printed, load_table
+from graphrag_bench.report.ranks import rank_correlation, rank_notes
+
+A = Grade("A")
+B = Grade("B", (), ("questions: 200, not 1,172", "damping: 0.5, not 0.1"))
+C = Grade("C", ("data: sample, not PopQA",), ("prompts: in this project's words",))
+FIGURE = Figure(50.0, 40.0, 60.0, 10, 0, "sample", "smollm@1:2", "minilm", "default", "default",
+                "runs/x", C)  # fmt: skip
+TABLE5 = load_table("zhou2025/table5")
+
+
+def popqa() -> PaperTable:
+    """Table 5 with its PopQA cells alone, of three methods."""
+    three = ("ZeroShot", "VanillaRAG", "DALK")
+    cells = [c for c in TABLE5.cells if c.dataset == "PopQA" and c.method in three]
+    return replace(TABLE5, cells=tuple(cells))
+
+
+def filled(table: PaperTable, **figures: Figure) -> dict[Printed, Filled]:
+    gap = Filled(runs=(("dataset=popqa", "method=x"),))
+    return {c: Filled(figures[c.method]) if c.method in figures else gap for c in table.cells}
+
+
+def test_for_grade_c_there_is_no_difference_and_no_column_for_one() -> None:
+    table = popqa()
+    (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))
+    assert shown.heads == ("method", "Accuracy", "ours [95 %]", "Recall", "ours [95 %]",
+                           "n", "model", "profile", "grade")  # fmt: skip
+    assert shown.rows[0] == ("ZeroShot", "28.592", "50.0 [40.0, 60.0]", "8.263",
+                             "50.0 [40.0, 60.0]", "10", "smollm", "default", "C")  # fmt: skip
+    assert not any("−" in head for head in shown.heads)
+
+
+@pytest.mark.parametrize("grade", [A, B])
+def test_for_grades_a_and_b_the_difference_is_printed(grade: Grade) -> None:
+    table = popqa()
+    held = filled(table, ZeroShot=replace(FIGURE, value=30.0, grade=grade), DALK=FIGURE)
+    (shown,) = comparison_tables(table, held)
+    at = shown.heads.index("ours − paper")
+    assert shown.rows[0][at] == "+1.4"  # 30.0 - 28.592
+    assert shown.rows[2][at] == "–"
+    assert [difference(c, held) for c in table.cells if c.method == "DALK"] == ["–", "–"]
+
+
+def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
+    table = popqa()
+    other = replace(FIGURE, grade=Grade("B", (), ("questions: 200, not 1,172", "top_k: 9, not 4")))
+    held = filled(table, ZeroShot=replace(FIGURE, grade=B), DALK=other)
+    notes = comparison_tables(table, held)[0].notes
+    assert "grade B: questions: 200, not 1,172" in notes
+    assert "grade, further, ZeroShot: damping: 0.5, not 0.1" in notes
+    assert "grade, further, DALK: top_k: 9, not 4" in notes
+
+
+def test_a_row_without_a_figure_says_which_command_fills_it() -> None:
+    table = popqa()
+    (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))
+    assert shown.rows[1][2] == "–"
+    assert "missing cells: graphrag-bench run dataset=popqa method=x" in shown.notes
+
+
+def test_a_row_that_failed_says_so_with_its_error() -> None:
+    table = popqa()
+    held = filled(table)
+    held |= {c: Filled(failure="no server") for c in table.cells if c.method == "DALK"}
+    (shown,) = comparison_tables(table, held)
+    assert shown.rows[2][:3] == ("DALK", "45.604", "failed")
+    assert "failed, DALK: no server" in shown.notes
+
+
+def test_a_doubtful_cell_has_a_dagger_and_its_note_stands_below() -> None:
+    cells = [c for c in TABLE5.cells if c.dataset == "HotpotQA"]
+    table = replace(TABLE5, cells=tuple(cells))
+    (shown,) = comparison_tables(table, filled(table))
+    (dalk,) = [row for row in shown.rows if row[0] == "DALK"]
+    assert dalk[3] == "47.232†"
+    assert [note for note in shown.notes if note.startswith("† DALK, Recall: equals DALK")]
+
+
+def test_questions_that_failed_mark_the_mean() -> None:
+    table = popqa()
+    (shown,) = comparison_tables(table, filled(table, ZeroShot=replace(FIGURE, failed=2)))
+    assert shown.rows[0][2] == "50.0! [40.0, 60.0]"
+
+
+def test_ranks_are_compared_over_the_rows_of_grade_c() -> None:
+    table = popqa()
+    up = {"ZeroShot": 1.0, "DALK": 2.0, "VanillaRAG": 3.0}  # the paper: 28.6, 45.6, 60.8
+    held = filled(table, **{name: replace(FIGURE, value=v) for name, v in up.items()})
+    notes = comparison_tables(table, held)[0].notes
+    assert any("Accuracy: Spearman +1.00, Kendall +1.00 (n = 3)" in note for note in notes)
+    same = filled(table, **{name: replace(FIGURE, value=1.0) for name in up})
+    assert any("none (n = 3" in note for note in comparison_tables(table, same)[0].notes)
+
+
+def test_rank_correlation_by_hand() -> None:
+    # ranks 1 2 3 4 against 2 1 3 4: d^2 = 2, rho = 1 - 6*2/(4*15); 5 of 6 pairs agree
+    found = rank_correlation([10, 20, 30, 40], [2, 1, 3, 4])
+    assert found is not None
+    assert (found.spearman, found.kendall, found.n) == (0.8, 0.666667, 4)
+    assert rank_correlation([1, 2], [1, 2]) is None
+    assert rank_correlation([1, 1, 1], [1, 2, 3]) is None
+
+
+def test_of_a_pair_one_side_is_ranked_and_the_diagonal_is_not() -> None:
+    cells = load_table("zhou2025/fig6").cells
+    overall = [(c, c.value) for c in cells if c.metric == "Overall"]
+    assert len(overall) == 25
+    (note,) = rank_notes(overall)
+    assert note.endswith("Spearman +1.00, Kendall +1.00 (n = 10)")  # 5 * 4 / 2 pairs
+
+
+def test_the_long_table_has_a_row_for_every_printed_cell_with_all_that_is_known() -> None:
+    table = popqa()
+    shown = long_table(table, filled(table, ZeroShot=FIGURE))
+    assert len(shown.rows) == len(table.cells) == 6
+    row = dict(zip(shown.heads, shown.rows[0], strict=True))
+    assert (row["paper"], row["ours"], row["grade"], row["difference"]) == ("28.592", "50", "C", "")
+    assert row["differs in"] == "data: sample, not PopQA; prompts: in this project's words"
+    lacking = dict(zip(shown.heads, shown.rows[-1], strict=True))
+    assert lacking["fill with"] == "graphrag-bench run dataset=popqa method=x"
+
+
+def test_an_unprinted_figure_is_its_recipe() -> None:
+    (shown,) = comparison_tables(load_table("pankrag/fig3"), {})
+    assert shown.rows == ()
+    assert any(note.startswith("recipe: graphrag-bench run -m") for note in shown.notes)
+
+
+def test_runs_that_differ_in_the_method_alone_are_one_command() -> None:
+    wanted = [("dataset=toy", "method=a", "seed=1"), ("dataset=toy", "method=b", "seed=1"),
+              ("dataset=toy", "method=a", "seed=1"), ("method=c", "dataset=my set")]  # fmt: skip
+    assert run_lines(wanted) == [
+        "graphrag-bench run -m dataset=toy method=a,b seed=1",
+        "graphrag-bench run 'dataset=my set' method=c",
+    ]

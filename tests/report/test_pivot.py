@@ -1,0 +1,68 @@
+"""A free table has means, intervals and n where they belong, and names what it averages over."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.report.pivot import Layout, PivotRun, pivot_table
+
+ATTRIBUTES = {"q1": {"hops": "1"}, "q2": {"hops": "2"}, "q3": {"hops": "10"}, "q4": {}}
+
+
+def run(scores: dict[str, float], **fields: str) -> PivotRun:
+    held = {name: {"accuracy": value} for name, value in scores.items()}
+    return PivotRun({"method": "bm25", "dataset": "toy", **fields}, held, ATTRIBUTES)
+
+
+BM25 = run({"q1": 1.0, "q2": 0.0, "q3": 0.0, "q4": 1.0})
+VANILLA = run({"q1": 1.0, "q2": 1.0, "q3": 1.0, "q4": 1.0}, method="vanilla")
+OTHER = run({"q1": 0.0}, dataset="sample")
+LAYOUT = Layout("method", "dataset", "accuracy")
+
+
+def test_a_cell_is_the_mean_of_its_questions_with_interval_and_n() -> None:
+    table = pivot_table([BM25, VANILLA, OTHER], LAYOUT)
+    assert table.heads == ("method", "toy", "sample")
+    assert table.rows == (
+        ("bm25", "0.500 [0.00, 1.00] n=4", "0.000 [0.00, 0.00] n=1"),
+        ("vanilla", "1.000 [1.00, 1.00] n=4", "–"),
+    )
+
+
+def test_a_split_has_a_row_for_each_part_numbers_by_size_and_unsaid_last() -> None:
+    table = pivot_table([BM25, VANILLA], Layout("method", "dataset", "accuracy", "hops"))
+    assert table.heads == ("method", "hops", "toy")
+    assert [row[:2] for row in table.rows[:4]] == [
+        ("bm25", "1"), ("bm25", "2"), ("bm25", "10"), ("bm25", "–"),
+    ]  # fmt: skip
+    assert table.rows[0][2] == "1.000 [1.00, 1.00] n=1"
+
+
+def test_runs_that_share_a_cell_are_averaged_by_question_and_what_differs_is_named() -> None:
+    one = run({"q1": 1.0, "q2": 0.0}, **{"method.damping": "0.1"})
+    two = run({"q1": 1.0, "q2": 1.0}, **{"method.damping": "0.5"})
+    table = pivot_table([one, two], LAYOUT)
+    assert table.rows == (("bm25", "0.750 [0.50, 1.00] n=2, 2 runs"),)
+    assert any("method.damping" in note for note in table.notes)
+    apart = pivot_table([one, two], Layout("damping", "method", "accuracy"))
+    assert [row[0] for row in apart.rows] == ["0.1", "0.5"]
+    assert not any("damping" in note for note in apart.notes)
+
+
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        (Layout("metod", "dataset", "accuracy"), "no field|No run has a field 'metod'.*method"),
+        (Layout("method", "dataset", "acuracy"), "No run has a metric 'acuracy'.*accuracy"),
+        (Layout("method", "dataset", "accuracy", "hop"), "says 'hop'.*hops"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest(layout: Layout, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        pivot_table([BM25], layout)
+
+
+def test_no_run_is_no_table() -> None:
+    with pytest.raises(UserError, match="no run"):
+        pivot_table([], LAYOUT)
