@@ -17,7 +17,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import execute, selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.given_settings import composed_of
-from graphrag_bench.experiment.paper_sources import opposite
+from graphrag_bench.experiment.paper_candidates import opposite
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.report.papers import PaperTable, merged
 from graphrag_bench.runs.folder import write_whole

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.paper_candidates import Candidate, opposite
 from graphrag_bench.experiment.stored import StoredRun
+from graphrag_bench.experiment.verdicts import Verdicts
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.plan import Planned
-from graphrag_bench.report.papers import PaperTable, Printed
+from graphrag_bench.report.papers import Metric, PaperTable, Printed
 
 Settings = tuple[str, ...]
+SERIAL = "timing_serial.json"
+"""What `graphrag-bench time` leaves in the folder of a run."""
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
 """What the usage of a run sums over its questions; the rest are means."""
 
@@ -42,15 +48,33 @@ class FigureSource:
     """Figures of stored runs below `home`; what has to be opened for them is opened once."""
 
     home: Path
-    _sizes: dict[tuple[Path, str], Measured | None] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], Measured | None] = field(default_factory=dict)
 
-    def measured(self, table: PaperTable, cell: Printed, run: StoredRun) -> Measured | None:
-        """Our figure for a cell out of one run; None when the run does not have it."""
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """What judges have said of the runs."""
+        return Verdicts(self.home)
+
+    def measured(self, table: PaperTable, cell: Printed, one: Candidate) -> Measured | None:
+        """Our figure for a cell out of one candidate; None when it does not have it."""
         metric = table.paper.metrics[cell.metric]
-        held = run.metrics
+        other = one.other.folder.path if one.other else None
+        key = (metric, one.run.folder.path, other, one.judge)
+        if key not in self._known:
+            self._known[key] = self._measured(metric, one)
+        return self._known[key]
+
+    def _measured(self, metric: Metric, one: Candidate) -> Measured | None:
+        run, held = one.run, one.run.metrics
+        if metric.judged and one.other is not None:
+            keys = run.folder.path.name, one.other.folder.path.name
+            return _share(self.verdicts.win_rate(*keys, metric.judged, one.judge))
+        if metric.judged_answer:
+            found = self.verdicts.judged(run.folder.path, metric.judged_answer, one.judge)
+            return _share(found)
         if metric.metric:
-            found = held["metrics"].get(metric.metric)
-            return _with_interval(found) if found else None
+            having = [name for name in metric.metric.split("|") if name in held["metrics"]]
+            return _with_interval(held["metrics"][having[0]]) if having else None
         if metric.usage:
             value = held["usage"].get(metric.usage)
             n = held["n"] if metric.usage in _SUMS else 1
@@ -59,13 +83,10 @@ class FigureSource:
             return _usd(held)
         if metric.build:
             return _build_tokens(held, reports=metric.build == "report_tokens")
+        if metric.time:
+            return _seconds(run.folder.path)
         what = metric.count or metric.graph
-        if what:
-            key = (run.folder.path, what)
-            if key not in self._sizes:
-                self._sizes[key] = self._size(run, what)
-            return self._sizes[key]
-        return None
+        return self._size(run, what) if what else None
 
     def _size(self, run: StoredRun, what: str) -> Measured | None:
         """The number of documents, questions, chunks, nodes or relationships of a run."""
@@ -96,23 +117,31 @@ class FigureSource:
         if run is not None and metric.metric:
             return (), f"graphrag-bench score {run.folder.path}"
         if metric.time:
-            return ((own,) if own else ()), "graphrag-bench time RUN n=20"
+            timed = run.folder.path if run else "RUN"
+            return ((own,) if own and not run else ()), f"graphrag-bench time {timed} n=20"
+        if metric.judged_answer:
+            return ((own,) if own else ()), "graphrag-bench judge RUN"
         if not metric.judged:
             return ((own,) if own else ()), ""
         sides = [own, table.settings_of_paper(opposite(cell)) if cell.versus else None]
         return tuple(side for side in sides if side), "graphrag-bench compare RUN_A RUN_B"
 
 
-def opposite(cell: Printed) -> Printed:
-    """The cell of the other side of a pair, as far as its settings go."""
-    return Printed(
-        cell.dataset, cell.versus, cell.method, cell.metric, cell.llm, cell.setting,
-        None, "", cell.unit, "",
-    )  # fmt: skip
-
-
 def _with_interval(found: Mapping[str, Any]) -> Measured:
     return Measured(found["mean"], found["n"], found["low"], found["high"], share=True)
+
+
+def _share(found: Mean | None) -> Measured | None:
+    return Measured(found.mean, found.n, found.low, found.high, share=True) if found else None
+
+
+def _seconds(folder: Path) -> Measured | None:
+    """The mean seconds of a question by the serial timing of the run; None before there is one."""
+    file = folder / SERIAL
+    if not file.is_file():
+        return None
+    held = json.loads(file.read_text(encoding="utf-8"))
+    return Measured(held["seconds"]["mean"], held["n"])
 
 
 def _usd(held: Mapping[str, Any]) -> Measured | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from graphrag_bench.report.commands import run_lines
@@ -49,6 +50,7 @@ def comparison_notes(
     lacking = [cell for cell in cells if filled[cell].figure is None]
     notes += _grouped(lacking, named, {c: filled[c].reason for c in lacking}, "no figure")
     commands = run_lines([settings for cell in lacking for settings in filled[cell].runs])
+    commands += comparing([filled[cell] for cell in lacking])
     commands += dict.fromkeys(filled[cell].after for cell in lacking if filled[cell].after)
     return (*notes, *[f"missing cells: {line}" for line in commands])
 
@@ -104,3 +106,14 @@ def _grouped(
         f"{what}, {', '.join(rows) if len(rows) < n_rows else 'all rows'}: {words}"
         for words, rows in groups.items()
     ]
+
+
+def comparing(lacking: Sequence[Filled]) -> list[str]:
+    """One command for each judge, over all runs that it has still to compare."""
+    runs: dict[tuple[str, ...], dict[str, None]] = {}
+    for one in lacking:
+        if one.compare:
+            runs.setdefault(one.judge, {}).update(dict.fromkeys(one.compare))
+    return [
+        shlex.join(["graphrag-bench", "compare", *held, *judge]) for judge, held in runs.items()
+    ]  # fmt: skip

@@ -34,13 +34,16 @@ class Figure:
 class Filled:
     """What stands beside a printed cell: a figure, or what gives one, or why none does.
 
-    `runs` are the settings of the runs that are lacking, `after` the command that follows them.
+    `runs` are the settings of the runs that are lacking, `after` the command that follows them;
+    `compare` are the folders of two runs that a judge has still to compare, `judge` its settings.
     `failure` is the error of a row that was run and ended with one.
     """
 
     figure: Figure | None = None
     runs: tuple[tuple[str, ...], ...] = ()
     after: str = ""
+    compare: tuple[str, ...] = ()
+    judge: tuple[str, ...] = ()
     reason: str = ""
     failure: str = ""
 

@@ -18,7 +18,7 @@ class Ours:
     """The conditions of a stored run; `settings` by path, models by their identities.
 
     `papers_prompts` is true only where the user says that the run was given the paper's prompts.
-    An embedder or build model that the run has not used is "".
+    An embedder, build model or judge that was not used is "".
     """
 
     dataset: str
@@ -29,6 +29,7 @@ class Ours:
     llm_build: str = ""
     papers_prompts: bool = False
     verified: bool = True
+    judge: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Theirs:
     embedder: Model | None
     settings: Mapping[str, object]
     own_questions: bool = False
+    judge_name: str = ""
+    judge: Model | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,13 @@ def grade(ours: Ours, theirs: Theirs) -> Grade:
     return Grade("B", (), tuple(named)) if named else Grade("A")
 
 
+def of_both(first: Grade, second: Grade) -> Grade:
+    """The grade of a comparison of two runs: the worse one, with what differs on either side."""
+    others = tuple(dict.fromkeys([*first.others, *second.others]))
+    differences = tuple(dict.fromkeys([*first.differences, *second.differences]))
+    return Grade(max(first.letter, second.letter), others, differences)
+
+
 def _other_data(ours: Ours, theirs: Theirs) -> list[str]:
     if theirs.dataset is None:
         name = theirs.dataset_name or "a set that the paper does not name"
@@ -95,10 +105,13 @@ def _other_data(ours: Ours, theirs: Theirs) -> list[str]:
 
 
 def _other_model(ours: Ours, theirs: Theirs) -> list[str]:
-    """The reason when the answering model is another one; none where no model is called."""
-    if not theirs.llm_name or is_model(ours.llm, theirs.llm):
-        return []
-    return [f"model: {ours.llm or 'none'}, not {theirs.llm_name}"]
+    """The reasons when answering model or judge is another one; none where none is asked."""
+    found = []
+    if theirs.llm_name and not is_model(ours.llm, theirs.llm):
+        found.append(f"model: {ours.llm or 'none'}, not {theirs.llm_name}")
+    if ours.judge and not is_model(ours.judge, theirs.judge):
+        found.append(f"judge: {ours.judge}, not {theirs.judge_name or 'named'}")
+    return found
 
 
 def is_model(identity: str, model: Model | None) -> bool:

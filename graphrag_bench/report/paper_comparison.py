@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graphrag_bench.report.commands import run_lines
-from graphrag_bench.report.comparison_notes import DAGGER, Row, comparison_notes, recipe_notes
+from graphrag_bench.report.comparison_notes import (
+    DAGGER,
+    Row,
+    comparing,
+    comparison_notes,
+    recipe_notes,
+)
 from graphrag_bench.report.filled_cells import Cells, Figure, Filled, difference
 from graphrag_bench.report.grading import MISSING
 from graphrag_bench.report.papers import PaperTable, Printed
@@ -153,7 +159,7 @@ def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...
         "; ".join(cell.setting), cell.shown, cell.unit, "yes" if cell.suspicious else "",
         cell.note,
     ]  # fmt: skip
-    commands = [*run_lines(one.runs), *([one.after] if one.after else [])]
+    commands = [*run_lines(one.runs), *comparing([one]), *([one.after] if one.after else [])]
     fill = one.failure or " && ".join(commands) or one.reason
     figure = one.figure
     if figure is None:

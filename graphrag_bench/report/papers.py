@@ -89,10 +89,14 @@ class Model(_Entry):
 
 
 class Metric(_Entry):
-    """Where our figure comes from: exactly one of the fields; `none` says why there is none."""
+    """Where our figure comes from: exactly one of the fields; `none` says why there is none.
+
+    Of metrics divided by `|` the first that a run has counts.
+    """
 
     metric: str | None = None
     judged: str | None = None
+    judged_answer: str | None = None
     usage: str | None = None
     cost: Literal["usd"] | None = None
     count: Literal["documents", "questions", "chunks"] | None = None

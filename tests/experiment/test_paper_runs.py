@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from toy_runs import TOY, WEIGHTLESS, command, ran
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
 from graphrag_bench.experiment.given_settings import composed_of, decided, holds, stated, value_of
+from graphrag_bench.experiment.paper_candidates import Candidate
 from graphrag_bench.experiment.paper_figures import collected
 from graphrag_bench.experiment.paper_runs import (
     SMALL,
@@ -24,6 +26,8 @@ from graphrag_bench.experiment.paper_runs import (
 )
 from graphrag_bench.experiment.paper_sources import FigureSource
 from graphrag_bench.experiment.stored import StoredRun, stored_runs
+from graphrag_bench.report.filled_cells import Filled
+from graphrag_bench.report.grading import Grade
 from graphrag_bench.report.papers import PaperTable, Printed, load_table
 from graphrag_bench.runs.folder import RunFolder
 
@@ -130,6 +134,88 @@ def test_a_run_of_failed_questions_alone_is_shown_as_failed() -> None:
     assert held["DALK"].failure == "every question failed: 10 x generate: no server"
 
 
+def write_rows(file: Path, rows: list[dict[str, Any]]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def verdict(
+    question: str, first: str, second: str, winner: str | None, judge: str
+) -> dict[str, Any]:
+    return {"question": question, "first": first, "second": second, "criterion": "overall",
+            "winner": winner, "judge": judge}  # fmt: skip
+
+
+def overall(table: PaperTable, runs: list[Told], home: Path) -> dict[tuple[str, str], Filled]:
+    filled = collected(table, runs, FigureSource(home))
+    return {(c.method, c.versus): one for c, one in filled.items() if c.metric == "Overall"}
+
+
+FIG6 = load_table("zhou2025/fig6")
+SIDES = [("q1", "vanilla", "raptor", "vanilla"), ("q1", "raptor", "vanilla", "vanilla"),
+         ("q2", "vanilla", "raptor", "vanilla"), ("q2", "raptor", "vanilla", "raptor"),
+         ("q3", "vanilla", "raptor", "raptor")]  # fmt: skip
+"""VanillaRAG wins q1 in both orders and q2 in one; q3 has a verdict in one order alone."""
+
+
+def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None:
+    rows = [verdict(*side, judge="gpt-4o:1") for side in SIDES]
+    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
+    held = overall(FIG6, [told("vanilla"), told("raptor")], home)
+    won, lost = held["VanillaRAG", "RAPTOR"].figure, held["RAPTOR", "VanillaRAG"].figure
+    assert won is not None and lost is not None
+    assert (won.value, won.n, lost.value) == (75.0, 2, 25.0)  # (1 + 0.5) / 2
+    assert won.grade.others == ("data: sample, not Mix", "model: small:1, not Llama-3-8B")
+    assert held["VanillaRAG", "VanillaRAG"].reason == "a method against itself"
+
+
+def test_another_judge_is_another_model(home: Path) -> None:
+    rows = [verdict(*side, judge="small:1") for side in SIDES]
+    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
+    figure = overall(FIG6, [told("vanilla"), told("raptor")], home)["RAPTOR", "VanillaRAG"].figure
+    assert figure is not None
+    assert "judge: small:1, not GPT-4o" in figure.grade.others
+
+
+def test_two_stored_runs_that_nobody_compared_are_named_for_compare(home: Path) -> None:
+    held = overall(FIG6, [told("vanilla"), told("raptor")], home)
+    assert held["VanillaRAG", "RAPTOR"].compare == ("runs/vanilla", "runs/raptor")
+    assert held["VanillaRAG", "RAPTOR"].judge == (
+        "llm_judge=openai_compatible", "llm_judge.model=gpt-4o",
+    )  # fmt: skip
+    assert held["VanillaRAG", "GGraphRAG"].runs
+
+
+def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) -> None:
+    run = told("vanilla")
+    values = [("q1", 1.0), ("q2", 0.5), ("q3", None), ("q2", 0.0)]
+    rows = [{"question": q, "metric": "faithfulness", "value": v, "judge": "gpt-4o-mini:1"}
+            for q, v in values]  # fmt: skip
+    write_rows(run.folder.path / "judged.jsonl", rows)
+    table = load_table("pankrag/table2")
+    filled = collected(table, [run], FigureSource(home))
+    (figure,) = {one.figure for c, one in filled.items() if c.metric == "Faithfulness"
+                 and c.dataset == "MuSiQue" and c.method == "NaiveRAG"}  # fmt: skip
+    assert figure is not None
+    assert (figure.value, figure.n) == (50.0, 2)  # q2 was judged again, q3 has no value
+
+
+def test_seconds_come_from_the_serial_timing_alone(home: Path) -> None:
+    run = told("vanilla", usage={"seconds_per_question": 9.0, "tokens_per_question": 7.0})
+    table = load_table("zhou2025/table6")
+
+    def times() -> list[Filled]:
+        filled = collected(table, [run], FigureSource(home))
+        return [one for c, one in filled.items() if c.method == "VanillaRAG" and c.metric == "time"]
+
+    assert times()[0].figure is None
+    assert times()[0].after == "graphrag-bench time runs/vanilla n=20"
+    write_rows(run.folder.path / "timing_serial.json", [{"n": 5, "seconds": {"mean": 0.25}}])
+    figure = times()[0].figure
+    assert figure is not None
+    assert (figure.value, figure.n) == (0.25, 5)
+
+
 def test_every_row_of_table_5_is_wanted_once_when_small() -> None:
     wanted = wanted_rows(TABLE5, [], small=True)
     methods = [one.row for one in wanted]
@@ -194,7 +280,7 @@ def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
     def size(metric: str) -> float:
         cell = next(c for c in load_table("zhou2025/table4").cells if c.metric == "# of Chunks")
         asked = Printed(cell.dataset, "", "", metric, "", (), None, "", "count", "")
-        found = source.measured(table, asked, run)
+        found = source.measured(table, asked, Candidate(run, Grade("A")))
         assert found is not None
         return found.value
 

@@ -1,0 +1,80 @@
+"""What judges have said of stored runs: read from the files that `judge` and `compare` leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.runs.folder import read_lines
+
+JUDGED, VERDICTS = "judged.jsonl", "verdicts.jsonl"
+Pair = tuple[str, str]
+
+
+@dataclass
+class Verdicts:
+    """The verdicts below a home: comparisons/*/verdicts.jsonl, and judged.jsonl of each run."""
+
+    home: Path
+    _judged: dict[Path, dict[str, dict[str, list[float]]]] = field(default_factory=dict)
+
+    @cached_property
+    def _won(self) -> dict[tuple[str, str], dict[Pair, dict[str, dict[str, str]]]]:
+        """(judge, criterion) to pair of keys to question to who won, by who stood first."""
+        held: dict[tuple[str, str], dict[Pair, dict[str, dict[str, str]]]] = {}
+        for path in sorted(self.home.glob(f"comparisons/*/{VERDICTS}")):
+            for row in read_lines(path):
+                if row["winner"] is not None:
+                    of_pair = held.setdefault((row["judge"], row["criterion"]), {})
+                    asked = of_pair.setdefault(_pair(row["first"], row["second"]), {})
+                    asked.setdefault(row["question"], {})[row["first"]] = row["winner"]
+        return held
+
+    def judges(self, first: str, second: str, criterion: str) -> list[str]:
+        """The judges, sorted, who compared two runs, given by key, by a criterion."""
+        pair = _pair(first, second)
+        return sorted(
+            j for (j, name), held in self._won.items() if name == criterion and pair in held
+        )
+
+    def win_rate(self, first: str, second: str, criterion: str, judge: str) -> Mean | None:
+        """The share of questions in which the first run won, 0..1; one win in two orders is half.
+
+        Questions without a verdict in both orders are left out; None when there is none.
+        """
+        asked = self._won.get((judge, criterion), {}).get(_pair(first, second), {})
+        points = [
+            sum(winner == first for winner in orders.values()) / 2
+            for orders in asked.values()
+            if len(orders) == 2
+        ]
+        return mean_with_interval(points) if points else None
+
+    def judges_of(self, folder: Path, metric: str) -> list[str]:
+        """The judges, sorted, who judged the answers of a run by a metric."""
+        return sorted(j for j, held in self._of_run(folder).items() if held.get(metric))
+
+    def judged(self, folder: Path, metric: str, judge: str) -> Mean | None:
+        """The mean of the judged values, 0..1, over questions with one; None without any."""
+        values = self._of_run(folder).get(judge, {}).get(metric)
+        return mean_with_interval(values) if values else None
+
+    def _of_run(self, folder: Path) -> dict[str, dict[str, list[float]]]:
+        """Judge to metric to values; of rows that differ in prompts alone the last counts."""
+        if folder not in self._judged:
+            last: dict[tuple[str, str, str], Any] = {}
+            for row in read_lines(folder / JUDGED):
+                last[row["judge"], row["metric"], row["question"]] = row["value"]
+            found: dict[str, dict[str, list[float]]] = {}
+            for (judge, metric, _), value in last.items():
+                if value is not None:
+                    found.setdefault(judge, {}).setdefault(metric, []).append(float(value))
+            self._judged[folder] = found
+        return self._judged[folder]
+
+
+def _pair(first: str, second: str) -> Pair:
+    return (first, second) if first < second else (second, first)
