@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from pathlib import Path
 
 from graphrag_bench.errors import UserError
@@ -70,7 +69,7 @@ def read_judged(folder: RunFolder) -> dict[str, dict[str, float | None]]:
         if not isinstance(row, dict) or not {"question", "metric", "value"} <= set(row):
             raise UserError(f"{path}, row {number}: question, metric and value are needed.")
         value = row["value"]
-        if value is not None and not (isinstance(value, Real) and 0 <= value <= 1):
+        if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
             raise UserError(f"{path}, row {number}: value {value!r}; 0 to 1 or null was expected.")
         if row["metric"] in ANSWER_METRICS:
             raise UserError(f"{path}, row {number}: '{row['metric']}' is computed, not judged.")

@@ -44,7 +44,7 @@ def score(
         for name, score_of_question in of_question.items():
             values.setdefault(name, []).append(score_of_question)
             scopes.setdefault(name, []).append(row.get("scope"))
-    found = {
+    scores: dict[str, Any] = {
         "n": len(rows),
         "failed": len(rows) - len(alive),
         "answered": sum(row["status"] == "answered" for row in rows),
@@ -59,7 +59,7 @@ def score(
         "lengths": _lengths(alive, gold, scored),
         "computed_by": metric_notes(name for name in scored.names if name in values),
     }
-    return found | {"flags": [said for said in (containment_flag(found),) if said]}
+    return scores | {"flags": [said for said in (containment_flag(scores),) if said]}
 
 
 def _missing(rows: Sequence[Row], scored: Scored) -> dict[str, int]:
