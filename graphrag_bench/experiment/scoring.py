@@ -10,15 +10,21 @@ from graphrag_bench.evaluation.normalising import Normaliser
 from graphrag_bench.experiment.settings import EvaluationSettings
 from graphrag_bench.runs.contexts import context_texts
 from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.runs.judged import read_judged
+from graphrag_bench.runs.judged_scores import judged_scores
 from graphrag_bench.runs.question_scores import Scored
 from graphrag_bench.runs.record import Row
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
-    """The answer metrics of a set's card, four for none, and those asked for, each once."""
+    """The answer metrics of a set's card, four for none, and those asked for, each once.
+
+    A set with options or sub-answers is scored by what they are for, whatever its card names.
+    """
     named = dataset.card.metrics or DEFAULT_METRICS
-    return tuple(dict.fromkeys([*named, *evaluation.metrics]))
+    golds = dataset.gold.values()
+    options = ["multiple_choice"] if any(gold.options for gold in golds) else []
+    parts = ["strrec", "strem", "strhit"] if any(gold.sub_answers for gold in golds) else []
+    return tuple(dict.fromkeys([*named, *options, *parts, *evaluation.metrics]))
 
 
 def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: bool = True) -> None:
@@ -41,5 +47,5 @@ def scored_by(
         normaliser=Normaliser(evaluation.normaliser, evaluation.accents),
         evidence_tokens=tuple(evaluation.evidence_tokens),
         texts=context_texts(folder, rows, dataset),
-        judged=read_judged(folder),
+        judged=judged_scores(folder),
     )

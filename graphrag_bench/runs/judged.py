@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from graphrag_bench.errors import UserError
-from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
-from graphrag_bench.runs.folder import RunFolder, read_lines
+from graphrag_bench.runs.folder import read_lines
 from graphrag_bench.runs.record import Row
 
 JUDGED = "judged.jsonl"
@@ -54,25 +52,3 @@ def in_order(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[st
         return *at, name, metric, row["judge"], row["how"]
 
     return sorted(rows, key=place)
-
-
-def read_judged(folder: RunFolder) -> dict[str, dict[str, float | None]]:
-    """The value of each question and metric, in 0..1; None where the judge could not be read.
-
-    The last row of a question and metric counts; without the file there is nothing. Raises
-    UserError for a row that lacks question, metric or value, for a value out of range, and for a
-    metric that is computed and never judged.
-    """
-    path = folder.path / JUDGED
-    held: dict[str, dict[str, float | None]] = {}
-    for number, row in enumerate(read_lines(path), 1):
-        if not isinstance(row, dict) or not {"question", "metric", "value"} <= set(row):
-            raise UserError(f"{path}, row {number}: question, metric and value are needed.")
-        value = row["value"]
-        if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
-            raise UserError(f"{path}, row {number}: value {value!r}; 0 to 1 or null was expected.")
-        if row["metric"] in ANSWER_METRICS:
-            raise UserError(f"{path}, row {number}: '{row['metric']}' is computed, not judged.")
-        told = None if value is None else float(value)
-        held.setdefault(str(row["question"]), {})[str(row["metric"])] = told
-    return held

@@ -10,7 +10,7 @@ import pytest
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.runs.judged import JUDGED, read_judged
+from graphrag_bench.runs.judged_scores import judged_scores
 from graphrag_bench.runs.scoring import Scored, containment_flag, question_scores, score
 
 GOLD = {
@@ -63,7 +63,7 @@ def test_the_answer_and_the_sentences_are_looked_for_in_the_texts_of_the_context
 
 def judged(folder: Path, *rows: object) -> RunFolder:
     lines = "".join(json.dumps(one) + "\n" for one in rows)
-    (folder / JUDGED).write_text(lines)
+    (folder / "judged.jsonl").write_text(lines)
     return RunFolder(folder)
 
 
@@ -74,9 +74,9 @@ def verdict(question: str, value: object, metric: str = "judged_correct") -> dic
 def test_the_last_judgement_of_a_question_counts_and_without_the_file_there_is_none(
     tmp_path: Path,
 ) -> None:
-    assert read_judged(RunFolder(tmp_path)) == {}
+    assert judged_scores(RunFolder(tmp_path)) == {}
     folder = judged(tmp_path, verdict("one", 0), verdict("two", None), verdict("one", 1))
-    assert read_judged(folder) == {
+    assert judged_scores(folder) == {
         "one": {"judged_correct": 1.0},
         "two": {"judged_correct": None},
     }
@@ -95,7 +95,23 @@ def test_a_judgement_that_cannot_be_used_is_refused_with_its_place(
     tmp_path: Path, wrong: object, said: str
 ) -> None:
     with pytest.raises(UserError, match=said):
-        read_judged(judged(tmp_path, wrong))
+        judged_scores(judged(tmp_path, wrong))
+
+
+def test_two_judges_of_one_metric_are_told_apart(tmp_path: Path) -> None:
+    folder = judged(
+        tmp_path,
+        {**verdict("one", 1), "judge": "big"},
+        {**verdict("one", 0), "judge": "small"},
+        {**verdict("one", 0.5, "faithfulness"), "judge": "big"},
+    )
+    assert judged_scores(folder) == {
+        "one": {
+            "judged_correct by big": 1.0,
+            "judged_correct by small": 0.0,
+            "faithfulness": 0.5,
+        }
+    }
 
 
 def test_a_judgement_that_could_not_be_read_is_missing_and_counted_and_never_0() -> None:
