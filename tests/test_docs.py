@@ -46,3 +46,10 @@ def test_the_new_method_of_the_readme_is_the_example_file() -> None:
     held = yaml.safe_load(file.read_text(encoding="utf-8"))
     steps = yaml.safe_load(shown[1])
     assert steps == {key: held[key] for key in steps}
+
+
+def test_the_page_of_metrics_names_every_metric() -> None:
+    from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
+
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert not [name for name in ANSWER_METRICS if f"`{name}`" not in page]

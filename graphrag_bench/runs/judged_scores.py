@@ -5,9 +5,8 @@ from __future__ import annotations
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
 from graphrag_bench.runs.folder import RunFolder, read_lines
+from graphrag_bench.runs.judged import JUDGED
 from graphrag_bench.runs.record import Row
-
-_FILE = "judged.jsonl"
 
 
 def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
@@ -18,7 +17,7 @@ def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
     Without the file there is nothing. Raises UserError for a row that lacks question, metric or
     value, for a value out of range, and for a metric that is computed and never judged.
     """
-    path = folder.path / _FILE
+    path = folder.path / JUDGED
     rows: list[Row] = []
     judges: dict[str, set[str]] = {}
     for number, row in enumerate(read_lines(path), 1):

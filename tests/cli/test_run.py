@@ -53,6 +53,7 @@ def test_metrics_hold_counts_means_and_usage() -> None:
     means = held["metrics"]
     assert isinstance(means, dict)
     assert {"evidence_recall@5", "all_evidence@5", "accuracy", "exact_match", "f1"} <= set(means)
+    assert means.pop("answer_words")["mean"] == 2.0  # "Ada Marsh"
     assert all(0 <= metric["mean"] <= 1 for metric in means.values())
     usage = held["usage"]
     assert isinstance(usage, dict)
