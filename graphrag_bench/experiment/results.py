@@ -33,7 +33,7 @@ def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
     for config in (values["llm"], *[values[role] or {} for role in ROLES], values["embedder"]):
         if isinstance(config.get("base_url"), str):
             config["base_url"] = public_address(config["base_url"])
-    text = yaml.safe_dump(values, sort_keys=True, allow_unicode=True)
+    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)  # branches have an order
     write_whole(folder.path / CONFIG, text)
     if not (folder.path / ENVIRONMENT).is_file():
         folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))

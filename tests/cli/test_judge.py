@@ -7,6 +7,7 @@ from pathlib import Path
 
 import planted_judges
 import pytest
+import toy_runs
 from toy_runs import TOY, command, ran, refused
 
 JUDGE = ["llm_judge=scripted", "llm_judge._target_=planted_judges.strict", "embedder=hashing"]
@@ -94,3 +95,27 @@ def test_wrong_words_are_answered_with_the_nearest_right_ones(run: Path) -> None
     assert "llm_judge" in refused(str(run), "llm_juge=scripted", name="judge")
     assert "no setting 'method'" in refused(str(run), "method=vanilla", *JUDGE, name="judge")
     assert "a folder" in refused(*JUDGE, name="judge")
+
+
+@pytest.mark.parametrize("method", ["ircot", "dalk", "llightrag"])
+def test_contexts_are_had_again_without_a_call_to_the_reader(tmp_path: Path, method: str) -> None:
+    run = ran(*TOY, f"method={method}", "limit=2", "frame=off", f"paths.home={tmp_path}").folder
+    toy_runs.asked.clear()
+    values = judged(run, "--metrics", "context_precision")
+    assert len(values) == 2 and None not in values.values()
+    assert toy_runs.asked == []
+
+
+def test_a_context_that_is_no_longer_the_stored_one_is_left_out(run: Path) -> None:
+    path = run / "records.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[0]["context"]["pieces"].reverse()
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ended = command("judge", str(run), *JUDGE, "--metrics", "context_recall")
+    assert "the context of 1 answers cannot be had again" in ended.err
+    assert len((run / "judged.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_method_without_a_context_is_judged_by_its_answers_alone(tmp_path: Path) -> None:
+    run = ran(*TOY, "method=zeroshot", "limit=2", "frame=off", f"paths.home={tmp_path}").folder
+    assert {metric for metric, _ in judged(run)} == {"judged_correctness", "answer_relevance"}

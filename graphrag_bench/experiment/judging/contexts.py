@@ -17,10 +17,10 @@ from graphrag_bench.experiment.execute import build_resources, start_state
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.stored import StoredRun
-from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.fan_out import FanOut, Request
 from graphrag_bench.models.llm import CallFailed, Completion
 from graphrag_bench.models.replay import Replay
+from graphrag_bench.models.reply_store import ReplyStore, reply_key
 from graphrag_bench.pipeline.run import run
 from graphrag_bench.pipeline.steps import World
 from graphrag_bench.progress import Progress
@@ -31,10 +31,10 @@ Texts = dict[str, tuple[str, ...]]
 
 
 class _Paid(FanOut):
-    """A model that gives no reply; behind the cache, the replies that were paid for before."""
+    """A model that says again what the cache holds, unreadable replies and failures too."""
 
-    def __init__(self, identity: str, window: int | None) -> None:
-        self._identity, self._window = identity, window
+    def __init__(self, identity: str, window: int | None, store: ReplyStore) -> None:
+        self._identity, self._window, self._store = identity, window, store
 
     @property
     def identity(self) -> str:
@@ -47,8 +47,11 @@ class _Paid(FanOut):
         return self._window
 
     def call(self, request: Request) -> Completion:
-        """Raise CallFailed: nothing is asked anew."""
-        raise CallFailed("refused", "this reply is not in the cache")
+        """The stored reply; raises the stored failure, or CallFailed: nothing is asked anew."""
+        key, _ = reply_key(self._identity, request)
+        if (row := self._store.get(key)) is None:
+            raise CallFailed("refused", "this reply is not in the cache")
+        return row.completion
 
 
 def context_texts(
@@ -110,6 +113,5 @@ def _unpaid(models: Models) -> Models:
         if not isinstance(bare, FanOut):
             raise UserError(f"The replies of {models.identity(role)} are in no cache.")
         if not isinstance(bare, Replay):
-            paid = _Paid(bare.identity, bare.window)
-            setattr(models, role, Cached(paid, models.replies, "read"))
+            setattr(models, role, _Paid(bare.identity, bare.window, models.replies))
     return models
