@@ -6,8 +6,8 @@ place half the time. Which answer is better is a property of the question, the s
 and does not hang on which one is longer. Both orders of many questions tell the weights apart:
 quality wins in both orders, place in one, length in both but for the longer answer.
 
-What it cannot see: a leaning that acts only where the answers are close. There the win rate of
-both orders is nearer the truth, so that tables print both.
+Verdicts alone cannot tell such a judge from one whose leaning adds to the quality it sees and acts
+where the answers are close: `by_degree` is the rate of that other model, and tables print both.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphrag_bench.evaluation.both_orders import BothOrders
+from graphrag_bench.evaluation.judge_degree import rate_by_degree
 from graphrag_bench.values import FloatArray
 
 QUALITY, FIRST, SECOND, LONGER, SHORTER = range(5)
@@ -34,6 +35,7 @@ class Corrected:
 
     `quality` is the weight of quality in the verdicts, `place` that of the first place less that of
     the second, `length` that of the longer answer less that of the shorter, all in -1..1.
+    `by_degree` is the rate by the other model of a judge (`rate_by_degree`).
     """
 
     rate: float
@@ -42,6 +44,7 @@ class Corrected:
     quality: float
     place: float
     length: float
+    by_degree: float
 
 
 def corrected(pairs: Sequence[BothOrders], *, length: bool, seed: int = 0) -> Corrected | str:
@@ -83,6 +86,7 @@ def corrected(pairs: Sequence[BothOrders], *, length: bool, seed: int = 0) -> Co
         quality=round(float(of[QUALITY]), 6),
         place=round(float(of[FIRST] - of[SECOND]), 6),
         length=round(float(of[LONGER] - of[SHORTER]), 6),
+        by_degree=rate_by_degree(counts, length=length),
     )
 
 

@@ -26,7 +26,8 @@ _NOTES = (
     "every pair was judged in both orders; a tie is a pair whose winner changed with the order, "
     "and counts half; missing: one of the two verdicts failed or could not be read, in no rate",
     "without ...: A's rate by a model of the judge in which each verdict is decided by quality, "
-    "place or length; it holds where quality does not hang on which answer is longer",
+    "place or length; in brackets by one in which place and length add to the quality it sees. The "
+    "verdicts cannot tell which holds; neither does where quality hangs on length",
     "p: two-sided sign test, one comparison at a time",
 )
 _AUDITED = (
@@ -77,7 +78,7 @@ def match_table(caption: str, matches: Sequence[Match]) -> Table:
         found = match.found
         counts = (found.n, found.missing, found.wins, found.ties, found.losses)
         p = f"{found.p:.4f}" if found.n else MISSING
-        without = [MISSING if isinstance(one, str) else _percent(one) for one in match.without]
+        without = [_corrected(one) for one in match.without]
         rows.append((*match.names, *map(str, counts), _percent(found.rate), p, *without))
         for what, one in zip(("place", "place and length"), match.without, strict=True):
             if isinstance(one, str):
@@ -111,6 +112,10 @@ def _percent(held: Mean | Effect | Corrected | None) -> str:
         return MISSING
     value = {Mean: "mean", Effect: "value", Corrected: "rate"}[type(held)]
     return f"{100 * getattr(held, value):.1f} [{100 * held.low:.0f}, {100 * held.high:.0f}]"
+
+
+def _corrected(held: Corrected | str) -> str:
+    return MISSING if isinstance(held, str) else f"{_percent(held)} ({100 * held.by_degree:.1f})"
 
 
 def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table]:

@@ -158,6 +158,25 @@ def test_place_alone_is_corrected_where_lengths_cannot_be(place: float, chance: 
     assert "longer answer on either side" in str(corrected(pairs, length=True))
 
 
+@pytest.mark.parametrize(
+    ("place", "length", "noise"),
+    [(0.5, 0.0, 0.0), (-0.5, 0.0, 0.0), (0.5, 0.0, 0.6), (0.0, 0.5, 0.3), (0.4, 0.4, 0.5)],
+)
+def test_a_leaning_that_adds_to_quality_is_corrected_by_degree(
+    place: float, length: float, noise: float
+) -> None:
+    """Quality of A over B is normal with mean 0.5, so that A is better in 69.1 % of questions."""
+    rng = np.random.default_rng(2)
+    pairs = []
+    for quality in rng.normal(0.5, 1, 8000):
+        longer = int(rng.integers(2)) * 2 - 1
+        sees = [quality + sign * place + length * longer + noise * rng.normal() for sign in (1, -1)]
+        pairs.append(BothOrders(sees[0] > 0, sees[1] > 0, longer))
+    found = corrected(pairs, length=True)
+    assert isinstance(found, Corrected)
+    assert found.by_degree == approx(0.6915, abs=0.02)
+
+
 def test_too_few_questions_are_not_corrected() -> None:
     assert "9 questions" in str(corrected([BothOrders(True, True)] * 9, length=False))
 
