@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,6 +20,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 
 MANIFEST = "fetched.json"
+STAGING = ".fetching"
+"""Where files lie until they are whole; what was cut goes on from there."""
 _SECONDS = 30.0
 
 
@@ -59,6 +63,7 @@ def fetch(
         if finished and all(_there(folder, one) for one in known):
             return known
         made: list[Fetched] = []
+        staging = folder / STAGING
         with httpx.Client(timeout=_SECONDS) as client:
             listed = listing(source, endpoint.rstrip("/"), client) if source.hub else None
             for wanted, remote, checked in _remotes(source, listed):
@@ -66,12 +71,13 @@ def fetch(
                 if held:
                     made.append(held[0])
                     continue
-                found = download(remote, folder, client, patience=patience, progress=progress)
-                holds = _taken_out(folder / remote.name, wanted, folder)
+                found = download(remote, staging, client, patience=patience, progress=progress)
+                holds = _moved(staging, remote.name, wanted, folder, None if again else known)
                 revision = listed.commit if listed else source.revision
                 made.append(Fetched(remote.url, revision, found, checked, holds))
                 _write_manifest(folder, made, finished=False)
         _write_manifest(folder, made, finished=True)
+        shutil.rmtree(staging, ignore_errors=True)
     return made
 
 
@@ -102,12 +108,26 @@ def _remotes(source: Source, listed: Listing | None) -> Iterator[tuple[Download,
             yield wanted, remote, "card" if told else "hub" if sha256 else ""
 
 
-def _taken_out(file: Path, wanted: Download, folder: Path) -> tuple[str, ...]:
-    """The files that a download became; an archive is not kept."""
-    if not wanted.members:
-        return (file.name,)
-    names = unpack(file, wanted.members, folder)
-    file.unlink()
+def _moved(
+    staging: Path, name: str, wanted: Download, folder: Path, known: Sequence[Fetched] | None
+) -> tuple[str, ...]:
+    """The files that a download became in the folder of the set; an archive is not kept.
+
+    Raises UserError, and leaves it as it is, when a file stands there that is not in `known`;
+    with None every file may be replaced.
+    """
+    names = [name]
+    if wanted.members:
+        names = unpack(staging / name, wanted.members, staging)
+        (staging / name).unlink()
+    ours = {held for one in known or () for held in one.holds}
+    for held in names:
+        if known is not None and held not in ours and (folder / held).is_file():
+            raise UserError(
+                f"{folder / held} is there and was not fetched; it is not overwritten (--again "
+                "does, and dataset.root=FOLDER uses what is there)."
+            )
+        os.replace(staging / held, folder / held)
     return tuple(names)
 
 
@@ -135,15 +155,18 @@ def _there(folder: Path, one: Fetched) -> bool:
 
 def differences(dataset: Dataset) -> list[str]:
     """In what a set that was read differs from its card: counts, and pinned rows."""
-    rows = {"documents": dataset.documents, "questions": dataset.questions}
+    ids = {
+        "documents": [row.id for row in dataset.documents],
+        "questions": [row.id for row in dataset.questions],
+    }
     found = [
-        f"{len(rows[kind])} {kind}, and the card says {n}"
+        f"{len(ids[kind])} {kind}, and the card says {n}"
         for kind, n in dataset.card.counts.items()
-        if len(rows[kind]) != n
+        if len(ids[kind]) != n
     ]
     for kind, pins in dataset.card.pinned.items():
         for row, name in pins.items():
-            held = rows[kind][row].id if -len(rows[kind]) <= row < len(rows[kind]) else "nothing"
+            held = ids[kind][row] if -len(ids[kind]) <= row < len(ids[kind]) else "nothing"
             if held != name:
                 found.append(f"row {row} of the {kind} is {held}, and the card says {name}")
     return found

@@ -204,6 +204,17 @@ def test_a_fetch_that_stopped_between_two_files_fetches_the_rest(
     assert [path for path, _ in server.asked if path.startswith("/datasets")] == [gone]
 
 
+def test_a_file_of_your_own_is_not_overwritten(server: FileServer, tmp_path: Path) -> None:
+    card = load_card("multihoprag")
+    hub(server, "yixuantt/MultiHopRAG", news_files())
+    (tmp_path / "corpus.json").write_text("mine")
+    with pytest.raises(UserError, match=r"corpus.json is there and was not fetched"):
+        fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    assert (tmp_path / "corpus.json").read_text() == "mine"
+    fetch(card, tmp_path, endpoint=server.address, again=True, progress=QUIET)
+    assert (tmp_path / "corpus.json").read_bytes() == news_files()["corpus.json"]
+
+
 def test_a_pattern_fetches_every_shard(server: FileServer, tmp_path: Path) -> None:
     files = {f"data/{part}-{at:05}-of-00002-ab.parquet": b"x" for part in ("test", "train")
              for at in (0, 1)}  # fmt: skip
