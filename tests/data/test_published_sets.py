@@ -307,6 +307,17 @@ def test_the_evidence_of_a_published_ultradomain_question_is_its_context(tmp_pat
     assert [gold.answers for gold in data.gold.values()] == [("Rye",), ()]
 
 
+def test_the_sets_of_zhou_et_al_are_read_with_every_answer_between_bars(tmp_path: Path) -> None:
+    lines = '{"title": "Una", "context": "Una is from Tarn.", "id": 9}\n{"context": "Bo."}\n'
+    asked = '{"question": "Where?", "answer": "Tarn|Tarn Town", "id": 4}\n' + (
+        '{"question": "Who won?", "answer": 7, "qa_pairs": [{"short_answers": ["Ada", "A."]}]}'
+    )
+    data = read_dataset("popqa", written(tmp_path, {"Corpus.json": lines, "Question.json": asked}))
+    assert data.documents == (Document("0", "Una", "Una is from Tarn."), Document("1", "", "Bo."))
+    assert data.gold["0"] == Gold(("Tarn", "Tarn Town"))
+    assert data.gold["1"] == Gold(("7",), sub_answers=(("Ada", "A."),))
+
+
 def test_a_folder_in_no_known_shape_is_told_what_is_read(tmp_path: Path) -> None:
     with pytest.raises(UserError) as error:
         read_dataset("hotpotqa", written(tmp_path, {"train.json": []}))

@@ -23,6 +23,7 @@ from graphrag_bench.data.readers.news import multihoprag
 from graphrag_bench.data.readers.novels import graphragbench, novelqa
 from graphrag_bench.data.readers.popqa import popqa, popqa_table
 from graphrag_bench.data.readers.stories import infinitebench, quality, squality, summscreen
+from graphrag_bench.data.readers.zhou import zhou2025
 from graphrag_bench.data.records import is_there
 from graphrag_bench.data.rows import Rows
 from graphrag_bench.data.synthetic import synthetic
@@ -174,4 +175,5 @@ READERS: Mapping[str, Callable[[Path, Path], Rows]] = {
     "graphragbench": graphragbench,
     "novelqa": novelqa,
     "rog": rog,
+    "zhou2025": zhou2025,
 }
