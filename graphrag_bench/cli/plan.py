@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from graphrag_bench.cli.cells import cell_of, cells
+from graphrag_bench.cli.cells import Cell, Preparing, cell_of, cells
 from graphrag_bench.cli.overrides import composed, help_text, prepared
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.matching import matched
 from graphrag_bench.experiment.pooling import left_out
+from graphrag_bench.experiment.shared_work import left_alone, left_together
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -21,16 +22,43 @@ def main(arguments: Sequence[str]) -> int:
     multirun = bool({"-m", "--multirun"} & set(arguments))
     overrides = prepared([word for word in arguments if word not in ("-m", "--multirun")])
     all_cells = cells(overrides) if multirun else [composed(overrides)]
-    seen = set()
+    seen: dict[Cell, Experiment] = {}
+    preparing = Preparing()
     for values in all_cells:
         values = matched(values, measure=False, swept=multirun)
-        experiment = Experiment.prepare(values, swept=multirun)
+        experiment = preparing.experiment(values, swept=multirun)
         if cell_of(experiment) not in seen:
-            seen.add(cell_of(experiment))
+            seen[cell_of(experiment)] = experiment
             sys.stdout.write(describe(experiment) + "\n\n")
         if multirun and (reason := left_out(values)):
             sys.stdout.write(f"no pooling: {reason}\n\n")
     if multirun:
+        sys.stdout.write("".join(f"{line}\n" for line in _sharing(seen, preparing)))
         same = len(all_cells) - len(seen)
         sys.stdout.write(f"cells: {len(all_cells)}, different runs: {len(seen)}, same: {same}\n")
     return 0
+
+
+def _sharing(seen: dict[Cell, Experiment], preparing: Preparing) -> Iterator[str]:
+    """What is left to do in all, with each run on its own and with what they share done once."""
+    frames: dict[Cell, Experiment] = {}
+    sources: set[str] = set()
+    for experiment in seen.values():
+        source = experiment.settings.model_dump_json(exclude={"method", "build", "pooling"})
+        if source not in sources:
+            sources.add(source)
+            frames |= {cell_of(one): one for one in preparing.with_frames(experiment)[1:]}
+    beside = {name: one for name, one in frames.items() if name not in seen}
+    runs = [*seen.values(), *beside.values()]
+    alone, together = left_alone(runs), left_together(runs)
+    titles = ", ".join(dict.fromkeys(one.method.title for one in beside.values()))
+    yield f"{'left to do':<36} {'one by one':>10} {'shared':>10} {'saved':>10}"
+    for name, first, second in (
+        ("artifacts to build", alone.builds, together.builds),
+        ("LLM calls to build them, expected", alone.build_calls, together.build_calls),
+        ("LLM calls for questions, at most", alone.question_calls, together.question_calls),
+    ):
+        yield f"  {name:<34} {first:>10,} {second:>10,} {first - second:>10,}"
+    if beside:
+        yield f"  with {len(beside)} runs that frame them: {titles} (frame=off leaves them out)"
+    yield ""
