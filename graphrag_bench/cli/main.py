@@ -25,6 +25,7 @@ COMMANDS = {
     "table": "a paper's table with ours beside it, or a free table over stored runs",
     "fetch": "download a published data set, checked, to where run finds it",
     "time": "seconds of a question, measured one at a time and uncached",
+    "curve": "accuracy and evidence of finished runs against their tokens of context",
     "list": "list methods, data sets, models, embedders and operators",
     "doctor": "check address, key, model, JSON replies, window and embedding before a run",
     "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",

@@ -25,6 +25,7 @@ EXPECTED = {
     "pathcorag_sizes": [5, 5, 5],
     "pankrag_parts": [2, 2],
     "pankrag_alpha": [6, 6],
+    "context_budgets": [6],
     "pooling_search": [6, 2],
     "pooling_type": [4, 10, 4],
     "pooling_order": [6],
