@@ -29,9 +29,9 @@ def score(
 ) -> dict[str, Any]:
     """What `metrics.json` holds: `n`, `failed`, `answered`, `metrics`, `usage` and what is beside.
 
-    Each metric has `mean`, `low`, `high` (95 % bootstrap interval), its own `n`, and where questions
-    share scopes `clusters`, how many were drawn whole for the interval; metrics that no question
-    can be scored by are left out. Failed questions are counted and not averaged.
+    Each metric has `mean`, `low`, `high` (95 % bootstrap interval), its own `n`, and, where
+    questions share scopes, `clusters`, how many were drawn whole for the interval; metrics that no
+    question can be scored by are left out. Failed questions are counted and not averaged.
     `missing` counts the judgements that could not be read, by metric; `lengths` has the mean words
     of answers and of gold answers over the questions with both, `computed_by` the packages of the
     metrics that need one, `flags` what `containment_flag` says.

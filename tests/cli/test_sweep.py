@@ -111,7 +111,7 @@ def test_eight_damping_values_cost_one_graph_build_and_one_embedding_of_the_corp
     monkeypatch.setattr(Store, "_build", counted_build)
     monkeypatch.setattr(Hashing, "encode", counted_encode)
     dampings = "method.damping=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8"
-    ended = ran("-m", *TOY, "method=hipporag", "answer=off", dampings)
+    ended = ran("-m", *TOY, "method=hipporag", "answer=off", "frame=off", dampings)
     assert len(set(ended.folders)) == 8
     assert built["graph"] == 1
     assert set(built.values()) == {1}
