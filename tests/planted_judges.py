@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
-from graphrag_bench.models.llm import CallFailed, Chat
+from graphrag_bench.models.llm import CallFailed, Chat, RunStopped
 from graphrag_bench.models.scripted import Scripted, last_user_message
 
 asked: list[str] = []
@@ -15,6 +15,8 @@ prose_on: set[str] = set()
 """A judge writes prose, which cannot be read, to a prompt that holds one of these."""
 fails_on: set[str] = set()
 """A judge gives no reply to a prompt that holds one of these."""
+stops_on: set[str] = set()
+"""A judge stops the command at a prompt that holds one of these."""
 
 
 def strict(replies: object = None) -> Scripted:
@@ -68,6 +70,8 @@ def takes_longer(replies: object = None) -> Scripted:
 
 def _of_pair(chat: Chat, first_wins: Callable[[str, str], bool]) -> str | CallFailed:
     system, text = chat[0].content, last_user_message(chat)
+    if any(words in text for words in stops_on):
+        raise RunStopped("the judge was told to stop")
     asked.append(text)
     if any(words in chat[1].content for words in prose_on):
         return "Both are fine."

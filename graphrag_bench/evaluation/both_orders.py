@@ -55,7 +55,7 @@ class HeadToHead:
     losses: int
     rate: Mean | None
     flips: Effect | None
-    first: Effect | None
+    first: Mean | None
     longer: Mean | None
     length: Effect | None
     p: float
@@ -69,7 +69,7 @@ def head_to_head(pairs: Sequence[BothOrders], seed: int = 0) -> HeadToHead:
     points = [value for _, value in known if value is not None]
     wins, losses = points.count(1.0), points.count(0.0)
     ties = len(points) - wins - losses
-    firsts = sum(bool(pair.forward) + (not pair.backward) for pair, _ in known)
+    firsts = [(bool(pair.forward) + (not pair.backward)) / 2 for pair, _ in known]
     of_a = [value for pair, value in known if pair.longer == 1 and value is not None]
     of_b = [value for pair, value in known if pair.longer == -1 and value is not None]
     longer = [*of_a, *[1 - value for value in of_b]]
@@ -81,7 +81,7 @@ def head_to_head(pairs: Sequence[BothOrders], seed: int = 0) -> HeadToHead:
         losses,
         mean_with_interval(points, seed=seed) if points else None,
         proportion(ties, len(points)) if points else None,
-        proportion(firsts, 2 * len(points)) if points else None,
+        mean_with_interval(firsts, seed=seed) if points else None,
         mean_with_interval(longer, seed=seed) if longer else None,
         _difference(of_a, of_b, seed) if min(len(of_a), len(of_b)) > 1 else None,
         round(float(binomtest(wins, wins + losses).pvalue), 6) if wins + losses else 1.0,

@@ -33,7 +33,7 @@ def rate_by_degree(counts: FloatArray, *, length: bool) -> float:
 
     def loss(at: FloatArray) -> float:
         chances = _cells(at[0], at[1], at[3] if length else 0.0, _correlation(at[2]))
-        return -float((counts * np.log(np.maximum(chances, _TINY))).sum()) / n
+        return -float((counts * np.log(np.maximum(chances, _TINY))).sum()) / float(n)
 
     found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-9,
                                                                  "maxiter": 800}).x  # fmt: skip

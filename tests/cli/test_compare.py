@@ -18,8 +18,8 @@ WORDY = ["llm._target_=planted_judges.wordy"]
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "250")
-    for held in (planted_judges.asked, planted_judges.prose_on, planted_judges.fails_on):
-        held.clear()
+    for held in ("asked", "prose_on", "fails_on", "stops_on"):
+        getattr(planted_judges, held).clear()
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,16 @@ def test_a_reply_in_prose_is_missing_and_in_no_rate(runs: list[str]) -> None:
     planted_judges.prose_on.clear()
     more = ("cache.mode=off", "--criteria", "overall", "--retry")
     assert cells(compared(*runs[:2], *LONGER, *more), "VanillaRAG", "BM25")[3:5] == ["6", "0"]
+
+
+def test_a_command_that_was_stopped_goes_on_with_what_is_missing(runs: list[str]) -> None:
+    more = (*LONGER, "--criteria", "coherence")
+    planted_judges.stops_on.add("Did Mira Holt")
+    assert "told to stop" in refused(*runs[:2], *more, name="compare")
+    before = len(planted_judges.asked)
+    planted_judges.stops_on.clear()
+    assert cells(compared(*runs[:2], *more), "VanillaRAG", "BM25", "coherence")[3:5] == ["6", "0"]
+    assert 0 < before < 12 and len(planted_judges.asked) == 12
 
 
 def test_three_runs_make_a_matrix_whose_mirrored_cells_sum_to_a_hundred(runs: list[str]) -> None:

@@ -79,7 +79,7 @@ def test_four_questions_by_hand() -> None:
     assert (found.n, found.missing, found.wins, found.ties, found.losses) == (4, 1, 2, 1, 1)
     assert found.rate is not None and found.rate.mean == 0.625
     assert found.flips is not None and found.flips.value == 0.25
-    assert found.first is not None and found.first.value == 5 / 8
+    assert found.first is not None and found.first.mean == 5 / 8
     assert found.longer is not None and found.longer.mean == (1 + 0.5 + 1 + 0) / 4
     assert found.length is not None and found.length.value == 0.75 - 0.5
 
@@ -93,7 +93,7 @@ def test_the_flip_rate_exposes_a_judge_that_always_takes_the_first() -> None:
     pairs = judged(always_first, 200)
     found = head_to_head(pairs)
     assert found.flips is not None and found.first is not None and found.rate is not None
-    assert (found.flips.value, found.first.value, found.rate.mean) == (1.0, 1.0, 0.5)
+    assert (found.flips.value, found.first.mean, found.rate.mean) == (1.0, 1.0, 0.5)
     assert "place explains" in str(corrected(pairs, length=False))
 
 

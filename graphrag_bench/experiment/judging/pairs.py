@@ -129,9 +129,16 @@ class Comparison:
         shown = (self.answers[key][duel.question] for key in (duel.first, duel.second))
         return digest(self.questions[duel.question], *shown)
 
+    @cached_property
+    def _n_tokens(self) -> Mapping[str, Mapping[str, int]]:
+        return {
+            key: {question: count_tokens(held[question]) for question in self.questions}
+            for key, held in self.answers.items()
+        }
+
     def longer(self, question: str, a: str, b: str) -> int:
         """1 where the answer of `a` has more tokens, -1 where that of `b` has, else 0."""
-        n_a, n_b = (count_tokens(self.answers[key][question]) for key in (a, b))
+        n_a, n_b = (self._n_tokens[key][question] for key in (a, b))
         return (n_a > n_b) - (n_a < n_b)
 
 
