@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import planted_judges
@@ -114,6 +115,23 @@ def test_a_context_that_is_no_longer_the_stored_one_is_left_out(run: Path) -> No
     ended = command("judge", str(run), *JUDGE, "--metrics", "context_recall")
     assert "the context of 1 answers cannot be had again" in ended.err
     assert len((run / "judged.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_second_call_retrieves_nothing(run: Path) -> None:
+    before = judged(run)
+    shutil.rmtree(run.parents[3] / "artifacts")
+    assert judged(run) == before
+    assert not (run.parents[3] / "artifacts").exists()
+
+
+def test_metrics_without_a_context_go_on_where_contexts_are_gone(run: Path) -> None:
+    config = run / "config.yaml"
+    config.write_text(config.read_text().replace("chunk.vdb", "chunk.gone"))
+    ended = command("judge", str(run), *JUDGE)
+    assert ended.code == 0 and "no context" in ended.err
+    held = [json.loads(line) for line in (run / "judged.jsonl").read_text().splitlines()]
+    assert {row["metric"] for row in held} == {"judged_correctness", "answer_relevance"}
+    assert "chunk.gone" in refused(str(run), *JUDGE, "--metrics", "faithfulness", name="judge")
 
 
 def test_a_method_without_a_context_is_judged_by_its_answers_alone(tmp_path: Path) -> None:

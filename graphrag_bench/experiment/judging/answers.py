@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,68 +76,96 @@ def judge_answers(
     order = [q.id for q in dataset.interleaved() if q.id in answers][: asked.limit]
     if not order:
         raise UserError(f"{stored.folder.path} holds no answer to judge; it was run without any.")
-    with alone(stored.folder.path / "judge.lock"):
-        texts = _contexts(stored, home, order, measures, progress)
-        cases = _cases(dataset, order, answers, texts)
-        for metric, measure in measures.items():
-            gone = [case.id for case in cases if measure.lacks_context(case)]
-            if lost := sum(bool(stored.rows[name].get("context")) for name in gone):
-                progress.say(
-                    f"{metric}: the context of {lost} answers cannot be had again; run it again"
-                )
-            _judge(stored.folder.path, metric, measure, cases, models, asked.retry, progress)
-        rows = in_order(
-            judged_rows(stored.folder.path), [q.id for q in dataset.questions], list(MEASURES)
-        )
-        write_rows(stored.folder.path / JUDGED, rows)
+    cases = _cases(dataset, order, stored.rows)
+    folder = stored.folder.path
+    with alone(folder / "judge.lock"):
+        todo = {n: _todo(folder, n, m, cases, models, asked.retry) for n, m in measures.items()}
+        texts = _texts(stored, home, measures, todo, progress)
+        for name, measure in measures.items():
+            part = todo[name]
+            if measure.context:
+                part = [(replace(case, passages=texts[case.id]), of) for case, of in part
+                        if case.id in texts]  # fmt: skip
+                if lost := len(todo[name]) - len(part):
+                    progress.say(
+                        f"{name}: the context of {lost} answers cannot be had again; run it again"
+                    )
+            if part:
+                _judge(folder, name, measure, part, models, progress)
+        rows = in_order(judged_rows(folder), [q.id for q in dataset.questions], list(MEASURES))
+        write_rows(folder / JUDGED, rows)
     return rows
 
 
-def _contexts(
-    stored: StoredRun, home: Path, order: Sequence[str], measures: Any, progress: Progress
-) -> dict[str, tuple[str, ...]]:
-    if not any(measure.context for measure in measures.values()):
-        return {}
-    return context_texts(stored, home, order, progress)
-
-
-def _cases(
-    dataset: Dataset, order: Sequence[str], answers: Any, texts: dict[str, tuple[str, ...]]
-) -> list[Case]:
+def _cases(dataset: Dataset, order: Sequence[str], rows: Mapping[str, Row]) -> list[Case]:
     questions = {question.id: question.text for question in dataset.questions}
     listed = KGQA in dataset.card.metrics
     return [
-        Case(name, questions[name], answers[name], dataset.gold[name].answers, texts.get(name),
-             listed)
+        Case(
+            name,
+            questions[name],
+            rows[name]["answer"],
+            dataset.gold[name].answers,
+            listed=listed,
+            context=digest(held) if (held := rows[name].get("context")) else "",
+        )
         for name in order
-    ]  # fmt: skip
+    ]
 
 
-def _judge(
-    folder: Path,
-    name: str,
-    measure: Measure,
-    cases: Sequence[Case],
-    models: Models,
-    retry: bool,
+def _texts(
+    stored: StoredRun,
+    home: Path,
+    measures: Mapping[str, Measure],
+    todo: Mapping[str, Sequence[tuple[Case, str]]],
     progress: Progress,
-) -> None:
-    """Append a row for each case that the metric fits and that has none yet."""
-    same = {
-        "metric": name,
-        "judge": models.identity("llm_judge"),
-        "how": _how(measure, models),
-    }
+) -> Mapping[str, tuple[str, ...]]:
+    """The contexts of the answers that lack a judgement of theirs.
+
+    Where none can be had the metrics that need none go on; raises UserError where all need one.
+    """
+    wanted = [case.id for n, part in todo.items() if measures[n].context for case, _ in part]
+    try:
+        return context_texts(stored, home, list(dict.fromkeys(wanted)), progress)
+    except UserError as error:
+        if all(measure.context for measure in measures.values()):
+            raise
+        progress.say(f"no context of {stored.folder.path} can be had again: {error}")
+        return {}
+
+
+def _same(name: str, measure: Measure, models: Models) -> Row:
+    """What the rows of one metric have in common."""
+    embedder = models.identity("embedder") if measure.embeds else ""
+    how = digest([prompt.digest for prompt in measure.prompts], embedder)
+    return {"metric": name, "judge": models.identity("llm_judge"), "how": how}
+
+
+def _todo(
+    folder: Path, name: str, measure: Measure, cases: Sequence[Case], models: Models, retry: bool
+) -> list[tuple[Case, str]]:
+    """The cases that the metric fits and that have no row yet, with what identifies them."""
+    same = _same(name, measure, models)
     keep = ("", "nothing") if retry else ("", "nothing", "unreadable")
     held = {
         row["question"]: row["of"]
         for row in judged_rows(folder)
         if all(row[key] == said for key, said in same.items()) and row["missing"] in keep
     }
-    todo = [(case, of) for case in cases if measure.fits(case)
-            if held.get(case.id) != (of := _of(measure, case))]  # fmt: skip
-    if not todo:
-        return
+    found = [(case, _of(measure, case)) for case in cases if measure.fits(case)]
+    return [(case, of) for case, of in found if held.get(case.id) != of]
+
+
+def _judge(
+    folder: Path,
+    name: str,
+    measure: Measure,
+    todo: Sequence[tuple[Case, str]],
+    models: Models,
+    progress: Progress,
+) -> None:
+    """Append a row for each case."""
+    same = _same(name, measure, models)
     limits = models.settings.failures
     gate = FailureGate(f"judge {name}", limits.limit, limits.after)
     log = Ledger(folder / LEDGER).at("judge", name)
@@ -155,17 +183,11 @@ def _embedder(models: Models) -> Any:
     return models.embedder
 
 
-def _how(measure: Measure, models: Models) -> str:
-    """A fingerprint of how the metric is judged: its prompts, and what compares questions."""
-    embedder = models.identity("embedder") if measure.embeds else ""
-    return digest([prompt.digest for prompt in measure.prompts], embedder)
-
-
 def _of(measure: Measure, case: Case) -> str:
     """A fingerprint of what is judged: an answer that was made anew is judged anew."""
     golds = [*case.golds, case.listed] if measure.gold else []
-    passages = list(case.passages or ()) if measure.context else []
-    return digest(case.question, case.answer, golds, passages)
+    context = case.context if measure.context else ""
+    return digest(case.question, case.answer, golds, context)
 
 
 def _row(case: Case, of: str, found: Judgement) -> Row:

@@ -42,9 +42,11 @@ PRECISION = Prompt(f"{_PROMPTS}/context_precision.j2")
 
 @dataclass(frozen=True)
 class Case:
-    """One answer to judge; `passages` is its context in ranked order, None where it is unknown.
+    """One answer to judge; `context` is a fingerprint of what the run recorded of its context.
 
-    `listed` says that the gold answers are one list rather than names of one thing.
+    That is "" where it had none. `passages` are the texts of the context in ranked order, None
+    where they are not at hand. `listed` says that the gold answers are one list rather than names
+    of one thing.
     """
 
     id: str
@@ -53,6 +55,7 @@ class Case:
     golds: tuple[str, ...] = ()
     passages: tuple[str, ...] | None = None
     listed: bool = False
+    context: str = ""
 
 
 @dataclass(frozen=True)
@@ -280,11 +283,7 @@ class Measure:
 
     def fits(self, case: Case) -> bool:
         """Whether the case has what the metric is about."""
-        return (bool(case.golds) or not self.gold) and (bool(case.passages) or not self.context)
-
-    def lacks_context(self, case: Case) -> bool:
-        """Whether a context is all that the case lacks."""
-        return self.context and not case.passages and (bool(case.golds) or not self.gold)
+        return (bool(case.golds) or not self.gold) and (bool(case.context) or not self.context)
 
 
 MEASURES: Mapping[str, Measure] = {
