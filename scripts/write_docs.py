@@ -1,7 +1,7 @@
-"""Write docs/operators.md, docs/methods.md and the profile lists of the methods' pages.
+"""Write docs/operators.md, docs/methods.md, docs/datasets.md and the methods' profile lists.
 
-Everything comes from the registry and from configs/method/*.yaml; a test holds that the files are
-what this script writes. Usage: python scripts/write_docs.py
+Everything comes from the registry, configs/method/*.yaml and datasets/*/card.yaml; a test holds
+that the files are what this script writes. Usage: python scripts/write_docs.py
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
+from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
 from graphrag_bench.experiment.groups import compose, load, names
 from graphrag_bench.graph.graph import ATTRIBUTES
@@ -24,7 +25,12 @@ FAMILIES = ("question", "query", "node", "relationship", "chunk", "subgraph", "c
 COLUMNS = ("node", "relationship", "chunk", "subgraph", "community", "path")
 NO_CALLS = {"dataset": "toy", "embedder": "hashing"}
 MARK = "✓"
+KINDS = ("documents", "questions")
 PACKAGES = ("graphrag_bench", "operators", "methods")
+_DATASETS = """\
+`graphrag-bench fetch dataset=NAME` downloads a set; `dataset.root=FOLDER` reads one that is on
+disk, in any of the shapes below. Counts are what publishers and papers print; each set says which.
+"""
 Item = TypeVar("Item", Operator, Builder)
 
 
@@ -42,6 +48,7 @@ def pages() -> dict[Path, str]:
     made = {
         ROOT / "docs" / "operators.md": operators_page(),
         ROOT / "docs" / "methods.md": methods_page(),
+        ROOT / "docs" / "datasets.md": datasets_page(),
     }
     by_page: dict[Path, list[str]] = {}
     for name in names("method"):
@@ -202,6 +209,50 @@ def methods_page() -> str:
     lines += ["", "Calls: the most that one question can cost, conversion and answer included.", ""]
     lines += ["## Profiles", "", profiles(names("method"))]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def datasets_page() -> str:
+    """The data sets with their licences, and for each what is known of it."""
+    lines = ["# Data sets", "", MADE, ""]
+    lines.append(_DATASETS)
+    lines += ["| set | documents | questions | licence | shape checked | comes by |"]
+    lines += ["|---|---|---|---|---|---|"]
+    cards = [load_card(name) for name in card_names()]
+    for card in cards:
+        counts = [f"{card.counts[kind]:,}" if kind in card.counts else "–" for kind in KINDS]
+        checked = "yes" if card.verified else "**no**"
+        name = f"[{card.name}](#{card.name})"
+        lines.append(
+            f"| {name} | {' | '.join(counts)} | {card.license} | {checked} | {_way(card)} |"
+        )
+    for card in cards:
+        lines += ["", f"## {card.name}", "", f"{card.title}. {card.citation}.", ""]
+        lines += [f"- {fact}" for fact in _card_facts(card)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _way(card: Card) -> str:
+    if card.source is None:
+        return "your folder" if card.name in ("folder", "jsonl") else "this project"
+    return "fetch" if card.source.downloads else "hand"
+
+
+def _card_facts(card: Card) -> Iterator[str]:
+    if card.source:
+        sums = {one.sha256 for one in card.source.downloads} or {"unknown"}
+        known = "unknown" if sums == {"unknown"} else "in the card"
+        yield f"From <{card.source.url}>, revision {card.source.revision}, checksums {known}"
+    if card.checked:
+        yield f"Shape {'checked' if card.verified else 'not checked'}: {card.checked}"
+    for shape in card.shapes:
+        files = ", ".join(f"`{file}`" for file in dict.fromkeys(shape.files.values()))
+        if files:
+            yield f"Read from {files} (reader `{shape.reader}`){shape.note and ': ' + shape.note}"
+    if card.counts_from:
+        yield f"Counts from {card.counts_from}"
+    yield from card.known_problems
+    if card.contamination:
+        yield card.contamination
 
 
 def _method_row(name: str) -> str:
