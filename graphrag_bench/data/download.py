@@ -16,7 +16,8 @@ from graphrag_bench.progress import Advance, Progress
 if TYPE_CHECKING:
     import httpx
 
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Replies that another try may better."""
 _CLOSED = frozenset({401, 403})
 
 
@@ -156,14 +157,19 @@ def _refuse(reply: httpx.Response, remote: Remote) -> None:
     status = reply.status_code
     if status in (200, 206):
         return
-    if status in _PASSING:
-        asked = reply.headers.get("Retry-After", "")
-        raise _Passing(f"the server says {status}", float(asked) if asked.isdigit() else None)
+    if status in PASSING:
+        raise _Passing(f"the server says {status}", retry_after(reply))
     page = f" The publisher's page: {remote.page}." if remote.page else ""
     by_hand = "Or download it by hand and name its folder: dataset.root=FOLDER."
     if status in _CLOSED:
         raise UserError(f"{remote.url}: the server asks for a log-in ({status}).{page} {by_hand}")
     raise UserError(f"{remote.url}: there is no such file ({status}).{page} {by_hand}")
+
+
+def retry_after(reply: httpx.Response) -> float | None:
+    """The seconds that a server asks to wait; None when it names none."""
+    asked: str = reply.headers.get("Retry-After", "")
+    return float(asked) if asked.isdigit() else None
 
 
 def _begins_at(reply: httpx.Response, have: int) -> bool:

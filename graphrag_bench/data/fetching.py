@@ -65,7 +65,10 @@ def fetch(
         made: list[Fetched] = []
         staging = folder / STAGING
         with httpx.Client(timeout=_SECONDS) as client:
-            listed = listing(source, endpoint.rstrip("/"), client) if source.hub else None
+            listed = None
+            if source.hub:
+                address = endpoint.rstrip("/")
+                listed = listing(source, address, client, patience=patience, progress=progress)
             for wanted, remote, checked in _remotes(source, listed):
                 held = [one for one in known if one.url == remote.url and _there(folder, one)]
                 if held:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from graphrag_bench.data.card import UNKNOWN, Source
+from graphrag_bench.data.download import PASSING, Patience, retry_after
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.progress import Progress
 
 if TYPE_CHECKING:
     import httpx
@@ -50,23 +52,22 @@ class Listing:
         return f"{self.endpoint}/datasets/{self.hub}/resolve/{quote(self.commit)}/{path}"
 
 
-def listing(source: Source, endpoint: str, client: httpx.Client) -> Listing:
+def listing(
+    source: Source,
+    endpoint: str,
+    client: httpx.Client,
+    *,
+    patience: Patience = Patience(),  # noqa: B008 (frozen)
+    progress: Progress = Progress(quiet=True),  # noqa: B008 (stateless)
+) -> Listing:
     """The files of a card's data set at its revision, or at the newest where that is unknown.
 
-    Raises UserError when the hub cannot be reached, has no such set, or asks for a log-in.
+    Faults that may pass are waited for. Raises UserError when the hub cannot be reached, has no
+    such set, or asks for a log-in.
     """
-    import httpx
-
     revision = "main" if source.revision == UNKNOWN else source.revision
     address = f"{endpoint}/api/datasets/{source.hub}/revision/{quote(revision)}?blobs=true"
-    try:
-        reply = client.get(address, follow_redirects=True)
-    except httpx.TransportError as error:
-        raise UserError(
-            f"{address}: the hub cannot be reached ({error or type(error).__name__}). A mirror is "
-            "named by the environment (HF_ENDPOINT=ADDRESS); files that are on disk are used by "
-            "dataset.root=FOLDER."
-        ) from None
+    reply = _reply(address, client, patience, progress)
     if reply.status_code != 200:
         raise UserError(
             f"{address}: the hub says {reply.status_code}. The set may ask for a log-in, or have "
@@ -79,6 +80,32 @@ def listing(source: Source, endpoint: str, client: httpx.Client) -> Listing:
     except (json.JSONDecodeError, KeyError, TypeError, AttributeError):
         raise UserError(f"{address}: the reply is no listing of a data set.") from None
     return Listing(source.hub, endpoint, commit, files)
+
+
+def _reply(
+    address: str, client: httpx.Client, patience: Patience, progress: Progress
+) -> httpx.Response:
+    """The hub's reply, tried again as long as patience lasts; the last one when it does not."""
+    import httpx
+
+    for failures in range(1, patience.tries + 1):
+        try:
+            reply = client.get(address, follow_redirects=True)
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            said, asked = str(error) or type(error).__name__, None
+            if failures == patience.tries or isinstance(error, httpx.InvalidURL):
+                raise UserError(
+                    f"{address}: the hub cannot be reached ({said}). A mirror is named by the "
+                    "environment (HF_ENDPOINT=ADDRESS); files that are on disk are used by "
+                    "dataset.root=FOLDER."
+                ) from None
+        else:
+            if reply.status_code not in PASSING or failures == patience.tries:
+                return reply
+            said, asked = f"it says {reply.status_code}", retry_after(reply)
+        progress.say(f"the hub: {said}; trying again")
+        patience.wait(failures, asked)
+    raise AssertionError("patience has at least one try")
 
 
 def _listed(row: dict[str, Any]) -> Listed:

@@ -54,7 +54,8 @@ class StoredRun:
             return self.given
         source = DatasetSettings.model_validate(self.config["dataset"])
         try:
-            home = self.folder.path.resolve().parents[3]  # of runs/<dataset>/<method>/<key>
+            above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
+            home = above[min(3, len(above) - 1)]
             return read_dataset(source.name, source.root, source.openie, source.own, home=home)
         except UserError:
             return None

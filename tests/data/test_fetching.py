@@ -236,9 +236,23 @@ def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
         fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
 
 
-def test_a_hub_that_cannot_be_reached_is_told_with_the_mirror(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="HF_ENDPOINT=ADDRESS"):
-        fetch(load_card("popqa"), tmp_path, endpoint="http://127.0.0.1:9", progress=QUIET)
+def test_a_hub_that_cannot_be_reached_is_told_with_the_mirror(
+    tmp_path: Path, waited: list[float]
+) -> None:
+    for address in ("http://127.0.0.1:9", "no address", "http://[bad"):
+        with pytest.raises(UserError, match="HF_ENDPOINT=ADDRESS"):
+            fetch(load_card("popqa"), tmp_path, endpoint=address, progress=QUIET,
+                  patience=Patience(sleep=waited.append))  # fmt: skip
+    assert waited[:5] == [1.0, 2.0, 4.0, 8.0, 16.0]
+
+
+def test_a_busy_hub_is_waited_for(server: FileServer, tmp_path: Path, waited: list[float]) -> None:
+    hub(server, "yixuantt/MultiHopRAG", news_files())
+    server.faults = [(429, {"Retry-After": "3"}), (502, {})]
+    patience = Patience(sleep=waited.append)
+    card = load_card("multihoprag")
+    fetch(card, tmp_path, endpoint=server.address, progress=QUIET, patience=patience)
+    assert waited == [3.0, 2.0]
 
 
 def test_the_checksum_of_a_card_is_held_against_the_file(

@@ -6,6 +6,7 @@ import json
 import logging
 from pathlib import Path
 
+import numpy as np
 import pytest
 from office_files import write_docx, write_pdf
 from published_sets import written
@@ -100,6 +101,26 @@ def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
     assert "scan.pdf: it holds no text (a scan without recognised text?)" in told
     assert "broken.docx: not a .docx file" in told
     assert "broken.pdf: " in told
+
+
+def test_a_damaged_pdf_is_read_as_far_as_it_can_be_or_told_and_never_stops_a_run(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("pdfminer")
+    file = tmp_path / "report.pdf"
+    write_pdf(file, ["Una rows.", "Bo sinks."])
+    whole, random = file.read_bytes(), np.random.default_rng(0)
+    told = 0
+    for _ in range(150):
+        damaged = bytearray(whole[: random.integers(20, len(whole))])
+        for place in random.integers(0, len(damaged), size=3):
+            damaged[place] = random.integers(0, 256)
+        file.write_bytes(damaged)
+        try:
+            conversion.pages(file)
+        except conversion.Unreadable:
+            told += 1
+    assert 0 < told < 150
 
 
 def test_hidden_files_are_passed_over_without_a_word(

@@ -51,8 +51,8 @@ def read_dataset(
 ) -> Dataset:
     """The checked data set of a card, read from `root`.
 
-    Without a root it is read from `home`/data/<name>, where `fetch` puts it, or else from the
-    card's own folder. `openie` names the OpenIE file to use where a folder holds several.
+    Without a root it is read from the card's own folder, or else from `home`/data/<name>, where
+    `fetch` puts it. `openie` names the OpenIE file to use where a folder holds several.
     `settings` are those of a set that is made rather than read. Raises UserError for an unknown
     name, for a setting that the set does not have, and for every fault in the files, with the file
     and line.
@@ -99,7 +99,7 @@ def _folder(card: Card, root: str | Path | None, home: Path) -> Path:
             )
         return folder
     own = project_folder("datasets") / card.name
-    for folder in (data_folder(card.name, home), own):
+    for folder in (own, data_folder(card.name, home)):
         if any(_complete(folder, layout) for layout in card.shapes):
             return folder
     fetched = card.source is not None and (card.source.downloads or card.source.by_hand)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,11 @@ from zipfile import is_zipfile
 
 from graphrag_bench.data.readers.markdown import Part, sections
 
+_OF_BAD_BYTES = (
+    ValueError, LookupError, TypeError, AttributeError, AssertionError, ArithmeticError, OSError,
+    RecursionError, struct.error, zlib.error,
+)  # fmt: skip
+"""What a PDF parser stumbles over in a damaged file, beside the faults that it names."""
 _EXTRA = "needs markitdown: pip install 'graphrag-bench[docs]'"
 
 
@@ -35,7 +42,7 @@ def pages(file: Path) -> list[Part]:
     faults = _module("pdfminer.psexceptions")  # those of pdfminer.pdfexceptions are of this kind
     try:
         text: str = high_level.extract_text(str(file))
-    except (faults.PSException, ValueError, KeyError, TypeError) as error:
+    except (faults.PSException, *_OF_BAD_BYTES) as error:
         raise Unreadable(f"not converted ({_line(error)})") from None
     named = [(number, page) for number, page in enumerate(text.split("\f"), start=1)]
     return [

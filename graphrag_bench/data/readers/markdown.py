@@ -19,7 +19,9 @@ class Part:
 
 
 def sections(text: str, name: str) -> list[Part]:
-    """The sections of a markdown text that hold words, marked `#1`, `#2` in the order of the text.
+    """The sections of a markdown text that hold words, cut at its `#` headings.
+
+    They are marked `#1`, `#2` in the order of the text.
 
     A section's title is that of the text (its first heading of level 1, when nothing but it stands
     on that level, or else `name`) and the headings above it, joined by ` > `. Lines in code fences
