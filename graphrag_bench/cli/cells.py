@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.cli.overrides import composed, of_hydra, refusal
+from graphrag_bench.cli.overrides import composed, given_names, of_hydra, refusal
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.comparing import check_baseline
@@ -18,6 +18,7 @@ from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.matching import fits, matched
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.pooling import refuse_for_all
+from graphrag_bench.experiment.read_tracking import refuse_idle
 from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.experiment.sweeping import CellRow
 from graphrag_bench.locations import project_folder
@@ -69,6 +70,16 @@ class Preparing:
             self.experiment(matched(cell, swept=True)) if cell in wanting else one
             for cell, one in zip(found, plain, strict=True)
         ]
+
+
+def checked_alone(overrides: Sequence[str], preparing: Preparing) -> dict[str, Any]:
+    """The settings of a single run; raises UserError, for what it would never read too."""
+    values = composed(overrides)
+    plain = preparing.experiment({**values, "match_tokens": None}, swept=False)
+    if plain.settings.objective is not None:
+        raise UserError("objective names the best cell of a sweep: use it with -m.")
+    refuse_idle(given_names(overrides), [plain])
+    return values
 
 
 def manifest_rows(

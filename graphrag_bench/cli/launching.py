@@ -17,10 +17,12 @@ from graphrag_bench.cli.cells import (
     manifest_rows,
     split_cells,
 )
+from graphrag_bench.cli.overrides import given_names
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.matching import matched
+from graphrag_bench.experiment.read_tracking import refuse_idle
 from graphrag_bench.experiment.sweeping import CellRow, Manifest, manifest_of
 from graphrag_bench.locations import project_folder
 from graphrag_bench.progress import Progress
@@ -48,6 +50,7 @@ class Grid:
         values = composed_cells(split)
         preparing = Preparing()
         made = preparing.checked(values)
+        refuse_idle(given_names(overrides), made)
         if any(one.settings.objective and one.settings.split == "test" for one in made):
             raise UserError("objective chooses settings: split=dev, and report it on split=test.")
         return cls(list(overrides), split, values, made, preparing)

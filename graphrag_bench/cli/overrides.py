@@ -69,6 +69,12 @@ def prepared(arguments: Sequence[str]) -> list[str]:
     return overrides
 
 
+def given_names(overrides: Sequence[str]) -> list[str]:
+    """The paths of what the command line sets, in order, those of Hydra left out."""
+    names = [one.lstrip("+~").partition("=")[0] for one in overrides if not of_hydra(one)]
+    return [name.partition("@")[2] or name for name in names]
+
+
 def of_hydra(override: str) -> bool:
     """Whether an override is one of Hydra itself: of its sweeper, its launcher, its folders."""
     return override.lstrip("+~").startswith(("hydra.", "hydra/"))

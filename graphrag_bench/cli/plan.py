@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from graphrag_bench.cli.cells import Cell, Preparing, cell_of, cells
-from graphrag_bench.cli.overrides import composed, help_text, prepared
+from graphrag_bench.cli.cells import Cell, Preparing, cell_of, cells, checked_alone
+from graphrag_bench.cli.overrides import given_names, help_text, prepared
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.matching import matched
 from graphrag_bench.experiment.pooling import left_out
+from graphrag_bench.experiment.read_tracking import refuse_idle
 from graphrag_bench.experiment.shared_work import left_alone, left_together
 
 
@@ -21,17 +22,22 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     multirun = bool({"-m", "--multirun"} & set(arguments))
     overrides = prepared([word for word in arguments if word not in ("-m", "--multirun")])
-    all_cells = cells(overrides) if multirun else [composed(overrides)]
-    seen: dict[Cell, Experiment] = {}
     preparing = Preparing()
+    all_cells = cells(overrides) if multirun else [checked_alone(overrides, preparing)]
+    seen: dict[Cell, Experiment] = {}
+    without: dict[Cell, str] = {}
     for values in all_cells:
         values = matched(values, measure=False, swept=multirun)
         experiment = preparing.experiment(values, swept=multirun)
-        if cell_of(experiment) not in seen:
-            seen[cell_of(experiment)] = experiment
-            sys.stdout.write(describe(experiment) + "\n\n")
+        seen.setdefault(cell_of(experiment), experiment)
         if multirun and (reason := left_out(values)):
-            sys.stdout.write(f"no pooling: {reason}\n\n")
+            without[cell_of(experiment)] = reason
+    if multirun:
+        refuse_idle(given_names(overrides), list(seen.values()))
+    for name, experiment in seen.items():
+        sys.stdout.write(describe(experiment) + "\n\n")
+        if name in without:
+            sys.stdout.write(f"no pooling: {without[name]}\n\n")
     if multirun:
         sys.stdout.write("".join(f"{line}\n" for line in _sharing(seen, preparing)))
         same = len(all_cells) - len(seen)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.cli.cells import Preparing
+from graphrag_bench.cli.cells import Preparing, checked_alone
 from graphrag_bench.cli.launching import Grid, Results, run_one
-from graphrag_bench.cli.overrides import composed, help_text, prepared
+from graphrag_bench.cli.overrides import help_text, prepared
 from graphrag_bench.cli.tuning import Tuning, is_tuning, require_plugins, selected
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.comparing import differences
@@ -33,10 +33,9 @@ def main(arguments: Sequence[str]) -> int:
     if multirun:
         return _swept(prepared(rest))
     results: Results = {}
-    values = composed(prepared(rest))
-    if values.get("objective") is not None:
-        raise UserError("objective names the best cell of a sweep: use it with -m.")
-    run_one(values, results, Preparing())
+    preparing = Preparing()
+    values = checked_alone(prepared(rest), preparing)
+    run_one(values, results, preparing)
     _show(results)
     return 0
 

@@ -11,9 +11,10 @@ from typing import Any, Protocol
 
 from graphrag_bench.cli.cells import Cell, Preparing, cell_of, composed_cells, one_method_only
 from graphrag_bench.cli.launching import Results, failures, launch, run_cell, when_free
-from graphrag_bench.cli.overrides import composed, of_hydra, refusal
+from graphrag_bench.cli.overrides import composed, given_names, of_hydra, refusal
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.read_tracking import refuse_idle
 from graphrag_bench.experiment.sweeping import CellRow, Manifest, manifest_of
 from graphrag_bench.report.selection import best_of, mark
 
@@ -88,6 +89,7 @@ class Tuning:
         preparing = Preparing()
         values = composed_cells([[*fixed, *point] for point in points])
         made = preparing.checked(values)
+        refuse_idle(given_names(overrides), made)
         swept = [one for one in added if not of_hydra(one) and _name(one) in space]
         objective = made[0].settings.objective or OBJECTIVE
         return cls([*fixed, *swept, *hydras], fixed, made[0], objective, preparing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, ran, records, refused, shell, stops_on, write_set
+from toy_runs import TOY, WEIGHTLESS, command, ran, records, refused, shell, stops_on, write_set
 
 VANILLA = [*TOY, "method=vanilla"]
 HIPPORAG = [*TOY, "method=hipporag"]
@@ -183,12 +183,15 @@ def test_a_missing_api_key_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "OPENAI_API_KEY" in refused(*settings, NOWHERE)
 
 
-def test_a_sweep_that_a_model_stops_ends_with_one_message_too() -> None:
+def test_a_sweep_that_a_model_stops_names_every_cell_and_shows_no_traceback() -> None:
     stops_on.add("Question")
     try:
-        assert "told to stop" in refused("-m", *TOY, "method=vanilla,bm25")
+        ended = command("run", "-m", *TOY, "method=vanilla,bm25")
     finally:
         stops_on.clear()
+    assert ended.code == 1
+    assert ended.err.count("failed: the reader was told to stop") == 2
+    assert "Traceback" not in ended.err
 
 
 def test_earlier_work_is_untouched_by_whatever_is_refused(home: Path) -> None:
