@@ -64,8 +64,8 @@ def mean_with_interval(
         ).confidence_interval  # fmt: skip
         low, high = float(interval.low), float(interval.high)
     n_clusters = 0 if clusters is None else int(clusters.max()) + 1
-    found = (round(number, 6) for number in (float(sample.mean()), low, high))
-    return Mean(*found, len(sample), n_clusters)
+    mean = round(float(sample.mean()), 6)
+    return Mean(mean, round(low, 6), round(high, 6), len(sample), n_clusters)
 
 
 def _ratio(sums: NDArray[Any], sizes: NDArray[Any], axis: int) -> Any:
