@@ -73,7 +73,8 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     return Pipeline(plain, run_settings)
 
 
-_RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - {"dataset", "method", "experiment"}))
+_OF_COMMANDS = {"dataset", "method", "experiment", "objective"}
+_RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
 _GROUPS = ("llm", "llm_build", "embedder", "chunking", "pooling")
 
 

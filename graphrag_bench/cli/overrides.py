@@ -28,6 +28,16 @@ settings (by path; -m sweeps them too)
 """
 
 
+SWEEPS = """
+sweeps (-m): cells share what is the same; a failed one is listed, and the same command retries it
+  graphrag-bench {command} -m method=hipporag method.damping=0.1,0.5 answer=off \\
+    split=dev objective=evidence_recall@5     names the best cell, and the command to report it by
+  graphrag-bench {command} -m hydra/sweeper=optuna hydra.sweeper.n_trials=30 method=hipporag \\
+    'method.damping=interval(0.1,0.9)'        Optuna chooses the cells, on split=dev alone
+  one cell at a time, for job arrays: graphrag-bench sweep --help
+"""
+
+
 def help_text(command: str) -> str:
     """What `--help` of a Hydra command prints."""
     groups = "\n".join(f"  {g + '=':<12} {', '.join(names(g))}" for g in GROUPS)
@@ -35,7 +45,8 @@ def help_text(command: str) -> str:
         f"  {name + '=' + default:<34} {meaning}" for name, default, meaning in explained()
         if name not in GROUPS
     )  # fmt: skip
-    return HELP.format(
+    text = HELP if command == "ask" else HELP + SWEEPS
+    return text.format(
         command=command, groups=groups, settings=rows, parameters="top_k, damping, ..."
     )
 
@@ -179,7 +190,7 @@ def refusal(override: str, error: Exception, held: Any) -> UserError:
     """The error for a setting that Hydra cannot read or place; `held` is the configuration."""
     shown = override.lstrip("+")
     reason = str(error.__cause__ or error).splitlines()[0]
-    if "Ambiguous value" in reason:
+    if "Ambiguous value" in reason or "requires --multirun" in reason:
         return UserError(f"'{shown}' gives several values; a sweep over them needs -m.")
     if type(error).__name__ == "OverrideParseException" or _GRAMMAR.match(reason):
         return UserError(

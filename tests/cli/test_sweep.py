@@ -151,6 +151,25 @@ def test_the_same_command_retries_failed_cells_alone(home: Path, stopped: set[st
     assert len(asked) <= 12  # and answers it, unless vanilla was given the same prompt before
 
 
+def test_an_error_of_the_program_ends_its_cell_alone_and_is_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = Store._build
+
+    def faulty(self: Store, planned: Planned, get: Any) -> None:
+        if planned.resource == "graph":
+            raise RuntimeError("a fault of ours")
+        build(self, planned, get)
+
+    monkeypatch.setattr(Store, "_build", faulty)
+    ended = command("run", "-m", *TOY, "frame=off", "method=hipporag,vanilla", "limit=1")
+    assert ended.code == 1
+    assert ended.methods == ["vanilla"]
+    assert "cell 1 failed: RuntimeError: a fault of ours" in ended.err
+    assert "Traceback" in ended.err
+    assert [row["status"] for row in manifest(home)] == ["failed", "done"]
+
+
 def test_a_cell_that_does_not_compose_is_refused_before_any_is_run(home: Path) -> None:
     assert "damping" in refused("-m", *TOY, "method=hipporag", "method.damping=0.3,7")
     assert not (home / "runs").exists()

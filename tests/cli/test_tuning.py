@@ -103,6 +103,7 @@ def test_a_sweep_that_could_not_be_honest_or_whole_is_refused(more: list[str], s
 
 def test_an_objective_needs_a_sweep_and_never_looks_at_the_test_part() -> None:
     assert "use it with -m" in refused(*HIPPORAG, "objective=evidence_recall@5")
+    assert "needs -m" in refused(*HIPPORAG, INTERVAL)
     sweep = ["-m", *HIPPORAG, "method.damping=0.3,0.5", "answer=off", "objective=evidence_recall@5"]
     assert "report it on split=test" in refused(*sweep, "split=test")
     assert "use split=dev" in ran(*sweep).out
