@@ -105,6 +105,8 @@ def candidates(
             for judge in verdicts.judges_of(one.run.folder.path, metric.judged_answer)
         ]
     counted = metric.kind == "count"
+    if metric.graph:
+        theirs = replace(theirs, own_questions=False)
     return [
         Candidate(one.run, Grade("A") if counted else grade(one.ours, theirs)) for one in own
     ]  # fmt: skip
