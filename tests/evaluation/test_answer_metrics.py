@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_bench.data.dataset import Gold
@@ -37,6 +37,7 @@ def test_all_and_none_of_the_sub_answers() -> None:
     assert set(str_scores("anything", ()).values()) == {0.0}
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="abc "), st.lists(st.lists(st.text(alphabet="abc"), max_size=3)))
 def test_strem_is_never_above_strrec_and_that_never_above_strhit(
     answer: str, parts: list[list[str]]

@@ -21,19 +21,19 @@ def of_squad(text: str) -> str:
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", unmarked).split())
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.text(alphabet=string.printable))
 def test_ascii_text_is_the_same_in_both_forms_and_as_squad_has_it(text: str) -> None:
     assert UNICODE(text) == SQUAD(text) == PLAIN(text) == of_squad(text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.text())
 def test_the_squad_form_is_that_of_squad_for_any_text(text: str) -> None:
     assert SQUAD(text) == of_squad(text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.text())
 def test_no_text_is_refused_and_words_stand_one_space_apart(text: str) -> None:
     for normaliser in (UNICODE, PLAIN):
