@@ -69,7 +69,7 @@ class RunFolder:
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Write this shard's records in question order, whole, and drop its journal.
+        """Write this shard's records and contexts in question order, whole, and drop its journal.
 
         An unsharded finish takes in the records of all shards and removes their files.
         """
@@ -84,6 +84,18 @@ class RunFolder:
         for path in (*parts, self.file("journal")):
             if path != self.file("records"):
                 path.unlink(missing_ok=True)
+        self._finish_contexts(order)
+
+    def _finish_contexts(self, order: Sequence[str]) -> None:
+        """Write the last context of each question in order; unsharded, those of all shards."""
+        own = self.file("contexts")
+        parts = [own] if self.shard else self.files("contexts")
+        held = {row["question"]: row for path in parts for row in read_lines(path)}
+        if held:
+            write_whole(own, "".join(_line(held[name]) for name in order if name in held))
+        for path in parts:
+            if path != own:
+                path.unlink()
 
     @contextmanager
     def alone(self) -> Iterator[None]:

@@ -201,3 +201,27 @@ def test_a_run_is_held_by_one_process(folder):
 def test_shards_of_one_division_work_side_by_side(folder):
     with RunFolder(folder.path, "1-of-2").alone(), RunFolder(folder.path, "2-of-2").alone():
         pass
+
+
+# ---- texts of contexts
+
+
+def test_contexts_are_kept_in_question_order_each_once_and_shards_are_joined(tmp_path):
+    def context(name: str, text: str) -> list[dict]:
+        return [{"question": name, "texts": [text]}]
+
+    path = tmp_path / "run"
+    parts = [RunFolder(path, f"{number}-of-2") for number in (1, 2)]
+    parts[0].append(row("c"), [], context("c", "C"))
+    parts[0].append(row("a"), [], context("a", "cut off"))
+    parts[0].append(row("a"), [], context("a", "A"))
+    parts[1].append(row("b"), [], context("b", "B"))
+    for part in (*parts, RunFolder(path)):
+        part.finish(["a", "b", "c"])
+    assert [file.name for file in sorted(path.glob("contexts*"))] == ["contexts.jsonl"]
+    held = list(read_lines(path / "contexts.jsonl"))
+    assert [(one["question"], *one["texts"]) for one in held] == [
+        ("a", "A"),
+        ("b", "B"),
+        ("c", "C"),
+    ]
