@@ -26,6 +26,8 @@ from graphrag_bench.experiment.judging.pairs import (
     both_orders,
     criteria_of,
     judge_pairs,
+    pending,
+    prompt_tokens,
 )
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.settings import RunSettings
@@ -52,6 +54,7 @@ same command goes on where it stopped, and a second call costs nothing.
   --criteria A,B  comprehensiveness, diversity, empowerment, logicality, relevance, coherence,
                   overall; or those of a paper: {papers}. Default: zhou2025
   --limit N       only the first N questions, types mixed
+  --plan          say how many calls and tokens it would take at most, and make no call
   --retry         ask again where a reply could not be read
   --sheet FILE.csv   write a sheet for people instead: no names, order shuffled (--seed N); the
                   names stand in FILE.key.csv, which is kept from those who fill the sheet in
@@ -90,6 +93,12 @@ def main(arguments: Sequence[str]) -> int:
         for path in write_blind(comparison, criteria, Path(given.sheet), given.seed):
             sys.stdout.write(f"written: {path}\n")
         return 0
+    if given.plan:
+        panel = _panel(comparison, settings, criteria, given.retry)
+        duels = pending(comparison, panel)
+        n_tokens = prompt_tokens(comparison, panel, duels)
+        sys.stdout.write(f"at most {len(duels)} calls, {n_tokens:,} prompt tokens (cl100k)\n")
+        return 0
     people = read_people(comparison, criteria, [Path(p) for p in given.read],
                          Path(given.key) if given.key else None)  # fmt: skip
     raters: dict[str, Labels] = dict(people)
@@ -112,6 +121,7 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
     reader.add_argument("--criteria", default="zhou2025")
     reader.add_argument("--limit", type=int, default=None)
     reader.add_argument("--retry", action="store_true")
+    reader.add_argument("--plan", action="store_true")
     reader.add_argument("--sheet", default=None)
     reader.add_argument("--read", action="append", default=[])
     reader.add_argument("--key", default=None)
@@ -124,12 +134,19 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
     return given
 
 
+def _panel(
+    comparison: Comparison, settings: RunSettings, criteria: tuple[str, ...], retry: bool
+) -> Panel:
+    models = Models(settings, dataset_of(comparison.runs[0]))
+    return Panel.of(comparison, models, criteria, Path(settings.paths.home), retry)
+
+
 def _judged(
     comparison: Comparison, settings: RunSettings, criteria: tuple[str, ...], retry: bool
 ) -> Labels:
     """Ask what is missing, print and keep the tables; the judge's labels."""
-    models = Models(settings, dataset_of(comparison.runs[0]))
-    panel = Panel.of(comparison, models, criteria, Path(settings.paths.home), retry)
+    panel = _panel(comparison, settings, criteria, retry)
+    models = panel.models
     models.charge(panel.folder / LEDGER, tuple, tuple)
     rows = judge_pairs(comparison, panel, Progress())
     verdicts: dict[Item, BothOrders] = {}

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 
 from graphrag_bench.cli.judging_words import divided, judged_runs, parser
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.judging.answers import LEDGER, Asked, dataset_of, judge_answers
+from graphrag_bench.experiment.judging.answers import (
+    LEDGER,
+    Asked,
+    calls_ahead,
+    dataset_of,
+    judge_answers,
+)
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.judged import judged_table
@@ -32,6 +38,7 @@ from the artifacts and the cached replies; a run whose context has changed since
 
   --metrics A,B   only these; default: all that the data set and the run allow
   --limit N       only the first N answers, question types mixed
+  --plan          say how many calls it would take at most, and make none
   --retry         ask again where a reply could not be read
   --home HOME     the folder that holds runs/; default: that of the first run
   llm_judge=      {names}; no default: a judge has to be chosen
@@ -56,6 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     reader.add_argument("--metrics", default="")
     reader.add_argument("--limit", type=int, default=None)
     reader.add_argument("--retry", action="store_true")
+    reader.add_argument("--plan", action="store_true")
     given = reader.parse_intermixed_args(arguments)
     asked_for, words = divided(given.words)
     if not asked_for:
@@ -67,6 +75,12 @@ def main(arguments: Sequence[str]) -> int:
     runs, settings = judged_runs(asked_for, words, given.home)
     models = Models(settings, dataset_of(runs[0]))
     models.identity("llm_judge")
+    if given.plan:
+        for run in runs:
+            calls = calls_ahead(run, models, asked)
+            said = ", ".join(f"{name} {n}" for name, n in calls.items())
+            sys.stdout.write(f"{run.folder.path}: at most {sum(calls.values())} calls ({said})\n")
+        return 0
     ledgers = [run.folder.path / LEDGER for run in runs]
     models.charge(ledgers[0], lambda: ledgers[1:], tuple)
     judged = []

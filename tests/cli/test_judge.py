@@ -62,6 +62,15 @@ def test_a_later_call_judges_only_what_is_missing(run: Path) -> None:
     assert len(planted_judges.asked) == 2
 
 
+def test_the_calls_are_known_before_they_are_made(run: Path) -> None:
+    ended = command("judge", str(run), *JUDGE, "--plan")
+    assert "at most 18 calls (judged_correctness 3, faithfulness 6," in ended.out
+    assert planted_judges.asked == []
+    judged(run, "cache.mode=off")
+    assert len(planted_judges.asked) == 18
+    assert "0 calls" in command("judge", str(run), *JUDGE, "--plan").out
+
+
 def test_a_reply_in_prose_is_missing_and_asked_again_only_when_told(run: Path) -> None:
     only = ("--metrics", "judged_correctness", "cache.mode=off")
     planted_judges.prose_on.add("Question:")

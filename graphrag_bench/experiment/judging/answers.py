@@ -72,11 +72,7 @@ def judge_answers(
     process judges the same run; RunStopped when nothing further can succeed.
     """
     dataset, measures = dataset_of(stored), asked.measures()
-    answers = {n: row["answer"] for n, row in stored.rows.items() if row["status"] == "answered"}
-    order = [q.id for q in dataset.interleaved() if q.id in answers][: asked.limit]
-    if not order:
-        raise UserError(f"{stored.folder.path} holds no answer to judge; it was run without any.")
-    cases = _cases(dataset, order, stored.rows)
+    cases = _cases(stored, asked.limit)
     folder = stored.folder.path
     with alone(folder / "judge.lock"):
         todo = {n: _todo(folder, n, m, cases, models, asked.retry) for n, m in measures.items()}
@@ -97,19 +93,34 @@ def judge_answers(
     return rows
 
 
-def _cases(dataset: Dataset, order: Sequence[str], rows: Mapping[str, Row]) -> list[Case]:
-    questions = {question.id: question.text for question in dataset.questions}
+def calls_ahead(stored: StoredRun, models: Models, asked: Asked) -> dict[str, int]:
+    """How many calls each metric would cost at most, corrections of unreadable replies aside."""
+    cases = _cases(stored, asked.limit)
+    return {
+        name: len(measure.prompts)
+        * len(_todo(stored.folder.path, name, measure, cases, models, asked.retry))
+        for name, measure in asked.measures().items()
+    }
+
+
+def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
+    """The first answers of a run, question types mixed; raises UserError when it has none."""
+    dataset, rows = dataset_of(stored), stored.rows
+    answered = {name for name, row in rows.items() if row["status"] == "answered"}
+    chosen = [q for q in dataset.interleaved() if q.id in answered][:limit]
+    if not chosen:
+        raise UserError(f"{stored.folder.path} holds no answer to judge; it was run without any.")
     listed = KGQA in dataset.card.metrics
     return [
         Case(
-            name,
-            questions[name],
-            rows[name]["answer"],
-            dataset.gold[name].answers,
+            question.id,
+            question.text,
+            rows[question.id]["answer"],
+            dataset.gold[question.id].answers,
             listed=listed,
-            context=digest(held) if (held := rows[name].get("context")) else "",
+            context=digest(held) if (held := rows[question.id].get("context")) else "",
         )
-        for name in order
+        for question in chosen
     ]
 
 

@@ -18,7 +18,7 @@ from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.failure_gate import FailureGate
-from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.llm import CallFailed, Chat, Metered
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -129,6 +129,14 @@ class Comparison:
         shown = (self.answers[key][duel.question] for key in (duel.first, duel.second))
         return digest(self.questions[duel.question], *shown)
 
+    def chat(self, duel: Duel, criteria: Sequence[str]) -> Chat:
+        """The prompt of a duel."""
+        first, second = (self.answers[key][duel.question] for key in (duel.first, duel.second))
+        question = self.questions[duel.question]
+        return COMPARE.render(
+            {"criteria": criteria, "question": question, "first": first, "second": second}
+        )
+
     @cached_property
     def _n_tokens(self) -> Mapping[str, Mapping[str, int]]:
         return {
@@ -187,6 +195,27 @@ class Panel:
         return list(held.values())
 
 
+def pending(comparison: Comparison, panel: Panel) -> list[Duel]:
+    """The duels that have no verdict yet: one call each, one more where it cannot be read."""
+    keep = ("",) if panel.retry else ("", "unreadable")
+    done = {
+        (row["question"], row["first"], row["second"], row["of"])
+        for row in panel.rows()
+        if row["missing"] in keep
+    }
+    return [
+        duel
+        for duel in comparison.duels()
+        if (duel.question, duel.first, duel.second, comparison.of_duel(duel)) not in done
+    ]
+
+
+def prompt_tokens(comparison: Comparison, panel: Panel, duels: Sequence[Duel]) -> int:
+    """The tokens of the prompts of some duels, as cl100k counts them."""
+    chats = (comparison.chat(duel, panel.criteria) for duel in duels)
+    return sum(count_tokens(message.content) for chat in chats for message in chat)
+
+
 def judge_pairs(comparison: Comparison, panel: Panel, progress: Progress) -> list[Row]:
     """The verdict rows of every pair, question, order and criterion, those of before among them.
 
@@ -195,17 +224,7 @@ def judge_pairs(comparison: Comparison, panel: Panel, progress: Progress) -> lis
     succeed; what is done is kept.
     """
     with alone(panel.folder / "compare.lock"):
-        keep = ("",) if panel.retry else ("", "unreadable")
-        done = {
-            (row["question"], row["first"], row["second"], row["of"])
-            for row in panel.rows()
-            if row["missing"] in keep
-        }
-        todo = [
-            duel
-            for duel in comparison.duels()
-            if (duel.question, duel.first, duel.second, comparison.of_duel(duel)) not in done
-        ]
+        todo = pending(comparison, panel)
         limits = panel.models.settings.failures
         gate = FailureGate("compare", limits.limit, limits.after)
         with progress.task("comparing, both orders", len(todo)) as advance:
@@ -227,17 +246,7 @@ def _place(row: Row) -> tuple[Any, ...]:
 def _judged(
     comparison: Comparison, panel: Panel, duels: Sequence[Duel], gate: FailureGate
 ) -> list[Row]:
-    chats = [
-        COMPARE.render(
-            {
-                "criteria": panel.criteria,
-                "question": comparison.questions[duel.question],
-                "first": comparison.answers[duel.first][duel.question],
-                "second": comparison.answers[duel.second][duel.question],
-            }
-        )
-        for duel in duels
-    ]
+    chats = [comparison.chat(duel, panel.criteria) for duel in duels]
     log = panel.models.ledger.at("judge", "compare")
     meter = Metered(panel.models.llm_judge, log=log, gate=gate)
     replies = ask_all(
