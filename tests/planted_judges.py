@@ -36,7 +36,7 @@ def strictly(chat: Chat) -> str | CallFailed:
         answer = text.partition("Text to mark:\n")[2]
         parts = [part.strip(" .") for part in answer.split(",")]
         agrees = any(gold.lower() == parts[0].lower() for gold in golds)
-        return json.dumps({"stated": parts[0], "alternatives": len(parts) > 1, "agrees": agrees})
+        return json.dumps({"offered": parts, "agrees": agrees})
     if '"statements": ["' in system:
         answer = text.partition("Answer:\n")[2]
         return json.dumps({"statements": [part.strip() for part in answer.split(".") if part]})

@@ -26,8 +26,8 @@ Lets a language model judge the answers of finished runs one by one, and keeps e
 run's folder (judged.jsonl). Nothing is asked twice: the same command goes on where it stopped, and
 a second call costs nothing. RUN is a folder or the beginning of its key.
 
-  judged_correctness   does the answer say what the gold says, and settle on it? A list of
-                       everything is wrong, whatever it contains
+  judged_correctness   does the answer offer what the gold says, and nothing else? A list
+                       of everything is wrong, whatever it contains
   faithfulness         share of the answer's statements that its context supports
   answer_relevance     likeness of the question to questions made from the answer (embedder=)
   context_recall       share of the gold answer's statements that the context holds

@@ -24,21 +24,32 @@ def judged(metric: str, *replies: Reply, case: Case = ADA) -> Judgement:
     return found
 
 
-def marked(stated: str, alternatives: bool, agrees: bool) -> str:
-    return json.dumps({"stated": stated, "alternatives": alternatives, "agrees": agrees})
+def marked(*offered: str, agrees: bool = True) -> str:
+    return json.dumps({"offered": offered, "agrees": agrees})
 
 
 @pytest.mark.parametrize(
     ("reply", "value"),
     [
-        (marked("Ada Marsh", False, True), 1.0),
-        (marked("Bo Reed", False, False), 0.0),
-        (marked("Ada Marsh, Bo Reed, Cy Hale", True, True), 0.0),
-        (marked("", False, True), 0.0),
+        (marked("Ada Marsh"), 1.0),
+        (marked("Ada Marsh", "ada marsh."), 1.0),
+        (marked("Bo Reed", agrees=False), 0.0),
+        (marked("Ada Marsh", "Bo Reed", "Cy Hale"), 0.0),
+        (marked(), 0.0),
+        (marked(" "), 0.0),
     ],
 )
-def test_only_an_answer_that_settles_on_the_gold_is_right(reply: str, value: float) -> None:
+def test_only_an_answer_that_offers_the_gold_and_nothing_else_is_right(
+    reply: str, value: float
+) -> None:
     assert judged("judged_correctness", reply) == Judgement(value)
+
+
+def test_several_may_be_offered_where_the_gold_is_a_list() -> None:
+    listed = Case("q", "Which seas?", "Both.", ("Grey Sea", "Red Sea"), listed=True)
+    both = marked("Grey Sea", "Red Sea")
+    assert judged("judged_correctness", both, case=listed).value == 1.0
+    assert judged("judged_correctness", marked(), case=listed).value == 0.0
 
 
 @pytest.mark.parametrize("metric", list(MEASURES))
@@ -57,13 +68,13 @@ def test_a_call_that_failed_leaves_no_value(metric: str) -> None:
 def test_an_empty_list_is_never_a_perfect_mark(metric: str) -> None:
     empty = json.dumps(
         {"statements": [], "verdicts": [], "questions": [], "useful": [], "evasive": False}
-        | {"stated": "", "alternatives": False, "agrees": True}
+        | {"offered": [], "agrees": True}
     )
     assert not judged(metric, empty, empty).value
 
 
 def test_json_inside_a_fence_is_read_and_a_first_reply_in_prose_is_asked_again() -> None:
-    right = f"```json\n{marked('Ada Marsh', False, True)}\n```"
+    right = f"```json\n{marked('Ada Marsh')}\n```"
     assert judged("judged_correctness", "Right!", right).value == 1.0
 
 
@@ -125,7 +136,7 @@ def test_text_of_an_answer_is_never_read_as_a_template() -> None:
 
     def judge(chat: object) -> str:
         asked.append(chat[-1].content)  # type: ignore[index]
-        return marked("x", False, False)
+        return marked("x", agrees=False)
 
     case = Case("q", "{{ golds }}?", "{% raw %}{{ 7 * 7 }}", ("{{ gold }}",))
     MEASURES["judged_correctness"].judge(Bench(Metered(Scripted(answer=judge)), Hashing), [case])

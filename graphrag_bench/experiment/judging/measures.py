@@ -11,15 +11,23 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.evaluation.judged import answer_relevance, context_precision, share
+from graphrag_bench.experiment.judging.replies import (
+    AskedBack,
+    Marked,
+    Recalled,
+    Statements,
+    Useful,
+    Verdicts,
+)
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.json_replies import ModelT
 from graphrag_bench.models.llm import CallFailed, Chat, Metered
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS
 
 MAX_TOKENS = 1024
@@ -75,63 +83,11 @@ class Bench:
     embedder: Callable[[], Embedder]
 
 
-class Marked(BaseModel):
-    """What the correctness prompt returns."""
-
-    stated: str
-    alternatives: bool
-    agrees: bool
-
-
-class Statements(BaseModel):
-    """What the statements prompt returns."""
-
-    statements: list[str]
-
-
-class Supported(BaseModel):
-    """One verdict of the second step of faithfulness."""
-
-    number: int
-    supported: bool
-
-
-class Verdicts(BaseModel):
-    """What the second step of faithfulness returns."""
-
-    verdicts: list[Supported]
-
-
-class AskedBack(BaseModel):
-    """What the prompt of answer relevance returns."""
-
-    questions: list[str]
-    evasive: bool
-
-
-class Found(BaseModel):
-    """A statement of the gold answer."""
-
-    text: str
-    found: bool
-
-
-class Recalled(BaseModel):
-    """What the prompt of context recall returns."""
-
-    statements: list[Found]
-
-
-class Useful(BaseModel):
-    """What the prompt of context precision returns."""
-
-    useful: list[int]
-
-
 def correctness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
-    """1 for an answer that settles on what the gold says, else 0.
+    """1 for an answer that offers what the gold says and nothing else, else 0.
 
-    An answer that lists several without settling on one is wrong, whatever it contains.
+    An answer that offers several is wrong, whatever it contains and whatever the judge makes of
+    it, unless the gold is a list.
     """
     chats = [
         CORRECTNESS.render(
@@ -139,12 +95,17 @@ def correctness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
         )
         for c in cases
     ]
-    return [_judged(one, _mark) for one in _asked(bench, cases, chats, Marked, "correctness")]
+    replies = _asked(bench, cases, chats, Marked, "correctness")
+    return [
+        _judged(one, partial(_mark, listed=case.listed))
+        for case, one in zip(cases, replies, strict=True)
+    ]
 
 
-def _mark(marked: Marked) -> float:
-    settled = bool(marked.stated.strip()) and not marked.alternatives
-    return float(settled and marked.agrees)
+def _mark(marked: Marked, listed: bool) -> float:
+    """1 where the one thing offered agrees; several may be offered where the gold is a list."""
+    offered = {normalise_name(one) for one in marked.offered if one.strip()}
+    return float(marked.agrees and (len(offered) == 1 or (listed and bool(offered))))
 
 
 def faithfulness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:

@@ -1,0 +1,57 @@
+"""What the prompts of the judged metrics return."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+
+class Marked(BaseModel):
+    """What the correctness prompt returns."""
+
+    offered: list[str]
+    agrees: bool
+
+
+class Statements(BaseModel):
+    """What the statements prompt returns."""
+
+    statements: list[str]
+
+
+class Supported(BaseModel):
+    """One verdict of the second step of faithfulness."""
+
+    number: int
+    supported: bool
+
+
+class Verdicts(BaseModel):
+    """What the second step of faithfulness returns."""
+
+    verdicts: list[Supported]
+
+
+class AskedBack(BaseModel):
+    """What the prompt of answer relevance returns."""
+
+    questions: list[str]
+    evasive: bool
+
+
+class Found(BaseModel):
+    """A statement of the gold answer."""
+
+    text: str
+    found: bool
+
+
+class Recalled(BaseModel):
+    """What the prompt of context recall returns."""
+
+    statements: list[Found]
+
+
+class Useful(BaseModel):
+    """What the prompt of context precision returns."""
+
+    useful: list[int]
