@@ -95,8 +95,12 @@ class Grid:
         errors = failures(manifest)
         if not (launched or errors):
             raise UserError("Hydra could not start the sweep; what it says stands above.")
-        left = [one for n, one in enumerate(self.made, 1) if n not in errors]
-        self.collect(left, results)
+        left = {n: one for n, one in enumerate(self.made, 1) if n not in errors}
+        self.collect(list(left.values()), results)
+        for row in manifest.rows():
+            if row.cell in left and row.status != "done":  # another process was at work on it
+                n_failed = results[cell_of(left[row.cell])].metrics["failed"]
+                manifest.note(row.cell, "done", n_failed=n_failed)
         return errors
 
     def collect(self, made: Sequence[Experiment], results: Results) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from graphrag_bench.cli.cells import Cell, Preparing, cell_of, cells, checked_alone
 from graphrag_bench.cli.overrides import given_names, help_text, prepared
+from graphrag_bench.cli.tuning import is_tuning
+from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.matching import matched
@@ -22,6 +24,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     multirun = bool({"-m", "--multirun"} & set(arguments))
     overrides = prepared([word for word in arguments if word not in ("-m", "--multirun")])
+    if multirun and is_tuning(overrides):
+        raise UserError("A sweeper chooses these cells as it goes: plan one of them, without -m.")
     preparing = Preparing()
     all_cells = cells(overrides) if multirun else [checked_alone(overrides, preparing)]
     seen: dict[Cell, Experiment] = {}

@@ -110,5 +110,6 @@ def test_an_objective_needs_a_sweep_and_never_looks_at_the_test_part() -> None:
 
 
 def test_the_plan_counts_the_questions_of_a_part() -> None:
+    assert "plan one of them" in refused(*OPTUNA, INTERVAL, name="plan")
     said = command("plan", *HIPPORAG, "split=dev").out
     assert f"questions: {len(DEV)} selected" in said
