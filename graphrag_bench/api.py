@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.comparing import differences
 from graphrag_bench.experiment.execute import RunResult, build_resources, execute, start_state
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, load
@@ -247,8 +248,11 @@ class Run:
         return self.result.metrics
 
     def show(self, *others: Run) -> None:
-        """Print the table of this run and others."""
-        show(run_table([run.metrics for run in (self, *others)], seconds=True))
+        """Print the table of this run and others, and their differences from the baseline."""
+        every = (self, *others)
+        show(run_table([run.metrics for run in every], seconds=True))
+        if (compared := differences([run.result for run in every])) is not None:
+            show(compared)
 
 
 def runs(home: str | Path = ".") -> pandas.DataFrame:

@@ -26,8 +26,19 @@ def cost_table(runs: Sequence[Mapping[str, Any]]) -> Table:
     notes = (
         "from the ledgers of all calls so far; tokens: prompt + completion; cut: replies that "
         "reached max_tokens",
+        *[_repeats(run) for run in arranged(runs) if run.get("repeats")],
     )
     return Table("what the runs have cost", heads, tuple(rows), notes)
+
+
+def _repeats(run: Mapping[str, Any]) -> str:
+    """What the repeats after the first have cost, which is not in the rows."""
+    held = run["repeats"]
+    paid, cached = held["cost"]["paid"], held["cost"]["cached"]
+    return (
+        f"{run['title']}: beside this its {held['n'] - 1} further repeat(s) paid {paid['calls']:,} "
+        f"calls, {_tokens(paid)} tokens, {paid['usd']:.4f} USD; {cached['calls']:,} were cached"
+    )
 
 
 def _tokens(part: Mapping[str, Any]) -> str:

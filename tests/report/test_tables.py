@@ -220,3 +220,11 @@ def test_intervals_over_few_scopes_are_called_too_narrow() -> None:
     many = run(metrics={"accuracy": {**MEAN, "clusters": 80}})
     (said,) = [note for note in run_table([many]).notes if "bootstrap" in note]
     assert "over scopes (80 that questions share);" in said
+
+
+def test_a_cost_table_names_what_further_repeats_cost() -> None:
+    part = {"calls": 12, "prompt_tokens": 1200, "completion_tokens": 30, "usd": 0.5}
+    cost = {"paid": part, "cached": {**part, "calls": 4}}
+    held = {"n": 3, "questions": 4, "changed": 1, "metrics": {}, "cost": cost}
+    (said,) = [note for note in cost_table([run(repeats=held)]).notes if "repeat" in note]
+    assert "its 2 further repeat(s) paid 12 calls, 1,200 + 30 tokens, 0.5000 USD" in said
