@@ -114,3 +114,10 @@ def test_misprints_are_suspicious_and_remarks_on_the_print_are_not() -> None:
 def test_an_unknown_table_is_answered_with_the_nearest() -> None:
     with pytest.raises(UserError, match=r"zhou2025/tabel5.*zhou2025/table5"):
         load_table("zhou2025/tabel5")
+
+
+def test_the_wheel_holds_the_tables() -> None:
+    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(FOLDER.parents[2]))
+    held = {file.distribution_path for file in builder.recurse_included_files()}
+    assert {f"graphrag_bench/report/paper_tables/{name}" for name in FILES} <= held
+    assert f"graphrag_bench/report/paper_tables/{paper_names()[0]}/paper.yaml" in held
