@@ -42,8 +42,15 @@ class Built:
 
     @cached_property
     def states_relationships(self) -> bool:
-        """Whether chunks of the graph state relationships; else its nodes alone are from chunks."""
-        return self.graph is not None and self.graph.relationship_chunk.nnz > 0
+        """Whether chunks state the relationships of the graph; else its nodes alone are from them.
+
+        They do not where every node is a chunk: what joins two chunks is stated by neither.
+        """
+        if self.graph is None or not self.graph.relationship_chunk.nnz:
+            return False
+        held = self.graph.node_chunk
+        one_each = held.shape[0] == held.shape[1] == held.nnz
+        return not (one_each and np.array_equal(held.indices, np.arange(held.nnz)))
 
     @cached_property
     def chunk_node(self) -> Any:
@@ -62,13 +69,21 @@ class Built:
         return _columns(matrix, self.chunks_of(document))
 
     def nodes_of(self, document: str) -> NDArray[np.int64]:
-        """The nodes that the chunks of a document name, the ends of their relationships too."""
+        """The nodes that the chunks of a document name, the ends of what they state too."""
         assert self.graph is not None
+        named = _columns(self.chunk_node, self.chunks_of(document))
+        if not self.states_relationships:
+            return named
         rows = self.relationships_of(document)
-        ends = (self.graph.source[rows], self.graph.target[rows])
-        return np.unique(
-            np.concatenate([_columns(self.chunk_node, self.chunks_of(document)), *ends])
-        )
+        return np.unique(np.concatenate([named, self.graph.source[rows], self.graph.target[rows]]))
+
+    def is_opaque(self, kind: str, name: str) -> bool:
+        """Whether it cannot be told what a piece of a context is from: reports and summaries."""
+        if kind != "node" or self.graph is None:
+            return kind in _OPAQUE
+        node = self.graph.row_of.get(name)
+        indptr = self.graph.node_chunk.indptr
+        return node is not None and bool(indptr[node] == indptr[node + 1])
 
 
 def _columns(matrix: Any, rows: Sequence[int]) -> NDArray[np.int64]:
@@ -175,7 +190,7 @@ class _Traced:
             return None
         if held & set(self._shown):
             return True
-        return None if any(kind in _OPAQUE for kind, _ in self.pieces) else False
+        return None if any(self.built.is_opaque(*piece) for piece in self.pieces) else False
 
     @cached_property
     def _shown(self) -> list[tuple[str, str]]:

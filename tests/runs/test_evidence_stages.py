@@ -51,6 +51,16 @@ def test_nodes_are_enough_where_chunks_state_no_relationships() -> None:
     assert verdicts("extracted", row(), replace(BUILT, graph=graph)) == [True, True, True]
 
 
+def test_a_passage_that_nothing_is_joined_to_is_a_node_all_the_same() -> None:
+    """The nodes are the chunks; what joins 0 and 1 is no statement, and no node of the other."""
+    joined = Graph.from_arrays([0], [1], np.eye(3), [[1, 1, 0]], n_nodes=3)
+    built = replace(BUILT, graph=joined)
+    assert verdicts("extracted", row(), built) == [True, True, True]
+    assert verdicts("linked", row(trace=[linking(0)]), built) == [True, True, False]
+    found = fates(row(trace=[linking(0)]), ["b", "c"], built, True)
+    assert [one.verdicts["linked"] for one in found] == [False, False]
+
+
 def test_a_start_node_links_what_the_relationships_of_the_evidence_join_it_to() -> None:
     assert verdicts("linked", row(trace=[linking(0)])) == [True, True, False]
     assert verdicts("linked", row(trace=[linking(3)])) == [False, False, False]
@@ -110,6 +120,12 @@ def test_names_of_nodes_do_not_tell_what_a_document_says_but_their_descriptions_
 
 def test_of_a_report_that_a_model_wrote_it_is_not_known_what_it_is_from() -> None:
     assert verdicts("prompt", row(context=context(("community", "0")))) == [None, None, None]
+
+
+def test_a_node_without_chunks_is_a_summary_of_which_the_same_holds() -> None:
+    """Node 4 is from no chunk."""
+    given = row(context=context(("node", "node 4"), ("chunk", "a")))
+    assert verdicts("prompt", given) == [True, None, None]
 
 
 def test_two_documents_with_the_same_text_are_both_in_the_prompt() -> None:
