@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -22,6 +23,7 @@ from graphrag_bench.experiment.paper_runs import (
 from graphrag_bench.experiment.paper_sources import FigureSource
 from graphrag_bench.experiment.pivoted import named_runs, pivot_run
 from graphrag_bench.experiment.stored import stored_runs
+from graphrag_bench.report.filled_cells import Filled
 from graphrag_bench.report.formats import checked_format, rendered
 from graphrag_bench.report.paper_comparison import comparison_tables, long_table
 from graphrag_bench.report.papers import (
@@ -164,9 +166,22 @@ def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace
         papers_prompts=asked.papers_prompts,
         failures=kept_failures(table, Path(home)),
     )
+    if asked.small:
+        filled = {cell: _small(table, one, asked.run) for cell, one in filled.items()}
     tables = [long_table(table, filled)] if form == "csv" else comparison_tables(table, filled)
     _put(tables, form, asked.out)
     return 1 if any(one.error for one in done) else 0
+
+
+def _small(table: PaperTable, one: Filled, was_run: bool) -> Filled:
+    """What a small table lacks: the runs it makes itself, or after these the gold of its set."""
+    if not one.runs or one.failure:
+        return one
+    if one.after:
+        return replace(one, runs=())
+    if was_run:
+        return Filled(reason="the runs are there, but their set has no gold for this metric")
+    return replace(one, runs=(), after=f"graphrag-bench table {table.full_name} --run --small")
 
 
 def _run(

@@ -59,6 +59,14 @@ def test_the_same_command_goes_on_and_runs_nothing_twice() -> None:
     assert first.out == again.out
 
 
+def test_a_small_table_names_itself_for_its_gaps_and_what_its_set_has_no_gold_for() -> None:
+    before = " ".join(command("table", "zhou2025/table8", "--small", *TOY).out.split())
+    assert "missing cells: graphrag-bench table zhou2025/table8 --run --small" in before
+    after = " ".join(command("table", "zhou2025/table8", "--run", "--small", *TOY).out.split())
+    assert "their set has no gold for this metric" in after  # STRREC, STREM and STRHIT
+    assert "missing cells" not in after
+
+
 def test_runs_that_were_made_before_appear_at_once() -> None:
     ran("-m", "method=vanilla,hipporag", "limit=10", "frame=off", *TOY)
     rows = long_rows("zhou2025/table5")
