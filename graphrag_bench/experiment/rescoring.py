@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.scoring import check_scoring, scored_by
 from graphrag_bench.experiment.settings import EvaluationSettings
+from graphrag_bench.experiment.splits import DEV_SHARE, within_split
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.runs.folder import METRICS
 from graphrag_bench.runs.scoring import score
@@ -45,14 +46,18 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
         scored=scored_by(dataset, asked, run.folder, run.rows),
     )
     metrics = {**run.metrics, **found, "evaluation": asked.model_dump()}
-    run.folder.write_json(METRICS, metrics)
+    stored = {name: held for name, held in metrics.items() if name != "timing_serial"}
+    run.folder.write_json(METRICS, stored)
     return metrics
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
-    """The ids of the questions that a run's metrics are of: the first ones, types mixed."""
+    """The ids of the questions that a run's metrics are of: its part's first ones, types mixed."""
+    told = run.metrics
+    share = told.get("dev_share", DEV_SHARE)
     questions = run.dataset.interleaved() if run.dataset else ()
-    return [question.id for question in questions[: run.metrics["limit"]]]
+    part = within_split(questions, told.get("split", "all"), share)
+    return [question.id for question in part[: told["limit"]]]
 
 
 def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:

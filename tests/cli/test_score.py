@@ -152,3 +152,12 @@ def test_help_names_every_metric_and_setting_with_an_example() -> None:
     for word in ("strrec", "multiple_choice", "meteor", "evidence_tokens=", "example"):
         assert word in shown
     assert max(map(len, shown.splitlines())) <= 110
+
+
+def test_a_run_of_one_part_of_the_questions_is_scored_anew_on_that_part(run: Path) -> None:
+    whole = metrics(run)["n"]
+    assert ran(*QUIET, "method=bm25", "split=dev").folder == run
+    before = metrics(run)
+    assert 0 < before["n"] < whole
+    scored(run)
+    assert metrics(run) == before
