@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from graphrag_bench.data.dataset import card_names
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.given_settings import composed_of
@@ -121,3 +122,9 @@ def test_the_wheel_holds_the_tables() -> None:
     held = {file.distribution_path for file in builder.recurse_included_files()}
     assert {f"graphrag_bench/report/paper_tables/{name}" for name in FILES} <= held
     assert f"graphrag_bench/report/paper_tables/{paper_names()[0]}/paper.yaml" in held
+
+
+@pytest.mark.parametrize("name", paper_names())
+def test_every_card_that_a_paper_names_is_there(name: str) -> None:
+    cards = {place.card for place in load_paper(name).datasets.values() if place.card}
+    assert cards <= set(card_names()), cards - set(card_names())
