@@ -11,8 +11,8 @@ import pytest
 from toy_runs import WEIGHTLESS
 
 import graphrag_bench
+from graphrag_bench.cli.cells import one_method_only
 from graphrag_bench.cli.overrides import composed, prepared
-from graphrag_bench.cli.sweep import one_method_only
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
 from graphrag_bench.experiment.given_settings import composed_of
 from graphrag_bench.report.papers import load_paper, load_table, paper_names

@@ -10,8 +10,8 @@ import pytest
 
 from graphrag_bench.data.dataset import Dataset, card_names, load_card
 from graphrag_bench.data.readers import FOLDER, READERS, SYNTHETIC, read_dataset
-from graphrag_bench.evaluation.answers import METRICS, normalise_answer
-from graphrag_bench.evaluation.listed_answers import KGQA
+from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
+from graphrag_bench.evaluation.answers import normalise_answer
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Question
 
@@ -143,7 +143,7 @@ def test_every_card_names_itself_a_reader_and_metrics_that_exist(name: str) -> N
     card = load_card(name)
     assert card.name == name
     assert {layout.reader for layout in card.shapes} <= {*READERS, SYNTHETIC, FOLDER}
-    assert set(card.metrics) <= {*METRICS, KGQA}
+    assert set(card.metrics) <= set(ANSWER_METRICS)
     files = {"questions"} if card.reader == FOLDER else {"corpus", "questions"}
     for layout in card.shapes:
         assert set(layout.files) - {"training"} == (set() if card.reader == SYNTHETIC else files)

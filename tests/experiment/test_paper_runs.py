@@ -62,7 +62,7 @@ def told(method: str, *given: str, **fields: Any) -> Told:
         "profile": "default", "fidelity": "default", "metrics": {"accuracy": mean},
         "settings": decided([f"method={method}", *given], None), "usage": {}, "cost": {},
     }  # fmt: skip
-    return Told(RunFolder(Path(f"runs/{method}")), {**held, **fields})
+    return Told(RunFolder(Path(f"runs/{method}")), held={**held, **fields})
 
 
 def beside(table: PaperTable, runs: list[Told], dataset: str) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def test_every_method_with_ranked_relationships_is_planned_with_either(
         ("vanilla", "holds no ranked relationships: its context is made by context.chunks."),
         ("hipporag", "holds no ranked relationships: its context is made by context.chunks."),
         ("dalk", "its context is made by context.evidence."),
-        ("tog", "its context is not made of ranked rows."),
+        ("tog", "its context is made by context.exploration."),
         ("zeroshot", "its context is not made of ranked rows."),
         ("pathrag", "is made of paths (context.relationships, context.paths)"),
         ("pathcorag", "is made of paths"),
