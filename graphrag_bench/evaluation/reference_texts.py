@@ -7,6 +7,7 @@ over questions, in 0..1; several gold answers are several references. The packag
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
@@ -59,8 +60,12 @@ class _Words:
 
 @lru_cache(maxsize=4)
 def _rouge_scorer(kind: str) -> Any:
+    from absl import logging
     from rouge_score.rouge_scorer import RougeScorer
 
+    # rouge-score brings a log handler for what stands in stderr's place when it is imported, and
+    # the handler would close that, a test's or a notebook's, when logging is set up anew
+    logging.get_absl_handler().python_handler.stream = sys.__stderr__
     return RougeScorer([kind], use_stemmer=False, tokenizer=_Words())
 
 
