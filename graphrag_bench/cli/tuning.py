@@ -242,17 +242,18 @@ def selected(sweep: Sweep, results: Results) -> list[str]:
     """
     if sweep.objective is None or not results:
         return []
-    names = list(results)
+    swept = sweep.overrides_by_cell()
+    names = [name for name in results if name in swept]
     row, selection = best_of([results[name].metrics for name in names], sweep.objective)
     best = results[names[row]]
     if selection["n_configurations"] > 1:
         best.folder.add_selection(selection)
     metrics = {**best.metrics, "selections": best.folder.selections()}
-    best.folder.write_json(METRICS, metrics)
+    best.folder.write_json(METRICS, {k: v for k, v in metrics.items() if k != "timing_serial"})
     results[names[row]] = replace(best, metrics=metrics)
     held = metrics["metrics"][sweep.objective]
     n, split = selection["n_configurations"], selection["split"]
-    given = sweep.overrides_by_cell().get(names[row], [])
+    given = swept[names[row]]
     lines = [
         f"best of {n} configurations by {sweep.objective} on split={split}: {held['mean']:.3f} "
         f"[{held['low']:.2f}, {held['high']:.2f}], n={held['n']} {mark(metrics)}".rstrip(),

@@ -40,9 +40,9 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     """The mean of a metric with its 95 % bootstrap interval and n, for each row and column.
 
     Where several runs share a cell, a question counts with the mean of its scores over them, and
-    the note says in what they differ. Rows and columns stand in the order of the runs, the parts of
-    a split sorted. Raises UserError, with the nearest names, for a field, metric or attribute that
-    no run has.
+    the note says in what they differ. Rows and columns stand in the order of the runs, numbers and
+    the parts of a split sorted. Raises UserError, with the nearest names, for a field, metric or
+    attribute that no run has.
     """
     if not runs:
         raise UserError("There is no run to make a table of.")
@@ -54,8 +54,8 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
         for part, scores in _parts(run, value, layout.by).items():
             at = run.fields.get(row_field, MISSING), run.fields.get(col_field, MISSING), part
             held.setdefault(at, []).append((run, scores))
-    cols = list(dict.fromkeys(run.fields.get(col_field, MISSING) for run in runs))
-    lines = list(dict.fromkeys(run.fields.get(row_field, MISSING) for run in runs))
+    cols = _placed([run.fields.get(col_field, MISSING) for run in runs])
+    lines = _placed([run.fields.get(row_field, MISSING) for run in runs])
     parts = sorted({part for _, _, part in held}, key=_in_order)
     rows = [
         (
@@ -107,6 +107,13 @@ def _parts(run: PivotRun, value: str, by: str | None) -> dict[str, dict[str, flo
             part = run.attributes.get(question, {}).get(by, MISSING) if by else ""
             parts.setdefault(part, {})[question] = scores[value]
     return parts
+
+
+def _placed(values: Sequence[str]) -> list[str]:
+    """Each value once: numbers by size and before what is not said, anything else as it came."""
+    found = list(dict.fromkeys(values))
+    numeric = all(value == MISSING or _in_order(value)[0] == 0 for value in found)
+    return sorted(found, key=_in_order) if numeric else found
 
 
 def _in_order(part: str) -> tuple[int, float, str]:

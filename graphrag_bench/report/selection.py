@@ -15,6 +15,7 @@ INFLATED = (
     "selected on this split: the best of several configurations on the questions it is scored on, "
     "so its value is too high; the value to report is that of split=test"
 )
+_FRAMES = ("floor", "ceiling")
 Run = Mapping[str, Any]
 
 
@@ -25,7 +26,7 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
     questions are not compared: their means are over other questions. Raises UserError when no run
     is left, and for a metric that none of them has. Runs are what `metrics.json` holds.
     """
-    tuned = [row for row, run in enumerate(runs) if not run["role"]]
+    tuned = [row for row, run in enumerate(runs) if run["role"] not in _FRAMES]
     whole = [row for row in tuned if not runs[row]["failed"]]
     if not whole:
         raise UserError(

@@ -11,7 +11,7 @@ from toy_runs import TOY, asked, command, metrics, ran, records, refused
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.experiment.splits import is_dev
 
-HIPPORAG = [*TOY, "method=hipporag"]
+HIPPORAG = [*TOY, "method=hipporag", "frame=off"]
 OPTUNA = ["-m", "hydra/sweeper=optuna", "hydra.sweeper.n_trials=4", *HIPPORAG]
 INTERVAL = "method.damping=interval(0.1,0.9)"
 IDS = [question.id for question in read_dataset("toy", None, None, {}).questions]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 
 import numpy as np
@@ -83,17 +82,16 @@ def test_docx_and_html_keep_their_headings(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = written(tmp_path / "texts", {"good.txt": "Yes.", "empty.md": " \n", "sums.xlsx": "1"})
     (folder / "latin.txt").write_bytes("Größe".encode("latin-1"))
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
     (folder / "broken.docx").write_bytes(b"no archive")
     write_pdf(folder / "scan.pdf", [""])
-    with caplog.at_level(logging.WARNING):
-        data = read(folder)
+    data = read(folder)
     assert [document.id for document in data.documents] == ["good.txt"]
-    (told,) = [record.message for record in caplog.records if "left out" in record.message]
+    told = capsys.readouterr().err
     assert "6 file(s) are left out" in told
     assert "empty.md: it holds no text" in told
     assert "latin.txt: not UTF-8 (byte 2)" in told
@@ -124,12 +122,12 @@ def test_a_damaged_pdf_is_read_as_far_as_it_can_be_or_told_and_never_stops_a_run
 
 
 def test_hidden_files_are_passed_over_without_a_word(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = {"a.txt": "A.", ".git/config": "x", ".DS_Store": "x"}
     data = read(written(tmp_path / "texts", files))
     assert [document.id for document in data.documents] == ["a.txt"]
-    assert not caplog.records
+    assert not capsys.readouterr().err
 
 
 def test_a_folder_of_nothing_readable_is_refused_with_every_reason(tmp_path: Path) -> None:
@@ -170,7 +168,7 @@ def test_a_converted_file_is_converted_again_only_when_its_content_changes(
 
 
 def test_without_the_converters_the_reason_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = written(tmp_path / "texts", {"a.txt": "A.", "b.docx": "x"})
 
@@ -179,4 +177,4 @@ def test_without_the_converters_the_reason_says_what_to_install(
 
     monkeypatch.setattr(conversion, "import_module", absent)
     read(folder)
-    assert "b.docx: needs markitdown: pip install 'graphrag-bench[docs]'" in caplog.text
+    assert "b.docx: needs markitdown: pip install 'graphrag-bench[docs]'" in capsys.readouterr().err

@@ -20,7 +20,7 @@ OWN = 2400
 LARGER = {
     "subgraphrag": "triples are all it gives the reader: 8,000 tokens, as its paper has it",
 }
-UNBOUNDED = {"zeroshot", "tog", "dalk"}
+UNBOUNDED = {"zeroshot", "dalk"}
 
 
 @pytest.fixture(autouse=True)

@@ -272,7 +272,7 @@ def test_stored_rows_are_not_run_again() -> None:
 
 
 def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
-    ran("dataset=toy", "method=hipporag", "answer=off", *WEIGHTLESS)
+    ran("dataset=toy", "method=hipporag", "answer=off", "frame=off", *WEIGHTLESS)
     source = FigureSource(home)
     (run,) = stored_runs(home)
     table = load_table("zhou2025tr/table18")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -15,11 +14,11 @@ from graphrag_bench.data.readers.markdown import Part, sections
 from graphrag_bench.data.rows import Rows
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
+from graphrag_bench.progress import Progress
 
 VERSION = 1
 """Raised when a conversion gives other parts, so that those that are kept are made anew."""
 QUESTIONS = "questions.jsonl"
-_log = logging.getLogger(__name__)
 
 
 def folder_rows(folder: Path, kept: Path) -> Rows:
@@ -27,9 +26,9 @@ def folder_rows(folder: Path, kept: Path) -> Rows:
 
     A file gives a document for each of its sections (`notes.md#2`) or pages (`report.pdf#p3`), and
     one of its own name when it has no more than one; titles are `<title of the file> > <heading>`.
-    Hidden files are passed over. Questions stand in `questions.jsonl`, if anywhere. A warning names
-    every file that could not be read, with the reason; UserError when none could. What was
-    converted is kept in `kept` by content.
+    Hidden files are passed over. Questions stand in `questions.jsonl`, if anywhere. A line of the
+    terminal names every file that could not be read, with the reason; UserError when none could.
+    What was converted is kept in `kept` by content.
     """
     rows, left_out = Rows(), []
     for file in _visible(folder):
@@ -54,8 +53,8 @@ def folder_rows(folder: Path, kept: Path) -> Rows:
 
 @cache
 def _tell(text: str) -> None:
-    """Warn of it, once in a process."""
-    _log.warning("%s", text)
+    """Say it on the terminal, once in a process."""
+    Progress().say(f"! {text}")
 
 
 def _visible(folder: Path) -> Iterator[Path]:
