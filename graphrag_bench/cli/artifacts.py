@@ -6,8 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.graph.graph import Graph
@@ -49,14 +49,6 @@ examples
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end like any other mistake of the user."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
-        raise UserError(f"{message}. See graphrag-bench artifacts --help.")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Print the list, or what was written or taken over."""
     if not arguments or {"-h", "--help"} & set(arguments):
@@ -78,8 +70,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="graphrag-bench artifacts", add_help=False, allow_abbrev=False)
-    actions = parser.add_subparsers(dest="action", required=True, parser_class=_Parser)
+    parser = command_parser("artifacts")
+    actions = parser.add_subparsers(dest="action", required=True)
     listing, exporting, importing = (
         actions.add_parser(name, add_help=False, allow_abbrev=False)
         for name in ("ls", "export", "import")

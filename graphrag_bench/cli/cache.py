@@ -6,8 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.models.cache_sharing import (
     VECTORS,
@@ -42,14 +42,6 @@ examples
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end like any other mistake of the user."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
-        raise UserError(f"{message}. See graphrag-bench cache --help.")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Print the table of `stats`, or how many replies were written."""
     if not arguments or {"-h", "--help"} & set(arguments):
@@ -75,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="graphrag-bench cache", add_help=False, allow_abbrev=False)
+    parser = command_parser("cache")
     parser.add_argument("action", choices=("stats", "export", "import"))
     parser.add_argument("file", nargs="?")
     place = parser.add_mutually_exclusive_group()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.evaluation.retrieval import evidence_recall
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
@@ -31,20 +30,12 @@ example
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end like any other mistake of the user."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
-        raise UserError(f"{message}. See graphrag-bench curve --help.")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Print the table."""
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(_HELP)
         return 0
-    parser = _Parser(prog="graphrag-bench curve", add_help=False, allow_abbrev=False)
+    parser = command_parser("curve")
     parser.add_argument("runs", nargs="*")
     parser.add_argument("--dataset")
     parser.add_argument("--metrics", nargs="+", default=["accuracy"])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.stored import StoredRun, find_run
 from graphrag_bench.report.differences import difference_table, flipped_line, settings_that_differ
@@ -27,20 +27,12 @@ _BESIDE = ("llm", "llm_build", "embedder", "extraction", "tokenizer", "profile",
 _FLIPS = ("accuracy", "all_evidence@5")
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end like any other mistake of the user."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
-        raise UserError(f"{message}. See graphrag-bench diff --help.")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Print the comparison."""
     if not arguments or {"-h", "--help"} & set(arguments):
         sys.stdout.write(_HELP)
         return 0
-    parser = _Parser(prog="graphrag-bench diff", add_help=False, allow_abbrev=False)
+    parser = command_parser("diff")
     parser.add_argument("first")
     parser.add_argument("second")
     parser.add_argument("--home", default=".")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from graphrag_bench.errors import UserError
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.experiment.funnel import RunFunnel, run_funnel
 from graphrag_bench.experiment.stored import find_run
 from graphrag_bench.report.funnel import LEGEND, SAID, funnel_lines, funnel_table
@@ -49,20 +48,12 @@ example
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end like any other mistake of the user."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
-        raise UserError(f"{message}. See graphrag-bench funnel --help.")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Print the funnel of every run, and a table when there are several."""
     if not arguments or {"-h", "--help"} & set(arguments):
         sys.stdout.write(_HELP)
         return 0
-    parser = _Parser(prog="graphrag-bench funnel", add_help=False, allow_abbrev=False)
+    parser = command_parser("funnel")
     parser.add_argument("runs", nargs="+")
     parser.add_argument("--questions", action="store_true")
     parser.add_argument("--json", action="store_true")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from graphrag_bench.cli.overrides import composed, is_setting, prepared
+from graphrag_bench.cli.parsing import Parser, command_parser
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.settings import RunSettings, check_settings
 from graphrag_bench.experiment.stored import StoredRun, find_run
@@ -16,17 +15,9 @@ TAKEN = ("llm_judge", "embedder", "cache", "budget", "failures", "paths")
 """The settings of a run that judging takes."""
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors end like any other mistake of the user."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
-        raise UserError(f"{message}. See {self.prog} --help.")
-
-
 def parser(command: str) -> Parser:
     """A parser of options and words, with `--home`."""
-    made = Parser(prog=f"graphrag-bench {command}", add_help=False, allow_abbrev=False)
+    made = command_parser(command)
     made.add_argument("words", nargs="*")
     made.add_argument("--home", default=None)
     return made

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NoReturn
 
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.collecting import (
     Garbage,
@@ -56,14 +56,6 @@ examples
 _FILTERS = ("dataset", "method")
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end like any other mistake of the user."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
-        raise UserError(f"{message}. See graphrag-bench runs --help.")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Print the list, the page, or what was or would be removed; 1 when removal was declined."""
     if not arguments or {"-h", "--help"} & set(arguments):
@@ -84,8 +76,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="graphrag-bench runs", add_help=False, allow_abbrev=False)
-    actions = parser.add_subparsers(dest="action", required=True, parser_class=_Parser)
+    parser = command_parser("runs")
+    actions = parser.add_subparsers(dest="action", required=True)
     listing, showing, removing, collecting = (
         actions.add_parser(name, add_help=False, allow_abbrev=False)
         for name in ("ls", "show", "rm", "gc")

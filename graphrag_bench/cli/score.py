@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.rescoring import rescored
 from graphrag_bench.experiment.stored import find_run
@@ -29,14 +29,6 @@ example
   graphrag-bench score runs/squality/vanilla/0a1b2c3d4e5f --metrics rouge_l,meteor
   graphrag-bench score 0a1b2c 9f8e7d evaluation.containment=token_boundary evaluation.cuts=[1,5]
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end like any other mistake of the user."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
-        raise UserError(f"{message}. See graphrag-bench score --help.")
 
 
 def help_text() -> str:
@@ -65,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     from graphrag_bench.report.all_metrics import metrics_table
     from graphrag_bench.report.tables import run_table, show
 
-    parser = _Parser(prog="graphrag-bench score", add_help=False, allow_abbrev=False)
+    parser = command_parser("score")
     parser.add_argument("words", nargs="+", metavar="RUN")
     parser.add_argument("--metrics", default="")
     parser.add_argument("--home", default=".")

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal
 
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.given_settings import check_choices
@@ -79,14 +80,6 @@ _ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 _LAYOUT = {"rows": "title", "cols": "dataset", "values": "accuracy", "by": ""}
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end like any other mistake of the user."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
-        raise UserError(f"{message}. See graphrag-bench table --help.")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 1 when a row of `--run` has failed."""
     if {"-h", "--help"} & set(arguments):
@@ -107,7 +100,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="graphrag-bench table", add_help=False, allow_abbrev=False)
+    parser = command_parser("table")
     parser.add_argument("words", nargs="*")
     for flag in ("--run", "--small", "--papers-prompts"):
         parser.add_argument(flag, action="store_true")

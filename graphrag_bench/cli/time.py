@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.describe import estimate_lines
 from graphrag_bench.experiment.stored import StoredRun, find_run
@@ -48,20 +48,12 @@ _FIGURES = ("p50", "p95", "mean", "least", "most")
 _BUDGETS = ("budget.usd", "budget.tokens")
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors end like any other mistake of the user."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
-        raise UserError(f"{message}. See graphrag-bench time --help.")
-
-
 def main(arguments: Sequence[str]) -> int:
     """Say what it will cost, measure, and print the seconds."""
     if not arguments or {"-h", "--help"} & set(arguments):
         sys.stdout.write(_HELP)
         return 0
-    parser = _Parser(prog="graphrag-bench time", add_help=False, allow_abbrev=False)
+    parser = command_parser("time")
     parser.add_argument("run")
     parser.add_argument("settings", nargs="*")
     parser.add_argument("--n", dest="n")

@@ -105,23 +105,9 @@ class Manifest:
                 for row in held
             )
 
-    @contextmanager
-    def at_work(self, cell: int) -> Iterator[None]:
-        """Note that a cell is started, and how it ends; a UserError ends the cell alone.
-
-        One that another process is at work on is left to it. Other errors are noted and go on
-        their way; a process that is stopped leaves the cell `started`.
-        """
-        self.note(cell, "started")
-        try:
-            yield
-        except Occupied:
-            return
-        except UserError as error:
-            self.note(cell, "failed", str(error))
-        except Exception as error:
-            self.note(cell, "failed", f"{type(error).__name__}: {error}")
-            raise
+    def at_work(self, cell: int) -> AtWork:
+        """What notes that a cell is started, and how it ends."""
+        return AtWork(self, cell)
 
     @contextmanager
     def _locked(self) -> Iterator[list[CellRow]]:
@@ -134,6 +120,33 @@ class Manifest:
         ordered = sorted(rows, key=lambda row: row.cell)
         lines = [json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in ordered]
         write_whole(self.folder / MANIFEST, "".join(lines))
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """A cell that is worked on: noted as started, and as failed when its work raises.
+
+    A UserError ends the cell alone, and one that another process is at work on is left to it. An
+    error of the program is noted and goes on its way; a process that is stopped leaves the cell
+    `started`.
+    """
+
+    manifest: Manifest
+    cell: int
+
+    def __enter__(self) -> None:
+        """Note the start."""
+        self.manifest.note(self.cell, "started")
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """Note a failure; True for one that ends the cell alone."""
+        if isinstance(error, Occupied):
+            return True
+        if isinstance(error, UserError):
+            self.manifest.note(self.cell, "failed", str(error))
+        elif isinstance(error, Exception):
+            self.manifest.note(self.cell, "failed", f"{type(error).__name__}: {error}")
+        return isinstance(error, UserError)
 
 
 def _carried(row: CellRow, known: CellRow | None) -> CellRow:

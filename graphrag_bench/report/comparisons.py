@@ -11,8 +11,9 @@ from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.evaluation.statistics import Difference, paired_difference
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.baselines import baseline_of
-from graphrag_bench.report.notes import FRAMES, said_clusters
+from graphrag_bench.report.notes import said_clusters
 from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.selection import FRAMES
 
 _HEADS = ("method", "against", "metric", "n", "difference [95 %]", "p (Holm)", "win/tie/loss",
           "detectable")  # fmt: skip

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from graphrag_bench.report.selection import INFLATED, mark
+from graphrag_bench.report.selection import FRAMES, INFLATED, mark
 
 FAIR = 1.1
 """Contexts that differ by more than this factor are compared with a warning."""
 FEW_CLUSTERS = 10
-FRAMES = ("floor", "ceiling")
 Run = Mapping[str, Any]
 
 

@@ -15,7 +15,8 @@ INFLATED = (
     "selected on this split: the best of several configurations on the questions it is scored on, "
     "so its value is too high; the value to report is that of split=test"
 )
-_FRAMES = ("floor", "ceiling")
+FRAMES = ("floor", "ceiling")
+"""The roles of runs that frame a table; no configurations, and compared with nothing."""
 Run = Mapping[str, Any]
 
 
@@ -26,7 +27,7 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
     questions are not compared: their means are over other questions. Raises UserError when no run
     is left, and for a metric that none of them has. Runs are what `metrics.json` holds.
     """
-    tuned = [row for row, run in enumerate(runs) if run["role"] not in _FRAMES]
+    tuned = [row for row, run in enumerate(runs) if run["role"] not in FRAMES]
     whole = [row for row in tuned if not runs[row]["failed"]]
     if not whole:
         raise UserError(

@@ -1,0 +1,22 @@
+"""The parser of the commands that take words and options rather than settings."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from graphrag_bench.errors import UserError
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors end like any other mistake of the user, naming the command's help."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError."""
+        command = " ".join(self.prog.split()[:2])
+        raise UserError(f"{message}. See {command} --help.")
+
+
+def command_parser(command: str) -> Parser:
+    """A parser of a sub-command of graphrag-bench, without abbreviations."""
+    return Parser(prog=f"graphrag-bench {command}", add_help=False, allow_abbrev=False)
