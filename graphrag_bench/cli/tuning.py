@@ -17,7 +17,6 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.read_tracking import refuse_idle
 from graphrag_bench.experiment.sweeping import CellRow, Manifest, manifest_of
 from graphrag_bench.report.selection import best_of, mark
-from graphrag_bench.runs.folder import METRICS
 
 OBJECTIVE = "evidence_recall@5"
 """What a sweep by Optuna looks for unless `objective` says another metric."""
@@ -249,7 +248,7 @@ def selected(sweep: Sweep, results: Results) -> list[str]:
     if selection["n_configurations"] > 1:
         best.folder.add_selection(selection)
     metrics = {**best.metrics, "selections": best.folder.selections()}
-    best.folder.write_json(METRICS, {k: v for k, v in metrics.items() if k != "timing_serial"})
+    best.folder.write_metrics(metrics)
     results[names[row]] = replace(best, metrics=metrics)
     held = metrics["metrics"][sweep.objective]
     n, split = selection["n_configurations"], selection["split"]

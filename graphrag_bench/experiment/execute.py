@@ -22,7 +22,7 @@ from graphrag_bench.pipeline.run import run
 from graphrag_bench.pipeline.steps import World
 from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.runs.contexts import context_rows
-from graphrag_bench.runs.folder import METRICS, RunFolder
+from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.record import record, timing_rows
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 
@@ -60,7 +60,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         metrics = results(experiment, selected)
         if repeats:
             metrics["repeats"] = repeated(experiment, [question.id for question in answered])
-        folder.write_json(METRICS, metrics)
+        folder.write_metrics(metrics)
     return RunResult(folder, folder.metrics(), experiment)
 
 

@@ -12,7 +12,6 @@ from graphrag_bench.experiment.scoring import check_scoring, scored_by
 from graphrag_bench.experiment.settings import EvaluationSettings
 from graphrag_bench.experiment.splits import DEV_SHARE, within_split
 from graphrag_bench.experiment.stored import StoredRun
-from graphrag_bench.runs.folder import METRICS
 from graphrag_bench.runs.scoring import score
 
 
@@ -46,8 +45,7 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
         scored=scored_by(dataset, asked, run.folder, run.rows),
     )
     metrics = {**run.metrics, **found, "evaluation": asked.model_dump()}
-    stored = {name: held for name, held in metrics.items() if name != "timing_serial"}
-    run.folder.write_json(METRICS, stored)
+    run.folder.write_metrics(metrics)
     return metrics
 
 

@@ -147,6 +147,11 @@ class RunFolder:
         serial = self._json(SERIAL) if held else {}
         return held | ({"timing_serial": serial} if serial else {})
 
+    def write_metrics(self, metrics: Mapping[str, Any]) -> None:
+        """Write `metrics.json`, whole, without what `metrics` reads from beside it."""
+        own = {name: held for name, held in metrics.items() if name != "timing_serial"}
+        self.write_json(METRICS, own)
+
     def selections(self) -> list[dict[str, Any]]:
         """The sweeps that this run was the best of, as `add_selection` was given them."""
         held: list[dict[str, Any]] = self._json(SELECTIONS).get("selections", [])
