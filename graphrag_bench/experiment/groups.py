@@ -24,11 +24,28 @@ def names(group: str) -> list[str]:
 
 
 def load(group: str, name: str) -> dict[str, Any]:
-    """The content of a choice; raises UserError with the nearest names for an unknown one."""
+    """The content of a choice; raises UserError with the nearest names for an unknown one.
+
+    What a file changes of another of its group, which stands in its `defaults`, is laid over that.
+    """
     if name not in names(group):
         raise unknown(group, name, names(group))
     folder = project_folder("configs") / ("llm" if group in ROLES else group)
-    return _yaml(folder / f"{name}.yaml")
+    content = _yaml(folder / f"{name}.yaml")
+    for base in content.pop("defaults", []):
+        if isinstance(base, str) and base != "_self_":
+            content = _laid_over(load(group, base), content)
+    return content
+
+
+def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Both as one mapping, `own` having the last word; mappings inside are merged, lists are not."""
+    inner = {
+        name: _laid_over(base[name], value)
+        for name, value in own.items()
+        if isinstance(value, Mapping) and isinstance(base.get(name), Mapping)
+    }
+    return {**base, **own, **inner}
 
 
 def _yaml(path: Path) -> dict[str, Any]:
