@@ -16,7 +16,8 @@ help:
 	@echo "make clean        remove .venv"
 
 quickstart: $(VENV)/.installed
-	$(BIN)/graphrag-bench run -m dataset=sample method=zeroshot,bm25,vanilla,hipporag,oracle answer=20
+	$(BIN)/graphrag-bench run -m dataset=sample method=zeroshot,bm25,vanilla,hipporag,oracle answer=20 \
+	  budget_context=500
 
 test: lint types unit
 

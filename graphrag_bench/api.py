@@ -19,7 +19,7 @@ from graphrag_bench.experiment.groups import compose, load
 from graphrag_bench.experiment.matching import matched
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, applied
-from graphrag_bench.experiment.settings import RunSettings
+from graphrag_bench.experiment.settings import NO_SETTINGS, RunSettings
 from graphrag_bench.experiment.stored import StoredRun, stored_runs
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.build import STAGES
@@ -61,7 +61,7 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     file = load("method", method) if isinstance(method, str) else method
     raw = applied(file, *(str(settings.get(name, DEFAULT)) for name in SELECTORS))
     known = [name for name in raw if name not in RESERVED]
-    run_settings: dict[str, Any] = {}
+    run_settings: dict[str, Any] = {"given": [f"method.{name}" for name in settings]}
     for name, value in settings.items():
         if name in known:
             raw[name] = value
@@ -74,7 +74,7 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     return Pipeline(plain, run_settings)
 
 
-_OF_COMMANDS = {"dataset", "method", "experiment", "objective"}
+_OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
 _RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
 _GROUPS = ("llm", "llm_build", "embedder", "chunking", "pooling")
 

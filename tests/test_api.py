@@ -98,8 +98,12 @@ def test_an_unknown_setting_names_the_nearest(name: str) -> None:
 def test_ask_gives_answer_context_and_trace(home: Path) -> None:
     answered = hipporag().ask("Who founded the Norvik Observatory?", "toy")
     assert answered.answer == "Ada Marsh"
-    assert len(answered.context.pieces) == 4
+    assert len(answered.context.pieces) == 8
     assert answered.context.pieces[0].id == "norvik"
+    native = hipporag(budget_context="native")
+    assert len(native.ask("Who founded the Norvik Observatory?", "toy").context.pieces) == 4
+    fewer = hipporag(top_k=2)
+    assert len(fewer.ask("Who founded the Norvik Observatory?", "toy").context.pieces) == 2
     assert [step.operator for step in answered.trace][:3] == [
         "question.entities.nlp",
         "node.link",

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError, nearest, unknown
-from graphrag_bench.experiment.groups import GROUPS, ROLES, names, resolve
+from graphrag_bench.experiment.groups import GROUPS, ROLES, load, names, resolve
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, changes
-from graphrag_bench.experiment.settings import RunSettings, explained
+from graphrag_bench.experiment.settings import NO_SETTINGS, RunSettings, explained
 from graphrag_bench.locations import project_folder
 
 HELP = """usage: graphrag-bench {command} [-m] [GROUP=NAME ...] [SETTING=VALUE ...]
@@ -70,7 +70,7 @@ def prepared(arguments: Sequence[str]) -> list[str]:
             add = "+" if name in ROLES else ""
             overrides.append(f"{add}{target}={value}")
         else:
-            known = sorted({*RunSettings.model_fields, *GROUPS})
+            known = sorted({*RunSettings.model_fields} - NO_SETTINGS | {*GROUPS})
             if name.partition(".")[0] not in known:
                 close = nearest(name.partition(".")[0], known) or known
                 raise UserError(f"There is no setting '{name}'. Nearest: {', '.join(close)}.")
@@ -135,7 +135,16 @@ def composed(overrides: Sequence[str]) -> dict[str, Any]:
         config = _compose([*before, *overrides]) if before else config
     except refused as error:
         raise _first_refused(overrides) or refusal(" ".join(overrides), error, {}) from None
-    return resolve(config, OmegaConf, OmegaConfBaseException)
+    by_hand = [name for name in given_names(overrides) if name.startswith("method.")]
+    given = [*by_hand, *_given_by_study(overrides)]
+    return {**resolve(config, OmegaConf, OmegaConfBaseException), "given": given}
+
+
+def _given_by_study(overrides: Sequence[str]) -> list[str]:
+    """The paths of the method's settings that a file of configs/experiment sets."""
+    chosen = [one.partition("=")[2] for one in overrides if one.startswith("experiment=")]
+    held = [load("experiment", name).get("method") or {} for name in chosen if name != "null"]
+    return [f"method.{name}" for settings in held for name in settings]
 
 
 def _of_sources(config: Any) -> list[str]:

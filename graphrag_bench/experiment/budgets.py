@@ -1,6 +1,7 @@
-"""`budget_context=N`: every method's prompt holds at most N tokens of context, and fills them.
+"""`budget_context`: every method's prompt holds the same tokens of context at most, and fills them.
 
-By default each method keeps the budgets of its own file, which a table calls native.
+So methods are compared at equal cost by default. `budget_context=native` keeps the budgets and the
+numbers of items of each method's own file.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import Any
 
 from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.groups import compose, names
-from graphrag_bench.experiment.profiles import SELECTORS
+from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.pipeline.build import STAGES
 
+ONE_BUDGET = 2400
+"""Tokens of context in every method's prompt, where a run names no budget."""
 FEWEST_TOKENS = 10
 """Chunks are taken to have this many tokens on average at least: so many are retrieved that they
 fill the budget."""
@@ -27,24 +30,38 @@ Item = dict[str, Any]
 def within_budget(settings: RunSettings, *, swept: bool = False) -> RunSettings:
     """The settings with the run's context budget in the steps of its method.
 
-    A cell of a sweep (`swept`) whose method packs nothing within a budget goes without. Raises
-    UserError for such a method alone, when `method.budget` is set too, and for `fill_context=off`
-    without a budget. Operators must be registered.
+    What comes out has a number of tokens as `budget_context`, or `native`. The budget that nobody
+    asked for gives way to what somebody asked for: a profile and `method.budget` make it native,
+    and a number of items that filling would change (`method.top_k=8`) stays, so that the budget
+    bounds the context without filling it. Where the method packs nothing within a budget it is
+    native too, unless a single run (`swept` is for cells of a sweep) asks for one. Raises UserError
+    for that, when `method.budget` is set beside a budget, and for `fill_context` without one.
+    Operators must be registered.
     """
-    n_tokens = settings.budget_context
-    if n_tokens is None:
-        if settings.fill_context == "off":
-            raise UserError("fill_context=off says how to keep a budget: set budget_context=N too.")
-        return settings
-    _refuse_two_budgets(settings)
-    method = budgeted(settings.method, n_tokens, fill=settings.fill_context == "on")
+    asked, fill = settings.budget_context, settings.fill_context
+    if asked == "native" and fill != "auto":
+        raise UserError(
+            f"fill_context={fill} says how to keep a budget, and budget_context=native has none: "
+            "leave one of them out."
+        )
+    own = settings.profile != DEFAULT or f"method.{_BUDGET}" in settings.given
+    native = settings.model_copy(update={"budget_context": "native", "given": []})
+    if asked == "native" or (asked == "auto" and own):
+        return native
+    n_tokens = ONE_BUDGET if asked == "auto" else int(asked)
+    if asked != "auto":
+        _refuse_two_budgets(settings)
+    if fill == "auto":
+        fill = "off" if _filled(settings.method).intersection(settings.given) else "on"
+    method = budgeted(settings.method, n_tokens, fill=fill == "on")
     if method is not None:
-        return settings.model_copy(update={"method": method})
-    if swept:
-        return settings.model_copy(update={"budget_context": None})
+        made = {"budget_context": n_tokens, "fill_context": fill, "given": [], "method": method}
+        return settings.model_copy(update=made)
+    if swept or asked == "auto":
+        return native
     raise UserError(
         f"budget_context={n_tokens}: no step of '{settings.method.get('name')}' packs a context "
-        "within a budget. Leave it out, or compare at native budgets."
+        "within a budget. Leave it out."
     )
 
 
@@ -84,16 +101,44 @@ def _bounded(items: Sequence[Item]) -> Iterator[Item]:
 
 def _fill(bounded: Sequence[Item], stages: Sequence[list[Item]], n_tokens: int) -> None:
     """As many rows as fit where a context packs chunks, or nothing but nodes."""
+    packing, listing = _fillable(bounded, stages)
+    for step in packing:
+        step[_TOP_K] = n_tokens
+    depth = math.ceil(n_tokens / FEWEST_TOKENS)
+    for step in listing:
+        step[_TOP_K] = max(depth, step.get(_TOP_K) or 0)
+
+
+def _fillable(
+    bounded: Sequence[Item], stages: Sequence[list[Item]]
+) -> tuple[list[Item], list[Item]]:
+    """The steps that pack what a context is filled with, and those that list it."""
     packed = {step["op"].removeprefix("context."): step for step in bounded}
     slot = "chunks" if "chunks" in packed else "nodes" if list(packed) == ["nodes"] else None
     if slot is None:
-        return
-    for step in bounded:
-        if step["op"] == f"context.{slot}":
-            step[_TOP_K] = n_tokens
-    depth = math.ceil(n_tokens / FEWEST_TOKENS)
-    for step in _free([step for items in stages for step in items], slot):
-        step[_TOP_K] = max(depth, step.get(_TOP_K) or 0)
+        return [], []
+    packing = [step for step in bounded if step["op"] == f"context.{slot}"]
+    return packing, list(_free([step for items in stages for step in items], slot))
+
+
+def _filled(method: Mapping[str, Any]) -> set[str]:
+    """The paths of the settings that filling the context of a method would change.
+
+    Parameters are known of a method that has a file, in which steps name them.
+    """
+    name = method.get("name")
+    raw = load("method", name) if name in names("method") else copy.deepcopy(dict(method))
+    stages = {stage: raw.get(stage) or [] for stage in STAGES}
+    bounded = [step for items in _lists(list(stages.values())) for step in _bounded(items)]
+    steps = [step for found in _fillable(bounded, list(stages.values())) for step in found]
+    signs = {str(step.get(_TOP_K)) for step in steps}
+    parameters = {f"method.{one}" for one in raw if f"${{method.{one}}}" in signs}
+    return parameters | {
+        f"method.{stage}.{row}.{_TOP_K}"
+        for stage, items in stages.items()
+        for row, step in enumerate(items)
+        if any(step is one for one in steps)
+    }
 
 
 def _free(items: Sequence[Item], slot: str) -> Iterator[Item]:

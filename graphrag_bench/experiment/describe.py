@@ -61,7 +61,7 @@ def _extent(experiment: Experiment) -> Iterator[str]:
 
 def _comparable(experiment: Experiment, n_questions: int) -> Iterator[str]:
     """The context budget, and what so many questions can show."""
-    if (n_tokens := experiment.settings.budget_context) is not None:
+    if isinstance(n_tokens := experiment.settings.budget_context, int):
         yield f"context: at most {n_tokens:,} tokens (budget_context)"
     if n_questions:
         yield (

@@ -104,7 +104,8 @@ class Experiment:
             check_parameters(load("method", settings.method["name"]), settings.method)
         if swept and settings.pooling and why_not(settings.method):
             settings = settings.model_copy(update={"pooling": None})
-        settings = within_budget(settings, swept=swept)
+        if not read_method(settings.method).problems:
+            settings = within_budget(settings, swept=swept)
         pooling = settings.pooling
         method = read_method(pooled(settings.method, pooling) if pooling else settings.method)
         experiment = cls(settings, found, method, Models(settings, found))

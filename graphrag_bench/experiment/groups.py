@@ -39,7 +39,7 @@ def load(group: str, name: str) -> dict[str, Any]:
 
 
 def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Both as one mapping, `own` having the last word; mappings inside are merged, lists are not."""
+    """Both as one mapping, `own` having the last word; mappings inside are merged, lists not."""
     inner = {
         name: _laid_over(base[name], value)
         for name, value in own.items()

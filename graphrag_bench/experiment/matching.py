@@ -55,12 +55,12 @@ def matched(
     if name is None:
         return dict(values)
     settings = check_settings(values)
-    if settings.budget_context is not None:
+    if isinstance(settings.budget_context, int):
         raise UserError(
             f"match_tokens={name} and budget_context={settings.budget_context} both set the "
             "context budget: leave one of them out."
         )
-    plain = {**values, "match_tokens": None}
+    plain = {**values, "match_tokens": None, "budget_context": "native"}
     if not fits(values):
         if swept:
             return plain
@@ -128,7 +128,8 @@ def _mean_tokens(
         if not measure or shard is not None:
             raise UserError(
                 f"match_tokens={name}: its tokens are known once it has run on these questions; "
-                f"run it first: the same settings with method={name} answer=off and no shard."
+                f"run it first: the same settings with method={name} answer=off "
+                "budget_context=native, and no shard."
             )
         progress.say(f"match_tokens: running {name} first, up to its contexts (answer=off)")
         held = execute(reference, progress).folder.rows()

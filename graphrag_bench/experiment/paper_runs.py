@@ -49,8 +49,8 @@ class Done:
 def wanted_rows(table: PaperTable, given: Sequence[str], *, small: bool) -> list[WantedRow]:
     """The runs of a table in its own order, each once; `given` settings have the last word.
 
-    Rows of methods, data sets or figures that nothing of ours stands for are left out. A table of
-    counts asks for no answers.
+    Rows of methods, data sets or figures that nothing of ours stands for are left out. Methods keep
+    their own context budgets, as in the papers. A table of counts asks for no answers.
     """
     found: dict[Settings, WantedRow] = {}
     for cell in table.cells:
@@ -62,7 +62,8 @@ def wanted_rows(table: PaperTable, given: Sequence[str], *, small: bool) -> list
             if settings is None or not any(text.startswith("method=") for text in settings):
                 continue
             counted = ["answer=off"] if table.shape.kind == "counts" else []
-            whole = merged([*settings, "frame=off", *counted, *given])
+            own = ["frame=off", "budget_context=native"]
+            whole = merged([*settings, *own, *counted, *given])
             found.setdefault(whole, WantedRow(row, whole))
     return list(found.values())
 

@@ -29,7 +29,7 @@ def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
 
     An address is written without user name and password.
     """
-    values = experiment.settings.model_dump(exclude={"paths", "shard"})
+    values = experiment.settings.model_dump(exclude={"paths", "shard", "given"})
     for config in (values["llm"], *[values[role] or {} for role in ROLES], values["embedder"]):
         if isinstance(config.get("base_url"), str):
             config["base_url"] = public_address(config["base_url"])
@@ -52,7 +52,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         settings.evaluation.containment,
         scored=scored_by(experiment.dataset, settings.evaluation, folder, held),
     )
-    models = experiment.models
+    models, budget = experiment.models, settings.budget_context
     needs = experiment.method.pipeline.needs()
     built = {need for item in experiment.plan for need in item.inputs}
     return metrics | {
@@ -71,7 +71,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "selections": folder.selections(),
         "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
-        "budget_context": settings.budget_context,
+        "budget_context": budget if isinstance(budget, int) else None,
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment),

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.splits import DEV_SHARE, Split
 
+NO_SETTINGS = {"experiment", "given"}
+"""Fields of the run settings that nobody sets: the study that was chosen, and what was set."""
 NLP = {"_target_": "graphrag_bench.models.nlp.Spacy"}
 
 
@@ -167,11 +169,13 @@ class RunSettings(_Settings):
     match_tokens: str | None = Field(
         None, description="give the method as many context tokens as this other method used"
     )
-    budget_context: PositiveInt | None = Field(
-        None, description="tokens of context in every method's prompt; null: each method's own"
+    budget_context: PositiveInt | Literal["auto", "native"] = Field(
+        "auto",
+        description="tokens of context in every method's prompt; auto: 2,400, or a profile's; "
+        "native: each method's own",
     )
-    fill_context: Literal["on", "off"] = Field(
-        "on", description="with budget_context: take as many chunks as fit, not the method's top_k"
+    fill_context: Literal["auto", "on", "off"] = Field(
+        "auto", description="take as many chunks as fit; auto: unless method.top_k=N is given"
     )
     repeats: PositiveInt = Field(
         1, description="ask the answering model so many times; the table has mean and spread"
@@ -196,11 +200,17 @@ class RunSettings(_Settings):
     )
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
     experiment: None = None
+    given: list[str] = Field([], description="what was set of the method, by path; no setting")
 
     @field_validator("nlp", mode="before")
     @classmethod
     def _with_target(cls, value: Any) -> Any:
         return {**NLP, **value} if isinstance(value, Mapping) else value
+
+    @field_validator("budget_context", mode="before")
+    @classmethod
+    def _said(cls, value: Any) -> Any:
+        return "native" if value is None else value
 
     @field_validator("pooling")
     @classmethod
@@ -260,7 +270,7 @@ def explained() -> list[tuple[str, str, str]]:
     """(name, default, meaning) of every run setting, for `--help` and the docs."""
     rows: list[tuple[str, str, str]] = []
     for name, field in RunSettings.model_fields.items():
-        if name == "experiment":
+        if name in NO_SETTINGS:
             continue
         inner = field.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):

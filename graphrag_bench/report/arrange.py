@@ -18,6 +18,7 @@ Run = Mapping[str, Any]
 def arranged(runs: Sequence[Run]) -> list[Run]:
     """The runs by data set and context budget, each from floor to ceiling, with distinct `title`s.
 
+    Runs without a context, the floor among them, stand with the first budget.
     A title names the data set when there are several, and, where several runs share a title, the
     settings in which they differ: profile and fidelity, then parameters and models, then settings
     of single steps, as far as they are needed to tell all apart, and the run's key when nothing
@@ -25,10 +26,10 @@ def arranged(runs: Sequence[Run]) -> list[Run]:
     what `metrics.json` holds.
     """
     sets = list(dict.fromkeys(run["dataset"] for run in runs))
-    budgets = list(dict.fromkeys(run.get("budget_context") for run in runs))
+    budgets = list(dict.fromkeys(run.get("budget_context") for run in runs if _packed(run)))
 
     def place(run: Run) -> tuple[int, int, int]:
-        budget = budgets.index(run.get("budget_context"))
+        budget = budgets.index(run.get("budget_context")) if _packed(run) else 0
         return sets.index(run["dataset"]), budget, _PLACES[run["role"]]
 
     ordered = sorted(runs, key=place)
@@ -42,6 +43,10 @@ def arranged(runs: Sequence[Run]) -> list[Run]:
         for row, details in zip(rows, told, strict=True):
             titles[row] = f"{title} {details} {mark(ordered[row])}".strip()
     return [{**run, "title": titles[row]} for row, run in enumerate(ordered)]
+
+
+def _packed(run: Run) -> bool:
+    return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
 
 def _told_apart(runs: Sequence[Run]) -> list[str]:
@@ -62,7 +67,8 @@ def _told_apart(runs: Sequence[Run]) -> list[str]:
 
 def _settings(run: Run) -> dict[str, Any]:
     held = {name: run[name] for name in _SPLIT if name in run}
-    return {**run["settings"], **{name: run.get(name) for name in _BESIDE}, **held}
+    budget = {"budget_context": run.get("budget_context") or "native"}
+    return {**run["settings"], **{name: run.get(name) for name in _BESIDE}, **held, **budget}
 
 
 def _weight(name: str) -> tuple[int, str]:

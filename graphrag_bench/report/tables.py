@@ -133,8 +133,8 @@ def _caption(runs: Sequence[Run]) -> str:
     limits = sorted({str(run["limit"] or "all") for run in runs})
     parts = sorted({str(run.get("split", "all")) for run in runs})
     split = "" if parts == ["all"] else f", split: {', '.join(parts)}"
-    budgets = dict.fromkeys(run.get("budget_context") or "native" for run in runs)
+    packed = [run for run in runs if run["usage"]["context_tokens_per_question"]]
+    budgets = dict.fromkeys(run.get("budget_context") or "native" for run in packed)
     said = [budget if budget == "native" else f"{budget:,} tokens for all" for budget in budgets]
-    packed = any(run["usage"]["context_tokens_per_question"] for run in runs)
     contexts = f"; context budgets: {', '.join(said)}" if packed else ""
     return f"{', '.join(sets)} (limit: {', '.join(limits)}{split}{contexts})"

@@ -30,7 +30,11 @@ def commit() -> str:
 
 def _git(*words: str) -> str:
     done = subprocess.run(
-        ["git", "--no-optional-locks", *words], cwd=checkout(), capture_output=True, text=True, check=True
+        ["git", "--no-optional-locks", *words],
+        cwd=checkout(),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.strip()
 

@@ -28,7 +28,7 @@ def cells(out: str) -> list[list[str]]:
 
 def test_a_curve_has_a_row_for_each_budget_by_method_and_tokens() -> None:
     ran("-m", *QUIET, "method=vanilla,bm25", "budget_context=90,40,200")
-    ran(*QUIET, "method=vanilla")
+    ran(*QUIET, "method=vanilla", "budget_context=native")
     asked.clear()
     shown = command("curve", "--dataset", "toy")
     assert shown.code == 0, shown.err
@@ -45,7 +45,7 @@ def test_a_curve_has_a_row_for_each_budget_by_method_and_tokens() -> None:
 
 
 def test_runs_may_be_named_and_so_may_metrics() -> None:
-    native = ran(*TOY, "frame=off", "method=vanilla").folder
+    native = ran(*TOY, "frame=off", "method=vanilla", "budget_context=native").folder
     short = ran(*TOY, "frame=off", "method=vanilla", "budget_context=60").folder
     shown = command("curve", str(native), short.name, "--metrics", "f1", "accuracy")
     assert [row[1] for row in cells(shown.out)] == ["60", "native"]

@@ -95,7 +95,7 @@ def test_a_plan_and_a_shard_ask_for_the_run_to_be_made_first() -> None:
     for name, more in (("plan", ()), ("run", ("shard=1/2",))):
         said = refused(*VANILLA, "match_tokens=bm25", *more, name=name)
         assert "run it first: the same settings with method=bm25 answer=off" in said
-    ran(*QUIET, "method=bm25")
+    ran(*QUIET, "method=bm25", "budget_context=native")
     planned = command("plan", *VANILLA, "match_tokens=bm25")
     assert planned.code == 0, planned.err
 

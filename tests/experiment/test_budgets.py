@@ -10,12 +10,12 @@ import pytest
 from toy_runs import TOY, command, metrics, ran, records, refused
 
 from graphrag_bench.contract import operators
-from graphrag_bench.experiment.budgets import budgeted
+from graphrag_bench.experiment.budgets import ONE_BUDGET, budgeted
 from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.groups import compose, names
 
 QUIET = [*TOY, "answer=off", "frame=off"]
-OWN = 2400
+OWN = ONE_BUDGET
 """No method of this project packs more into a prompt by default, those below aside."""
 LARGER = {
     "subgraphrag": "triples are all it gives the reader: 8,000 tokens, as its paper has it",
@@ -141,12 +141,57 @@ def test_a_budget_is_filled_unless_told_otherwise() -> None:
     assert {len(held) for held in pieces} == {1}
 
 
-def test_native_budgets_are_the_default_and_change_no_key() -> None:
+def n_pieces(folder: Path) -> int:
+    """The largest number of passages in one of the contexts."""
+    return max(len(row["context"]["pieces"]) for row in records(folder))  # type: ignore[index]
+
+
+def test_one_budget_is_the_default_and_native_budgets_are_asked_for() -> None:
+    """VanillaRAG's own file says 4 passages; all 8 of the toy set fit into 2,400 tokens."""
     plain = ran(*QUIET, "method=vanilla")
-    assert metrics(plain.folder)["budget_context"] is None
-    assert "context budgets: native" in (plain.folder / "table.md").read_text()
-    assert ran(*QUIET, "method=vanilla", "budget_context=null").folder == plain.folder
-    assert ran(*QUIET, "method=vanilla", "budget_context=100").folder != plain.folder
+    assert (metrics(plain.folder)["budget_context"], n_pieces(plain.folder)) == (ONE_BUDGET, 8)
+    assert "context budgets: 2,400 tokens for all" in (plain.folder / "table.md").read_text()
+    native = ran(*QUIET, "method=vanilla", "budget_context=native")
+    assert (metrics(native.folder)["budget_context"], n_pieces(native.folder)) == (None, 4)
+    assert "context budgets: native" in (native.folder / "table.md").read_text()
+    assert ran(*QUIET, "method=vanilla", "budget_context=2400").folder == plain.folder
+    assert ran(*QUIET, "method=vanilla", "budget_context=null").folder == native.folder
+
+
+@pytest.mark.parametrize(
+    ("given", "budget", "most"),
+    [
+        ("method.top_k=4", ONE_BUDGET, 4),
+        ("method.top_k=3", ONE_BUDGET, 3),
+        ("method.generate.0.top_k=3", ONE_BUDGET, 3),
+        ("fill_context=off", ONE_BUDGET, 4),
+        ("profile=zhou2025", None, 4),
+    ],
+)
+def test_the_default_gives_way_to_what_was_asked_for(
+    given: str, budget: int | None, most: int
+) -> None:
+    """A number that is given stays, that of the file too, and a profile has its own budget."""
+    folder = ran(*QUIET, "method=vanilla", given).folder
+    assert (metrics(folder)["budget_context"], n_pieces(folder)) == (budget, most)
+
+
+def test_a_budget_of_the_methods_own_makes_it_native() -> None:
+    folder = ran(*QUIET, "method=lgraphrag", "method.budget=90").folder
+    assert metrics(folder)["budget_context"] is None
+    assert 0 < max(tokens(folder)) <= 90
+
+
+def test_a_study_that_sets_a_budget_keeps_it() -> None:
+    planned = command("plan", *TOY, "experiment=pooling_sizes", "method=graphrag_er")
+    assert "tokens (budget_context)" not in planned.out
+    assert "method.budget = 40000" in planned.out
+
+
+def test_a_method_that_packs_no_context_goes_without() -> None:
+    assert metrics(ran(*TOY, "frame=off", "limit=1", "method=zeroshot").folder)[
+        "budget_context"
+    ] is None  # fmt: skip
 
 
 def test_frames_have_the_budget_too_and_the_floor_goes_without() -> None:
@@ -156,14 +201,14 @@ def test_frames_have_the_budget_too_and_the_floor_goes_without() -> None:
 
 
 def test_several_budgets_stand_apart_in_the_table() -> None:
-    ended = ran("-m", *QUIET, "method=vanilla,bm25", "budget_context=40,90,null")
+    ended = ran("-m", *QUIET, "method=vanilla,bm25", "budget_context=40,90,native")
     rows = [
         line.split(" | ")[0]
         for line in (ended.folder / "table.md").read_text().split("\n\n**")[0].splitlines()[4:]
         if line.startswith("| ")
     ]
     assert [row.removeprefix("| ").partition("budget_context=")[2] for row in rows] == [
-        "40", "40", "90", "90", "None", "None",
+        "40", "40", "90", "90", "native", "native",
     ]  # fmt: skip
 
 
@@ -173,7 +218,10 @@ def test_what_cannot_be_kept_is_refused() -> None:
     assert "both set the context budget" in said
     said = refused(*QUIET, "method=vanilla", "match_tokens=bm25", "budget_context=60")
     assert "both set the context budget" in said
-    assert "set budget_context=N too" in refused(*QUIET, "method=vanilla", "fill_context=off")
+    said = refused(*QUIET, "method=vanilla", "fill_context=off", "budget_context=native")
+    assert "budget_context=native has none" in said
+    said = refused(*QUIET, "method=vanilla", "budget_context=nativ")
+    assert "native" in said
 
 
 def test_a_plan_says_the_budget_and_what_so_many_questions_can_show() -> None:

@@ -16,4 +16,4 @@ graphrag-bench table pankrag/table1 --run "$@"
 graphrag-bench table pankrag/table4 --run "$@"
 
 # Figure 4: the weight of reranking
-graphrag-bench run -m experiment=pankrag_alpha dataset=multihoprag fidelity=paper method.alpha_specific=0.0,0.2,0.4,0.6,0.8,1.0 "$@"
+graphrag-bench run -m experiment=pankrag_alpha dataset=multihoprag budget_context=native fidelity=paper method.alpha_specific=0.0,0.2,0.4,0.6,0.8,1.0 "$@"

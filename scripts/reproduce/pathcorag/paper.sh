@@ -19,5 +19,5 @@ graphrag-bench table pathcorag/table3 --run "$@"
 graphrag-bench table pathcorag/table1
 
 # Figures 3 and 4: sizes and steps
-graphrag-bench run -m experiment=pathcorag_sizes dataset=ultradomain_mix fidelity=paper method.n_nodes=10,20,30,40,50 "$@"
-graphrag-bench run -m experiment=pathcorag_steps dataset=ultradomain_mix fidelity=paper method.n_steps=2,3,4 method.n_queries=1,2,3,4 "$@"
+graphrag-bench run -m experiment=pathcorag_sizes dataset=ultradomain_mix budget_context=native fidelity=paper method.n_nodes=10,20,30,40,50 "$@"
+graphrag-bench run -m experiment=pathcorag_steps dataset=ultradomain_mix budget_context=native fidelity=paper method.n_steps=2,3,4 method.n_queries=1,2,3,4 "$@"

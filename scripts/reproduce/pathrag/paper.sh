@@ -14,5 +14,5 @@ graphrag-bench table pathrag/table2 --run "$@"
 graphrag-bench table pathrag/table3 --run "$@"
 
 # Figure 3: edges left out at random
-graphrag-bench run -m dataset=ultradomain_cs method=pathrag,hlightrag,vanilla build.graph.edge_drop=0.1,0.2,0.3,0.4,0.5 fidelity=paper embedder=openai_compatible embedder.model=text-embedding-3-small llm=openai_compatible llm.model=gpt-4o-mini frame=off "$@"
+graphrag-bench run -m dataset=ultradomain_cs method=pathrag,hlightrag,vanilla build.graph.edge_drop=0.1,0.2,0.3,0.4,0.5 budget_context=native fidelity=paper embedder=openai_compatible embedder.model=text-embedding-3-small llm=openai_compatible llm.model=gpt-4o-mini frame=off "$@"
 graphrag-bench table pathrag/table6
