@@ -25,6 +25,7 @@ WORLD = [
     "llm=world_reader",
     "nlp._target_=toy_runs.Capitals",
     "frame=off",
+    "budget_context=native",  # 2,400 tokens would hold most of so small a world
 ]
 HIPPORAG = ["method=hipporag", "method.conversion=llm"]
 Lost = dict[tuple[str, str], str | None]

@@ -18,6 +18,7 @@ WORLD = [
     "llm=world_reader",
     "nlp._target_=toy_runs.Capitals",
     "frame=off",
+    "budget_context=native",  # 2,400 tokens would hold most of so small a world
 ]
 
 

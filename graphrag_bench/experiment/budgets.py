@@ -20,7 +20,7 @@ from graphrag_bench.pipeline.build import STAGES
 
 ONE_BUDGET = 2400
 """Tokens of context in every method's prompt, where a run names no budget."""
-FEWEST_TOKENS = 10
+FEWEST_TOKENS = 50
 """Chunks are taken to have this many tokens on average at least: so many are retrieved that they
 fill the budget."""
 _BUDGET, _TOP_K = "budget", "top_k"

@@ -113,7 +113,7 @@ def test_python_knows_it_too() -> None:
 
 
 def test_only_lists_that_the_packer_reads_are_made_longer() -> None:
-    """105 tokens are 11 chunks of 10: the arms of a branch and the rounds of a repeat stay."""
+    """505 tokens are 11 chunks of 50: the arms of a branch and the rounds of a repeat stay."""
     method = {
         "retrieve": [
             {"op": "chunk.vdb", "top_k": 2},
@@ -125,11 +125,11 @@ def test_only_lists_that_the_packer_reads_are_made_longer() -> None:
         ],
         "generate": [{"op": "context.chunks", "top_k": 4, "share": 0.5}],
     }
-    changed = _with_budget(method, 105)
+    changed = _with_budget(method, 505)
     assert [step.get("top_k") for step in changed["retrieve"][:4]] == [11, 30, None, None]
     assert changed["retrieve"][4] == {"branch": {"one": [{"op": "chunk.vdb", "top_k": 2}]}}
     assert changed["retrieve"][5]["cases"]["empty"][0]["top_k"] == 11
     assert changed["generate"] == [
-        {"op": "context.chunks", "top_k": 105, "share": 1.0, "budget": 105}
+        {"op": "context.chunks", "top_k": 505, "share": 1.0, "budget": 505}
     ]
     assert method["generate"][0]["top_k"] == 4

@@ -56,7 +56,7 @@ def test_filling_takes_as_many_chunks_as_fit_from_a_list_that_is_long_enough() -
         "top_k": 1000,
         "budget": 1000,
     }
-    assert steps(changed, "retrieve")["chunk.vdb"]["top_k"] == 100
+    assert steps(changed, "retrieve")["chunk.vdb"]["top_k"] == 20
     assert (
         budgeted(method_of("vanilla"), 1000, fill=False)["retrieve"]
         == (  # type: ignore[index]
@@ -70,7 +70,7 @@ def test_the_nodes_of_a_tree_are_its_passages_and_those_beside_relationships_are
     assert tree is not None
     assert graph is not None
     assert steps(tree)["context.nodes"]["top_k"] == 1000
-    assert steps(tree, "retrieve")["node.vdb"]["top_k"] == 100
+    assert steps(tree, "retrieve")["node.vdb"]["top_k"] == 20
     assert graph["retrieve"] == method_of("graphrag_er")["retrieve"]
 
 

@@ -253,9 +253,9 @@ def test_a_row_that_fails_is_kept_and_the_others_go_on(home: Path) -> None:
 
 
 def test_small_rows_are_the_runs_that_the_command_line_makes() -> None:
-    """`run -m method=vanilla,zeroshot limit=10` stores what `table --run --small` looks for."""
+    """`run -m method=vanilla,zeroshot limit=10 budget_context=native` stores what `table --run --small` looks for."""
     stored = ran("-m", "dataset=toy", "method=vanilla,zeroshot", "limit=10", "frame=off",
-                 *WEIGHTLESS).folders  # fmt: skip
+                 "budget_context=native", *WEIGHTLESS).folders  # fmt: skip
     rows = wanted_rows(TABLE5, GIVEN, small=True)
     for one in rows:
         if one.row in (("method=vanilla",), ("method=zeroshot",)):
@@ -266,7 +266,8 @@ def test_small_rows_are_the_runs_that_the_command_line_makes() -> None:
 
 def test_stored_rows_are_not_run_again() -> None:
     rows = [one for one in wanted_rows(TABLE5, GIVEN, small=True) if one.row == ("method=vanilla",)]
-    ran("dataset=toy", "method=vanilla", "limit=10", "frame=off", *WEIGHTLESS)
+    ran("dataset=toy", "method=vanilla", "limit=10", "frame=off", "budget_context=native",
+        *WEIGHTLESS)  # fmt: skip
     done = run_rows(rows, lambda _: None, lambda _: pytest.fail("it is stored"))
     assert done[0].run is not None
 
