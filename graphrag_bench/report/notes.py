@@ -86,14 +86,19 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
         if run["role"] not in FRAMES and run["usage"]["context_tokens_per_question"]:
             groups.setdefault((run["dataset"], run.get("budget_context")), []).append(run)
-    for (dataset, _), held in groups.items():
+    for (dataset, budget), held in groups.items():
         by = sorted(held, key=lambda run: float(run["usage"]["context_tokens_per_question"]))
         least, most = (run["usage"]["context_tokens_per_question"] for run in (by[0], by[-1]))
         if most > FAIR * least:
+            why = (
+                f"{by[0]['title']} does not fill the {budget:,} tokens"
+                if budget
+                else "budget_context=N gives all one budget"
+            )
             yield (
                 f"! {dataset}: contexts differ by more than 10 % ({by[0]['title']} {least:.0f} "
                 f"tokens, {by[-1]['title']} {most:.0f}), and a longer one finds and answers more: "
-                "budget_context=N gives all one budget, match_tokens=METHOD that of a method"
+                f"{why}; match_tokens=METHOD gives a baseline that of a method"
             )
 
 

@@ -253,7 +253,7 @@ def test_a_row_that_fails_is_kept_and_the_others_go_on(home: Path) -> None:
 
 
 def test_small_rows_are_the_runs_that_the_command_line_makes() -> None:
-    """`run -m method=vanilla,zeroshot limit=10 budget_context=native` stores what `table --run --small` looks for."""
+    """The cells of `run -m ... budget_context=native` are what `table --run --small` looks for."""
     stored = ran("-m", "dataset=toy", "method=vanilla,zeroshot", "limit=10", "frame=off",
                  "budget_context=native", *WEIGHTLESS).folders  # fmt: skip
     rows = wanted_rows(TABLE5, GIVEN, small=True)

@@ -190,10 +190,13 @@ def test_contexts_that_differ_by_more_than_a_tenth_are_warned_of() -> None:
     short, long = with_context("BM25", 600.0), with_context("HippoRAG", 661.0)
     (said,) = warned(short, long)
     assert said.startswith("! toy: contexts differ by more than 10 % (BM25 600 tokens, HippoRAG 66")
+    assert "budget_context=N gives all one budget" in said
     assert not warned(short, with_context("HippoRAG", 660.0))
     assert not warned(short, with_context("oracle", 900.0, role="ceiling"), run("closed-book"))
     assert not warned(short, with_context("HippoRAG", 900.0, dataset="sample"))
     assert not warned(short, with_context("HippoRAG", 900.0, budget_context=1000))
+    (said,) = warned(*({**one, "budget_context": 2400} for one in (short, long)))
+    assert "BM25 does not fill the 2,400 tokens; match_tokens=METHOD" in said
 
 
 def test_the_caption_says_whose_context_budgets_hold_and_budgets_stand_apart() -> None:
