@@ -33,8 +33,8 @@ a second call costs nothing. RUN is a folder or the beginning of its key.
   context_recall       share of the gold answer's statements that the context holds
   context_precision    are the useful pieces of the context ranked first?
 
-A reply that cannot be read is missing and in no mean, never a good mark. Contexts are had again
-from the artifacts and the cached replies; a run whose context has changed since is left out.
+A reply that cannot be read is missing and in no mean, never a good mark. Contexts are read as the
+run has kept them (not with trace=off).
 
   --metrics A,B   only these; default: all that the data set and the run allow
   --limit N       only the first N answers, question types mixed
@@ -85,8 +85,7 @@ def main(arguments: Sequence[str]) -> int:
     models.charge(ledgers[0], lambda: ledgers[1:], tuple)
     judged = []
     for run in runs:
-        home = run.folder.path.resolve().parents[3]
-        rows = judge_answers(run, home, models, asked, Progress())
+        rows = judge_answers(run, models, asked, Progress())
         judged.append((str(run.metrics["title"]), judged_values(rows)))
     show(judged_table(judged))
     for run in runs:

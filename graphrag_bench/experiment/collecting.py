@@ -13,7 +13,7 @@ from graphrag_bench.experiment.again import again
 from graphrag_bench.experiment.references import read_references, references_of
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.offline.store import LEDGER, RECIPE
-from graphrag_bench.runs.folder import CONFIG, RunFolder
+from graphrag_bench.runs.folder import CONFIG, Occupied, RunFolder, held_alone
 
 REMOVED = ".removed"
 _SECONDS_OLD = 3600.0
@@ -159,15 +159,13 @@ def _is_old(path: Path) -> bool:
 
 def _free(path: Path) -> bool:
     """Whether no process is building the artifact."""
-    from filelock import FileLock, Timeout
-
     lock = path.with_name(f"{path.name.split('.')[0]}.lock")
     if not lock.is_file():
         return True
     try:
-        with FileLock(lock, timeout=0):
+        with held_alone(lock, ""):
             return True
-    except Timeout:
+    except Occupied:
         return False
 
 

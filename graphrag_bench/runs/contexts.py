@@ -1,7 +1,8 @@
 """`contexts.jsonl`: the texts of each question's context, for metrics and judges that read them.
 
 Rows hold ids only. The text of a chunk that is a whole document is not kept twice: null stands for
-it, and it is found again in the data set.
+it, and it is found again in the data set. A fingerprint of all texts tells whether the data set
+still has those that went into the prompt.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.fingerprint import digest
 from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.runs.folder import RunFolder, read_lines
@@ -25,8 +27,14 @@ def context_rows(finished: Finished, chunk_table: ChunkTable | None) -> list[Row
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):
         return []
-    texts = [_kept(piece, chunk_table) for piece in context.pieces]
-    return [{"question": finished.question.id, "texts": texts}]
+    kept = [_kept(piece, chunk_table) for piece in context.pieces]
+    of = _print([piece.text for piece in context.pieces])
+    return [{"question": finished.question.id, "texts": kept, "of": of}]
+
+
+def _print(texts: Sequence[str | None]) -> str:
+    """A fingerprint of texts in order, as a file holds them: without half characters."""
+    return digest([text and text.encode("utf-8", "replace").decode() for text in texts])
 
 
 def _kept(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
@@ -43,19 +51,19 @@ def context_texts(
 ) -> dict[str, Sequence[str | None]]:
     """The texts of the context of each question of a run, in the order of the row's pieces.
 
-    Questions whose texts were not kept (trace=off, or a run older than this file) are left out; a
-    text is None where its document is no longer in the data set.
+    Questions whose texts were not kept (trace=off) are left out, and so are those whose texts the
+    data set has no longer as they were; a text is None where its document is gone from it.
     """
     passages = {document.id: document.passage for document in dataset.documents}
-    held = {
-        row["question"]: row["texts"] for path in folder.files(CONTEXTS) for row in read_lines(path)
-    }
+    held = {row["question"]: row for path in folder.files(CONTEXTS) for row in read_lines(path)}
     found: dict[str, Sequence[str | None]] = {}
-    for name, texts in held.items():
+    for name, kept in held.items():
         pieces = (rows.get(name, {}).get("context") or {}).get("pieces", [])
-        if len(pieces) == len(texts):
-            found[name] = [
+        if len(pieces) == len(kept["texts"]):
+            texts = [
                 passages.get(piece["id"]) if text is None else text
-                for piece, text in zip(pieces, texts, strict=True)
+                for piece, text in zip(pieces, kept["texts"], strict=True)
             ]
+            if None in texts or kept.get("of") in (None, _print(texts)):
+                found[name] = texts
     return found

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,26 @@ _SECONDS_OF_A_LOOK = 1.0
 
 class Occupied(UserError):
     """Another process is at work on the same run."""
+
+
+@contextmanager
+def held_alone(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
+    """Hold a lock file; raises Occupied, with `refusal`, when another process has it for longer.
+
+    Its folder is made where it is missing.
+    """
+    from filelock import FileLock, Timeout
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=seconds)
+    except Timeout:
+        raise Occupied(refusal) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @dataclass(frozen=True)
@@ -105,25 +125,21 @@ class RunFolder:
         would pay for the same questions. Each takes its own lock first and looks at the others
         then, so that of two at most one goes on.
         """
-        from filelock import FileLock, Timeout
-
-        self.path.mkdir(parents=True, exist_ok=True)
         own = self.file("run", "lock")
-        with ExitStack() as held:
-            path = own
-            try:
-                held.enter_context(FileLock(own, timeout=0))
-                for path in self._excluded(own):
-                    with FileLock(path, timeout=_SECONDS_OF_A_LOOK):
-                        pass
-            except Timeout:
-                shard = path.name.removeprefix("run").removesuffix("lock").strip(".")
-                what = f"shard {shard.replace('-of-', '/')} of this run" if shard else "this run"
-                raise Occupied(
-                    f"Another process is at work on {what}: {self.path}. Wait for its end, or "
-                    "share the work: start every process with another shard, shard=1/4 to 4/4."
-                ) from None
+        with held_alone(own, self._refusal(own)):
+            for path in self._excluded(own):
+                with held_alone(path, self._refusal(path), _SECONDS_OF_A_LOOK):
+                    pass
             yield
+
+    def _refusal(self, lock: Path) -> str:
+        """What is told to whoever finds one of the run's locks held."""
+        shard = lock.name.removeprefix("run").removesuffix("lock").strip(".")
+        what = f"shard {shard.replace('-of-', '/')} of this run" if shard else "this run"
+        return (
+            f"Another process is at work on {what}: {self.path}. Wait for its end, or "
+            "share the work: start every process with another shard, shard=1/4 to 4/4."
+        )
 
     def _excluded(self, own: Path) -> list[Path]:
         """The locks of those that must not be at work at the same time."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import planted_judges
 import pytest
 import toy_runs
+from filelock import FileLock
 from toy_runs import TOY, command, ran, refused
 
 JUDGE = ["llm_judge=scripted", "llm_judge._target_=planted_judges.strict", "embedder=hashing"]
@@ -88,6 +89,14 @@ def test_a_call_that_failed_is_made_again_the_next_time(run: Path) -> None:
     assert None not in judged(run, *only).values()
 
 
+def test_two_judges_at_a_time_are_refused_and_a_run_at_work_is_none_of_theirs(run: Path) -> None:
+    with FileLock(run / "judge.lock"):
+        assert f"Another process is judging {run}" in refused(str(run), *JUDGE, name="judge")
+    assert planted_judges.asked == []
+    with FileLock(run / "run.lock"):
+        assert len(judged(run, "--metrics", "judged_correctness")) == 3
+
+
 def test_judging_is_not_part_of_the_run_or_of_its_cost(run: Path) -> None:
     before = {name: (run / name).read_bytes() for name in ("records.jsonl", "metrics.json")}
     judged(run)
@@ -108,39 +117,55 @@ def test_wrong_words_are_answered_with_the_nearest_right_ones(run: Path) -> None
 
 
 @pytest.mark.parametrize("method", ["ircot", "dalk", "llightrag"])
-def test_contexts_are_had_again_without_a_call_to_the_reader(tmp_path: Path, method: str) -> None:
+def test_contexts_are_those_that_the_run_has_kept(tmp_path: Path, method: str) -> None:
     run = ran(*TOY, f"method={method}", "limit=2", "frame=off", f"paths.home={tmp_path}").folder
+    shutil.rmtree(tmp_path / "artifacts")
+    shutil.rmtree(tmp_path / "cache")
     toy_runs.asked.clear()
     values = judged(run, "--metrics", "context_precision")
     assert len(values) == 2 and None not in values.values()
-    assert toy_runs.asked == []
+    assert toy_runs.asked == [] and not (tmp_path / "artifacts").exists()
 
 
-def test_a_context_that_is_no_longer_the_stored_one_is_left_out(run: Path) -> None:
+def test_the_judge_reads_the_texts_that_stood_in_the_prompt(run: Path) -> None:
+    path = run / "contexts.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        row["texts"] = [f"piece {number}" for number, _ in enumerate(row["texts"], 1)]
+        del row["of"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judged(run, "--metrics", "context_recall")
+    assert len(planted_judges.asked) == 3
+    assert all("piece 1" in asked and "piece 2" in asked for asked in planted_judges.asked)
+
+
+def test_a_context_whose_texts_are_others_by_now_is_left_out(run: Path) -> None:
+    """The pieces of the first question stand in another order than the texts that were kept."""
     path = run / "records.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[0]["context"]["pieces"].reverse()
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = command("judge", str(run), *JUDGE, "--metrics", "context_recall")
-    assert "the context of 1 answers cannot be had again" in ended.err
+    assert "the contexts of 1 answers were not kept" in ended.err
     assert len((run / "judged.jsonl").read_text().splitlines()) == 2
 
 
-def test_a_second_call_retrieves_nothing(run: Path) -> None:
+def test_a_second_call_needs_no_context(run: Path) -> None:
     before = judged(run)
-    shutil.rmtree(run.parents[3] / "artifacts")
+    (run / "contexts.jsonl").unlink()
     assert judged(run) == before
-    assert not (run.parents[3] / "artifacts").exists()
 
 
-def test_metrics_without_a_context_go_on_where_contexts_are_gone(run: Path) -> None:
-    config = run / "config.yaml"
-    config.write_text(config.read_text().replace("chunk.vdb", "chunk.gone"))
+def test_metrics_without_a_context_go_on_where_none_was_kept(tmp_path: Path) -> None:
+    settings = ("method=vanilla", "limit=3", "frame=off", "trace=off", f"paths.home={tmp_path}")
+    run = ran(*TOY, *settings).folder
     ended = command("judge", str(run), *JUDGE)
-    assert ended.code == 0 and "no context" in ended.err
+    assert ended.code == 0
+    assert "faithfulness: the contexts of 3 answers were not kept (trace=off)" in ended.err
     held = [json.loads(line) for line in (run / "judged.jsonl").read_text().splitlines()]
     assert {row["metric"] for row in held} == {"judged_correctness", "answer_relevance"}
-    assert "chunk.gone" in refused(str(run), *JUDGE, "--metrics", "faithfulness", name="judge")
+    said = refused(str(run), *JUDGE, "--metrics", "faithfulness", name="judge")
+    assert "run it again without trace=off" in said
 
 
 def test_a_method_without_a_context_is_judged_by_its_answers_alone(tmp_path: Path) -> None:

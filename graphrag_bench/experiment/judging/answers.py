@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
-from graphrag_bench.experiment.judging.contexts import context_texts
 from graphrag_bench.experiment.judging.measures import (
     MEASURES,
     Bench,
@@ -27,11 +25,16 @@ from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.ledger import Ledger
 from graphrag_bench.models.llm import Metered
 from graphrag_bench.progress import Progress
-from graphrag_bench.runs.folder import append_lines, write_rows
+from graphrag_bench.runs.contexts import context_texts
+from graphrag_bench.runs.folder import append_lines, held_alone, write_rows
 from graphrag_bench.runs.judged import JUDGED, in_order, judged_rows
 from graphrag_bench.runs.record import Row
 
-LEDGER = "judge_ledger.jsonl"
+LEDGER, LOCK = "judge_ledger.jsonl", "judge.lock"
+NOT_KEPT = (
+    "were not kept (trace=off), or the data set has changed since: remove the run and run it again "
+    "without trace=off; replies in the cache are not paid for twice"
+)
 BLOCK = 32
 """How many answers are judged before their rows are written; replies are kept as they arrive."""
 
@@ -61,31 +64,39 @@ def dataset_of(stored: StoredRun) -> Dataset:
     return stored.dataset
 
 
-def judge_answers(
-    stored: StoredRun, home: Path, models: Models, asked: Asked, progress: Progress
-) -> list[Row]:
+def judging(folder: Path) -> str:
+    """What whoever comes second to a folder is told."""
+    return f"Another process is judging {folder}. Wait for its end."
+
+
+def judge_answers(stored: StoredRun, models: Models, asked: Asked, progress: Progress) -> list[Row]:
     """The rows of `judged.jsonl` after the answers that lack a value were judged.
 
     A metric is left out for questions that it cannot be about: without gold answers, or without a
-    context. A reply that cannot be read is kept as missing; a call that failed is made again, an
-    unreadable one with `retry` alone. Raises UserError when nothing is answered, or another
-    process judges the same run; RunStopped when nothing further can succeed.
+    context whose texts the run has kept. A reply that cannot be read is kept as missing; a call
+    that failed is made again, an unreadable one with `retry` alone. Raises UserError when nothing
+    is answered, when every metric needs a context and none was kept, or another process judges the
+    same run; RunStopped when nothing further can succeed.
     """
     dataset, measures = dataset_of(stored), asked.measures()
     cases = _cases(stored, asked.limit)
     folder = stored.folder.path
-    with alone(folder / "judge.lock"):
+    with held_alone(folder / LOCK, judging(folder)):
         todo = {n: _todo(folder, n, m, cases, models, asked.retry) for n, m in measures.items()}
-        texts = _texts(stored, home, measures, todo, progress)
+        texts = _texts(stored)
+        if (
+            any(todo.values())
+            and not texts
+            and all(measure.context for measure in measures.values())
+        ):
+            raise UserError(f"The contexts of {folder} {NOT_KEPT}.")
         for name, measure in measures.items():
             part = todo[name]
             if measure.context:
                 part = [(replace(case, passages=texts[case.id]), of) for case, of in part
                         if case.id in texts]  # fmt: skip
                 if lost := len(todo[name]) - len(part):
-                    progress.say(
-                        f"{name}: the context of {lost} answers cannot be had again; run it again"
-                    )
+                    progress.say(f"{name}: the contexts of {lost} answers {NOT_KEPT}")
             if part:
                 _judge(folder, name, measure, part, models, progress)
         rows = in_order(judged_rows(folder), [q.id for q in dataset.questions], list(MEASURES))
@@ -124,25 +135,14 @@ def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
     ]
 
 
-def _texts(
-    stored: StoredRun,
-    home: Path,
-    measures: Mapping[str, Measure],
-    todo: Mapping[str, Sequence[tuple[Case, str]]],
-    progress: Progress,
-) -> Mapping[str, tuple[str, ...]]:
-    """The contexts of the answers that lack a judgement of theirs.
-
-    Where none can be had the metrics that need none go on; raises UserError where all need one.
-    """
-    wanted = [case.id for n, part in todo.items() if measures[n].context for case, _ in part]
-    try:
-        return context_texts(stored, home, list(dict.fromkeys(wanted)), progress)
-    except UserError as error:
-        if all(measure.context for measure in measures.values()):
-            raise
-        progress.say(f"no context of {stored.folder.path} can be had again: {error}")
-        return {}
+def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
+    """The texts of each context in ranked order, of those that the prompt was made from alone."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, texts in context_texts(stored.folder, stored.rows, dataset_of(stored)).items():
+        known = tuple(text for text in texts if text is not None)
+        if len(known) == len(texts):
+            found[name] = known
+    return found
 
 
 def _same(name: str, measure: Measure, models: Models) -> Row:
@@ -209,16 +209,3 @@ def _row(case: Case, of: str, found: Judgement) -> Row:
         "reason": found.reason[:300],
         "of": of,
     }
-
-
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Hold a lock file; raises UserError when another process holds it."""
-    from filelock import FileLock, Timeout
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(path, timeout=0):
-            yield
-    except Timeout:
-        raise UserError(f"Another process is judging {path.parent}. Wait for its end.") from None

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, create_model
 
 from graphrag_bench.errors import UnreadableReply, UserError, unknown
 from graphrag_bench.evaluation.both_orders import BothOrders
-from graphrag_bench.experiment.judging.answers import alone, dataset_of
+from graphrag_bench.experiment.judging.answers import dataset_of, judging
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.fingerprint import digest
@@ -22,7 +22,7 @@ from graphrag_bench.models.llm import CallFailed, Chat, Metered
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.runs.folder import append_lines, read_lines, write_rows
+from graphrag_bench.runs.folder import append_lines, held_alone, read_lines, write_rows
 from graphrag_bench.runs.record import Row
 from graphrag_bench.text import count_tokens
 
@@ -223,7 +223,7 @@ def judge_pairs(comparison: Comparison, panel: Panel, progress: Progress) -> lis
     again, unreadable replies with `retry` alone. Raises RunStopped when nothing further can
     succeed; what is done is kept.
     """
-    with alone(panel.folder / "compare.lock"):
+    with held_alone(panel.folder / "compare.lock", judging(panel.folder)):
         todo = pending(comparison, panel)
         limits = panel.models.settings.failures
         gate = FailureGate("compare", limits.limit, limits.after)
