@@ -106,9 +106,9 @@ def main(arguments: Sequence[str]) -> int:
         labels = _judged(comparison, settings, criteria, given.retry)
         raters[_free("judge", raters)] = labels
     if people:
-        show(people_table(comparison.titles, people, comparison.pairs))
+        show(people_table(comparison.titles, people, comparison.pairs, comparison.scopes))
         if len(raters) > 1:
-            show(agreement_table(raters))
+            show(agreement_table(raters, comparison.scopes))
     return 0
 
 
@@ -156,7 +156,8 @@ def _judged(
         for name in criteria:
             held = both_orders(comparison, rows, a, b, name)
             verdicts |= {(question, a, b, name): one for question, one in held.items()}
-            matches.append(Match(titles[a], titles[b], name, tuple(held.values())))
+            scopes = tuple(comparison.scopes.get(question) for question in held)
+            matches.append(Match(titles[a], titles[b], name, tuple(held.values()), scopes))
     judge = models.identity("llm_judge")
     caption = f"{len(comparison.questions)} questions, judged by {judge}"
     tables: list[Table] = [match_table(caption, matches), audit_table(matches)]

@@ -47,8 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("The two runs have no question in common.")
     sys.stdout.write(f"A: {first.folder.path}\nB: {second.folder.path}\n\n")
     caption = f"A: {first.metrics['title']}, B: {second.metrics['title']}"
-    scopes = {name: row.get("scope") for name, row in first.rows.items()}
-    show(difference_table(caption, first.scores, second.scores, scopes))
+    show(difference_table(caption, first.scores, second.scores, first.scopes))
     for name in _FLIPS:
         if any(name in held for held in first.scores.values()):
             sys.stdout.write(flipped_line(name, first.scores, second.scores) + "\n")

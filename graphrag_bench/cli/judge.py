@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
     judged = []
     for run in runs:
         rows = judge_answers(run, models, asked, Progress())
-        judged.append((str(run.metrics["title"]), judged_values(rows)))
+        judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
     show(judged_table(judged))
     for run in runs:
         sys.stdout.write(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}\n")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.evaluation.significance import clusters_of
+from graphrag_bench.evaluation.statistics import resampled_sums
 
 ItemT = TypeVar("ItemT", bound=Hashable)
+_RESAMPLES = 500
 
 
 @dataclass(frozen=True)
@@ -28,32 +32,44 @@ class Agreement:
 
 
 def agreement(
-    first: Mapping[ItemT, str], second: Mapping[ItemT, str], seed: int = 0
+    first: Mapping[ItemT, str],
+    second: Mapping[ItemT, str],
+    seed: int = 0,
+    *,
+    scope: Callable[[ItemT], str] | None = None,
 ) -> Agreement | None:
     """The agreement over the items that both have; None when there is no such item.
 
+    The interval draws items of one `scope` together, those on one question for instance.
     Source: Cohen 1960.
     """
-    pairs = [(label, second[item]) for item, label in first.items() if item in second]
-    if not pairs:
+    items = [item for item in first if item in second]
+    if not items:
         return None
-    alike = sum(a == b for a, b in pairs) / len(pairs)
-    kappa = _kappa(pairs)
-    if kappa is None:
-        return Agreement(len(pairs), round(alike, 6), None)
-    rng = np.random.default_rng(seed)
-    drawn = [_kappa([pairs[i] for i in rng.integers(len(pairs), size=len(pairs))])
-             for _ in range(500)]  # fmt: skip
-    known = [value for value in drawn if value is not None]
-    low, high = np.quantile(known, [0.025, 0.975]) if known else (kappa, kappa)
+    labels = sorted({held[item] for item in items for held in (first, second)})
+    cells = np.zeros((len(items), len(labels), len(labels)))
+    for row, item in enumerate(items):
+        cells[row, labels.index(first[item]), labels.index(second[item])] = 1
+    counts = cells.sum(0)
+    alike = round(float(np.trace(counts)) / len(items), 6)
+    kappa = float(_kappa(counts[None])[0])
+    if np.isnan(kappa):
+        return Agreement(len(items), alike, None)
+    clusters = None if scope is None else clusters_of([scope(item) for item in items])
+    drawn = _kappa(resampled_sums(cells, clusters, _RESAMPLES, np.random.default_rng(seed)))
+    known = drawn[~np.isnan(drawn)]
+    low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (kappa, kappa)
     return Agreement(
-        len(pairs), round(alike, 6), round(kappa, 6), round(float(low), 6), round(float(high), 6)
+        len(items), alike, round(kappa, 6), round(float(low), 6), round(float(high), 6)
     )
 
 
-def _kappa(pairs: list[tuple[str, str]]) -> float | None:
-    n = len(pairs)
-    alike = sum(a == b for a, b in pairs) / n
-    ours, theirs = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    by_chance = sum(ours[label] * theirs[label] for label in sorted(ours)) / n**2
-    return None if by_chance == 1 else (alike - by_chance) / (1 - by_chance)
+def _kappa(counts: NDArray[Any]) -> NDArray[np.float64]:
+    """The kappa of each table of labels by labels (r, k, k); NaN where chance explains all."""
+    n = counts.sum((1, 2))
+    alike = np.trace(counts, axis1=1, axis2=2) / n
+    by_chance = (counts.sum(2) * counts.sum(1)).sum(1) / n**2
+    room = 1 - by_chance
+    found: NDArray[np.float64] = np.full(len(counts), np.nan)
+    np.divide(alike - by_chance, room, out=found, where=room > 1e-12)
+    return found

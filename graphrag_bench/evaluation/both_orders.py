@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.evaluation.significance import clusters_of, sign_flip_p
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 
 
@@ -45,7 +50,9 @@ class HeadToHead:
     winner changes with the order, `first` the share of all verdicts for the answer shown first.
     `longer` is the share of points that the longer answer gets, `length` how much more of the
     points A gets where it is longer than where B is; None where lengths do not differ both ways.
-    `p` is the two-sided sign test of wins against losses.
+    Intervals draw questions of one scope together, and `p` turns them together: it is that of
+    `sign_flip_p` on the points of A less those of B, which is a sign test (mid-p) of wins against
+    losses where no scope holds two questions.
     """
 
     n: int
@@ -61,31 +68,74 @@ class HeadToHead:
     p: float
 
 
-def head_to_head(pairs: Sequence[BothOrders], seed: int = 0) -> HeadToHead:
-    """What the verdicts on the questions come to; rates are None where no question has both."""
-    from scipy.stats import binomtest
+def head_to_head(
+    pairs: Sequence[BothOrders], seed: int = 0, *, scopes: Sequence[str | None] | None = None
+) -> HeadToHead:
+    """What the verdicts on the questions come to; rates are None where no question has both.
 
-    known = [(pair, pair.points) for pair in pairs if pair.points is not None]
-    points = [value for _, value in known if value is not None]
-    wins, losses = points.count(1.0), points.count(0.0)
-    ties = len(points) - wins - losses
-    firsts = [(bool(pair.forward) + (not pair.backward)) / 2 for pair, _ in known]
-    of_a = [value for pair, value in known if pair.longer == 1 and value is not None]
-    of_b = [value for pair, value in known if pair.longer == -1 and value is not None]
-    longer = [*of_a, *[1 - value for value in of_b]]
+    `scopes` are those of the questions, in the same order.
+    """
+    of = [None] * len(pairs) if scopes is None else scopes
+    known = [
+        (pair, pair.points, scope)
+        for pair, scope in zip(pairs, of, strict=True)
+        if pair.points is not None
+    ]
+    if not known:
+        return HeadToHead(0, len(pairs), 0, 0, 0, None, None, None, None, None, 1.0)
+    points = np.array([value for _, value, _ in known])
+    lengths = np.array([pair.longer for pair, _, _ in known])
+    firsts = np.array([(bool(pair.forward) + (not pair.backward)) / 2 for pair, _, _ in known])
+    held = [scope for _, _, scope in known]
+    wins, losses = int(np.sum(points == 1)), int(np.sum(points == 0))
+    differ = lengths != 0
+    longer = np.where(lengths == 1, points, 1 - points)[differ]
+    of_longer = [scope for scope, one in zip(held, differ, strict=True) if one]
+    (p,) = sign_flip_p(2 * points - 1, clusters_of(held), seed=seed)
     return HeadToHead(
-        len(points),
-        len(pairs) - len(points),
+        len(known),
+        len(pairs) - len(known),
         wins,
-        ties,
+        len(known) - wins - losses,
         losses,
-        mean_with_interval(points, seed=seed) if points else None,
-        proportion(ties, len(points)) if points else None,
-        mean_with_interval(firsts, seed=seed) if points else None,
-        mean_with_interval(longer, seed=seed) if longer else None,
-        _difference(of_a, of_b, seed) if min(len(of_a), len(of_b)) > 1 else None,
-        round(float(binomtest(wins, wins + losses).pvalue), 6) if wins + losses else 1.0,
+        mean_with_interval(list(points), seed=seed, scopes=held),
+        _flips(points == 0.5, held, seed),
+        mean_with_interval(list(firsts), seed=seed, scopes=held),
+        mean_with_interval(list(longer), seed=seed, scopes=of_longer) if len(longer) else None,
+        _length_effect(points, lengths, held, seed),
+        round(float(p), 6),
     )
+
+
+def _flips(flipped: NDArray[Any], scopes: Sequence[str | None], seed: int) -> Effect:
+    """The share of ties: with Wilson's interval, or a bootstrap one where questions share scopes.
+
+    Wilson's has a width also where all or none are ties.
+    """
+    if clusters_of(scopes) is None:
+        return proportion(int(flipped.sum()), len(flipped))
+    found = mean_with_interval([float(one) for one in flipped], seed=seed, scopes=scopes)
+    return Effect(found.mean, found.low, found.high)
+
+
+def _length_effect(
+    points: NDArray[Any], lengths: NDArray[Any], scopes: Sequence[str | None], seed: int
+) -> Effect | None:
+    """The mean of the points of A where it is longer less that where B is, in -1..1.
+
+    None where either side has less than two questions. The interval is that of the mean of what
+    each question adds to the difference (its influence), whose mean is the difference itself.
+    Source: Davison & Hinkley 1997, section 2.7 (nonparametric delta method).
+    """
+    of_a, of_b = lengths == 1, lengths == -1
+    if min(of_a.sum(), of_b.sum()) < 2:
+        return None
+    mean_a, mean_b = points[of_a].mean(), points[of_b].mean()
+    added = of_a * (points - mean_a) / of_a.sum() - of_b * (points - mean_b) / of_b.sum()
+    found = mean_with_interval(
+        list(mean_a - mean_b + len(points) * added), seed=seed, scopes=scopes
+    )
+    return Effect(found.mean, max(found.low, -1.0), min(found.high, 1.0))
 
 
 def proportion(count: int, total: int) -> Effect:
@@ -98,25 +148,6 @@ def proportion(count: int, total: int) -> Effect:
     interval = binomtest(count, total).proportion_ci(method="wilson")
     rounded = (round(float(v), 6) for v in (count / total, interval.low, interval.high))
     return Effect(*rounded)
-
-
-def _difference(first: Sequence[float], second: Sequence[float], seed: int) -> Effect:
-    """The difference of two means with its bootstrap interval, both resampled."""
-    import numpy as np
-    from scipy.stats import bootstrap
-
-    value = sum(first) / len(first) - sum(second) / len(second)
-    if len({*first}) == 1 and len({*second}) == 1:
-        return Effect(round(value, 6), round(value, 6), round(value, 6))
-
-    def means(a: np.ndarray, b: np.ndarray, axis: int = -1) -> np.ndarray:
-        return np.asarray(np.mean(a, axis=axis) - np.mean(b, axis=axis))
-
-    interval = bootstrap(
-        (np.asarray(first), np.asarray(second)), means, n_resamples=2000, method="percentile",
-        vectorized=True, rng=np.random.default_rng(seed),
-    ).confidence_interval  # fmt: skip
-    return Effect(*(round(float(v), 6) for v in (value, interval.low, interval.high)))
 
 
 def win_matrix(rates: Sequence[Sequence[float | None]]) -> list[list[float | None]]:

@@ -16,9 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_bench.evaluation.both_orders import BothOrders
 from graphrag_bench.evaluation.judge_degree import rate_by_degree
+from graphrag_bench.evaluation.significance import clusters_of
+from graphrag_bench.evaluation.statistics import resampled_sums
 from graphrag_bench.values import FloatArray
 
 QUALITY, FIRST, SECOND, LONGER, SHORTER = range(5)
@@ -47,18 +50,26 @@ class Corrected:
     by_degree: float
 
 
-def corrected(pairs: Sequence[BothOrders], *, length: bool, seed: int = 0) -> Corrected | str:
+def corrected(
+    pairs: Sequence[BothOrders],
+    *,
+    length: bool,
+    seed: int = 0,
+    scopes: Sequence[str | None] | None = None,
+) -> Corrected | str:
     """The rate without the judge's leaning to a place, and with `length` to longer answers.
 
     Fitted by expectation maximisation to the counts of verdicts. In the place of a rate it returns
     why there is none: too few questions, lengths that do not differ both ways, or verdicts that
     place and length explain as well alone (likelihood ratio test at 1 %), as those of a judge that
-    always takes the first answer. Source: Dempster, Laird & Rubin 1977; Wilks 1938.
+    always takes the first answer. The interval draws questions of one scope together; the test
+    takes all questions as independent. Source: Dempster, Laird & Rubin 1977; Wilks 1938.
     """
     from scipy.stats import chi2
 
-    counts = _counts(pairs)
-    n = int(counts.sum())
+    cells, clusters = _cells(pairs, scopes)
+    counts: FloatArray = cells.sum(0)
+    n = len(cells)
     if n < FEWEST:
         return f"{n} questions with both orders are too few; {FEWEST} are needed"
     if length and min(counts[0].sum(), counts[2].sum()) < FEWEST:
@@ -71,12 +82,10 @@ def corrected(pairs: Sequence[BothOrders], *, length: bool, seed: int = 0) -> Co
     null = _fit(one, start[0], without / without.sum(), _ITERATIONS)[2]
     if 2 * float(likelihood[0] - null[0]) < chi2.ppf(0.99, 2):
         return f"place{' and length explain' if length else ' explains'} the verdicts as well"
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(n, counts.ravel() / n, _RESAMPLES).reshape(-1, 3, 2, 2)
+    drawn = resampled_sums(cells, clusters, _RESAMPLES, np.random.default_rng(seed))
     shares, _, _ = _fit(
-        drawn.astype(np.float64), np.repeat(share, _RESAMPLES), np.repeat(weights, _RESAMPLES, 0),
-        _WARM,
-    )  # fmt: skip
+        drawn, np.repeat(share, _RESAMPLES), np.repeat(weights, _RESAMPLES, 0), _WARM
+    )
     low, high = np.quantile(shares, [0.025, 0.975])
     of = weights[0]
     return Corrected(
@@ -90,13 +99,23 @@ def corrected(pairs: Sequence[BothOrders], *, length: bool, seed: int = 0) -> Co
     )
 
 
-def _counts(pairs: Sequence[BothOrders]) -> FloatArray:
-    """Questions by length (A longer, same, B longer), and by whether A won first and second."""
-    counts: FloatArray = np.zeros((3, 2, 2))
-    for pair in pairs:
-        if pair.forward is not None and pair.backward is not None:
-            counts[1 - pair.longer, int(pair.forward), int(pair.backward)] += 1
-    return counts
+def _cells(
+    pairs: Sequence[BothOrders], scopes: Sequence[str | None] | None
+) -> tuple[FloatArray, NDArray[np.int64] | None]:
+    """The cell of each question that has both verdicts, (n, 3, 2, 2), and the clusters of these.
+
+    Cells are by length (A longer, same, B longer), and by whether A won first and second.
+    """
+    of = [None] * len(pairs) if scopes is None else scopes
+    known = [
+        (pair, scope)
+        for pair, scope in zip(pairs, of, strict=True)
+        if pair.forward is not None and pair.backward is not None
+    ]
+    cells: FloatArray = np.zeros((len(known), 3, 2, 2))
+    for row, (pair, _) in enumerate(known):
+        cells[row, 1 - pair.longer, int(bool(pair.forward)), int(bool(pair.backward))] = 1
+    return cells, clusters_of([scope for _, scope in known])
 
 
 def _start(counts: FloatArray, length: bool) -> tuple[FloatArray, FloatArray]:

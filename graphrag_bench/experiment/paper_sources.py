@@ -68,10 +68,10 @@ class FigureSource:
         run, held = one.run, one.run.metrics
         if metric.judged and one.other is not None:
             keys = run.folder.path.name, one.other.folder.path.name
-            return _share(self.verdicts.win_rate(*keys, metric.judged, one.judge))
+            return _share(self.verdicts.win_rate(*keys, metric.judged, one.judge, run.scopes))
         if metric.judged_answer:
-            found = self.verdicts.judged(run.folder.path, metric.judged_answer, one.judge)
-            return _share(found)
+            path = run.folder.path
+            return _share(self.verdicts.judged(path, metric.judged_answer, one.judge, run.scopes))
         if metric.metric:
             having = [name for name in metric.metric.split("|") if name in held["metrics"]]
             return _with_interval(held["metrics"][having[0]]) if having else None

@@ -48,6 +48,11 @@ class StoredRun:
         return self.folder.rows()
 
     @cached_property
+    def scopes(self) -> Mapping[str, str | None]:
+        """The scope of each question that has a row; questions of one scope share documents."""
+        return {name: row.get("scope") for name, row in self.rows.items()}
+
+    @cached_property
     def dataset(self) -> Dataset | None:
         """Its data set; None when it is no longer at hand."""
         if self.given is not None:

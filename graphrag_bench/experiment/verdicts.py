@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.experiment.judging.pairs import VERDICTS
 from graphrag_bench.runs.folder import read_lines
+from graphrag_bench.runs.judged import judged_rows, judged_values
 
-JUDGED, VERDICTS = "judged.jsonl", "verdicts.jsonl"
 Pair = tuple[str, str]
+Scopes = Mapping[str, str | None]
+"""Question to scope."""
 
 
 @dataclass
@@ -19,7 +22,7 @@ class Verdicts:
     """The verdicts below a home: comparisons/*/verdicts.jsonl, and judged.jsonl of each run."""
 
     home: Path
-    _judged: dict[Path, dict[str, dict[str, list[float]]]] = field(default_factory=dict)
+    _judged: dict[Path, dict[str, dict[str, dict[str, float]]]] = field(default_factory=dict)
 
     @cached_property
     def _won(self) -> dict[tuple[str, str], dict[Pair, dict[str, dict[str, str]]]]:
@@ -40,40 +43,48 @@ class Verdicts:
             j for (j, name), held in self._won.items() if name == criterion and pair in held
         )
 
-    def win_rate(self, first: str, second: str, criterion: str, judge: str) -> Mean | None:
+    def win_rate(
+        self, first: str, second: str, criterion: str, judge: str, scopes: Scopes
+    ) -> Mean | None:
         """The share of questions in which the first run won, 0..1; one win in two orders is half.
 
-        Questions without a verdict in both orders are left out; None when there is none.
+        Questions without a verdict in both orders are left out; None when there is none. The
+        interval draws questions of one scope together.
         """
         asked = self._won.get((judge, criterion), {}).get(_pair(first, second), {})
-        points = [
-            sum(winner == first for winner in orders.values()) / 2
-            for orders in asked.values()
+        points = {
+            question: sum(winner == first for winner in orders.values()) / 2
+            for question, orders in asked.items()
             if len(orders) == 2
-        ]
-        return mean_with_interval(points) if points else None
+        }
+        return _mean(points, scopes)
 
     def judges_of(self, folder: Path, metric: str) -> list[str]:
         """The judges, sorted, who judged the answers of a run by a metric."""
         return sorted(j for j, held in self._of_run(folder).items() if held.get(metric))
 
-    def judged(self, folder: Path, metric: str, judge: str) -> Mean | None:
+    def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
         """The mean of the judged values, 0..1, over questions with one; None without any."""
-        values = self._of_run(folder).get(judge, {}).get(metric)
-        return mean_with_interval(values) if values else None
+        return _mean(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
-    def _of_run(self, folder: Path) -> dict[str, dict[str, list[float]]]:
-        """Judge to metric to values; of rows that differ in prompts alone the last counts."""
+    def _of_run(self, folder: Path) -> dict[str, dict[str, dict[str, float]]]:
+        """Judge to metric to question to value; what is missing is left out."""
         if folder not in self._judged:
-            last: dict[tuple[str, str, str], Any] = {}
-            for row in read_lines(folder / JUDGED):
-                last[row["judge"], row["metric"], row["question"]] = row["value"]
-            found: dict[str, dict[str, list[float]]] = {}
-            for (judge, metric, _), value in last.items():
-                if value is not None:
-                    found.setdefault(judge, {}).setdefault(metric, []).append(float(value))
-            self._judged[folder] = found
+            self._judged[folder] = {
+                judge: {name: _known(values) for name, values in held.items()}
+                for judge, held in judged_values(judged_rows(folder)).items()
+            }
         return self._judged[folder]
+
+
+def _known(values: Mapping[str, float | None]) -> dict[str, float]:
+    return {question: float(value) for question, value in values.items() if value is not None}
+
+
+def _mean(values: Mapping[str, float], scopes: Scopes) -> Mean | None:
+    if not values:
+        return None
+    return mean_with_interval(list(values.values()), scopes=[scopes.get(q) for q in values])
 
 
 def _pair(first: str, second: str) -> Pair:

@@ -12,7 +12,7 @@ from graphrag_bench.evaluation.statistics import Difference, paired_difference
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.baselines import baseline_of
 from graphrag_bench.report.notes import said_clusters
-from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.rendering import MISSING, Table, shown_p
 from graphrag_bench.report.selection import FRAMES
 
 _HEADS = ("method", "against", "metric", "n", "difference [95 %]", "p (Holm)", "win/tie/loss",
@@ -107,7 +107,7 @@ def _cells(row: _Row, p: float) -> tuple[str, ...]:
         row.metric,
         str(found.n),
         f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]",
-        f"{p:.4f}" if p >= 0.0001 else "<0.0001",
+        shown_p(p),
         f"{found.wins}/{found.ties}/{found.losses}",
         detectable,
     )

@@ -15,12 +15,14 @@ from graphrag_bench.evaluation.both_orders import (
     win_matrix,
 )
 from graphrag_bench.evaluation.judge_bias import Corrected, corrected
-from graphrag_bench.evaluation.statistics import Mean
-from graphrag_bench.report.tables import MISSING, Table
+from graphrag_bench.evaluation.significance import holm
+from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.report.notes import said_clusters
+from graphrag_bench.report.rendering import MISSING, Table, shown_p
 
 _HEADS = (
-    "A", "B", "criterion", "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]", "p",
-    "without place", "without place and length",
+    "A", "B", "criterion", "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]",
+    "p (Holm)",    "without place", "without place and length",
 )  # fmt: skip
 _NOTES = (
     "every pair was judged in both orders; a tie is a pair whose winner changed with the order, "
@@ -28,7 +30,6 @@ _NOTES = (
     "without ...: A's rate by a model of the judge in which each verdict is decided by quality, "
     "place or length; in brackets by one in which place and length add to the quality it sees. The "
     "verdicts cannot tell which holds; neither does where quality hangs on length",
-    "p: two-sided sign test, one comparison at a time",
 )
 _AUDITED = (
     "A", "B", "criterion", "flips [95 %]", "first wins [95 %]", "longer wins [95 %]",
@@ -46,22 +47,28 @@ _OF_AUDIT = (
 
 @dataclass(frozen=True)
 class Match:
-    """Two runs by title, a criterion, and the verdicts on every question."""
+    """Two runs by title, a criterion, and the verdicts on every question.
+
+    `scopes` are those of the questions, in the same order; none for questions that share nothing.
+    """
 
     a: str
     b: str
     criterion: str
     verdicts: tuple[BothOrders, ...]
+    scopes: tuple[str | None, ...] | None = None
 
     @cached_property
     def found(self) -> HeadToHead:
         """What the verdicts come to."""
-        return head_to_head(self.verdicts)
+        return head_to_head(self.verdicts, scopes=self.scopes)
 
     @cached_property
     def without(self) -> tuple[Corrected | str, Corrected | str]:
         """A's rate without the judge's leaning to places, and to places and lengths."""
-        place, both = (corrected(self.verdicts, length=length) for length in (False, True))
+        place, both = (
+            corrected(self.verdicts, length=length, scopes=self.scopes) for length in (False, True)
+        )
         return place, both
 
     @property
@@ -71,13 +78,18 @@ class Match:
 
 
 def match_table(caption: str, matches: Sequence[Match]) -> Table:
-    """A row for each pair and criterion; notes say why a rate could not be corrected."""
+    """A row for each pair and criterion; notes say why a rate could not be corrected.
+
+    Holm's correction is over all rows that have a verdict.
+    """
     rows = []
+    known = [match for match in matches if match.found.n]
+    ps = dict(zip(map(id, known), holm([match.found.p for match in known]), strict=True))
     why: dict[str, list[str]] = {}
     for match in matches:
         found = match.found
         counts = (found.n, found.missing, found.wins, found.ties, found.losses)
-        p = f"{found.p:.4f}" if found.n else MISSING
+        p = shown_p(ps[id(match)]) if found.n else MISSING
         without = [_corrected(one) for one in match.without]
         rows.append((*match.names, *map(str, counts), _percent(found.rate), p, *without))
         for what, one in zip(("place", "place and length"), match.without, strict=True):
@@ -86,7 +98,19 @@ def match_table(caption: str, matches: Sequence[Match]) -> Table:
                     " - ".join(match.names)
                 )
     notes = [f"{reason} ({', '.join(names)})" for reason, names in why.items()]
+    of_p = (
+        "p: two-sided paired permutation test of A's points against B's (mid-p; of questions by "
+        "themselves the sign test of wins against losses), Holm-corrected for the "
+        f"{len(known)} tests of this table"
+    )
+    notes = [f"intervals are 95 % bootstrap over {_drawn(matches)}", of_p, *notes]
     return Table(caption, _HEADS, tuple(rows), (*_NOTES, *notes), texts=_HEADS[:3])
+
+
+def _drawn(matches: Sequence[Match]) -> str:
+    """What the intervals are drawn over."""
+    held = {match.found.rate.clusters for match in matches if match.found.rate} - {0}
+    return f"scopes ({said_clusters(held)})" if held else "questions"
 
 
 def audit_table(matches: Sequence[Match]) -> Table:
@@ -104,7 +128,8 @@ def audit_table(matches: Sequence[Match]) -> Table:
         of_length = MISSING if isinstance(both, str) else f"{both.length:+.2f}"
         rates = map(_percent, (found.flips, found.first, found.longer))
         rows.append((*match.names, *rates, shown, of_place, of_length))
-    return Table("the judge", _AUDITED, tuple(rows), _OF_AUDIT, texts=_AUDITED[:3])
+    notes = (f"intervals as above, over {_drawn(matches)}", *_OF_AUDIT)
+    return Table("the judge", _AUDITED, tuple(rows), notes, texts=_AUDITED[:3])
 
 
 def _percent(held: Mean | Effect | Corrected | None) -> str:
@@ -128,7 +153,10 @@ def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table
             (title, *[MISSING if cell is None else f"{cell:.1f}" for cell in cells])
             for title, cells in zip(titles, win_matrix(rates), strict=True)
         )
-        note = "row against column, percent; a cell and its mirror sum to 100"
+        note = (
+            "row against column, percent; a cell and its mirror sum to 100; intervals and p of "
+            "each pair stand in the first table"
+        )
         tables.append(Table(f"{criterion}: win rates", ("", *titles), rows, (note,), texts=("",)))
     return tables
 
@@ -141,8 +169,16 @@ Labels = Mapping[tuple[str, str, str, str], str]
 """Question, two runs and criterion to `A`, `B` or `tie`."""
 
 
-def agreement_table(raters: Mapping[str, Labels]) -> Table:
-    """A row for each two raters and criterion, and one over all criteria."""
+def agreement_table(raters: Mapping[str, Labels], scopes: Mapping[str, str | None]) -> Table:
+    """A row for each two raters and criterion, and one over all criteria.
+
+    Intervals draw the items of one question together, and those of one scope (`scopes`, by
+    question).
+    """
+
+    def scope(item: tuple[str, str, str, str]) -> str:
+        return scopes.get(item[0]) or f"question {item[0]}"
+
     heads = ("who", "with", "criterion", "n", "alike", "kappa [95 %]")
     criteria = list(dict.fromkeys(item[3] for held in raters.values() for item in held))
     names, rows = list(raters), []
@@ -153,7 +189,7 @@ def agreement_table(raters: Mapping[str, Labels]) -> Table:
                     {i: v for i, v in raters[n].items() if criterion in ("all", i[3])}
                     for n in (one, other)
                 )
-                found = agreement(ours, theirs)
+                found = agreement(ours, theirs, scope=scope)
                 cells = [one, other, criterion, str(found.n if found else 0)]
                 cells.append(f"{found.alike:.0%}" if found else MISSING)
                 known = found is not None and found.kappa is not None
@@ -165,24 +201,36 @@ def agreement_table(raters: Mapping[str, Labels]) -> Table:
                 rows.append(tuple(cells))
     notes = (
         "Cohen's kappa over A, B and tie: 1 is full agreement, 0 what chance gives; items are "
-        "questions and pairs that both have labelled; none where both gave one label throughout",
+        "questions and pairs that both have labelled; none where both gave one label throughout; "
+        "intervals draw the items of a question, and questions that share a scope, together",
     )
     return Table("agreement", heads, tuple(rows), notes, texts=heads[:3])
 
 
+_POINTS = {"A": 1.0, "tie": 0.5, "B": 0.0}
+
+
 def people_table(
-    titles: Mapping[str, str], people: Mapping[str, Labels], pairs: Sequence[tuple[str, str]]
+    titles: Mapping[str, str],
+    people: Mapping[str, Labels],
+    pairs: Sequence[tuple[str, str]],
+    scopes: Mapping[str, str | None],
 ) -> Table:
-    """A row for each person, pair and criterion: wins, ties, losses and A's rate."""
-    heads = ("who", "A", "B", "criterion", "n", "A wins", "ties", "B wins", "A's rate")
+    """A row for each person, pair and criterion: wins, ties, losses and A's rate.
+
+    Intervals draw questions of one scope (`scopes`, by question) together.
+    """
+    heads = ("who", "A", "B", "criterion", "n", "A wins", "ties", "B wins", "A's rate [95 %]")
     rows = []
     for who, held in people.items():
         for a, b in pairs:
             for criterion in dict.fromkeys(item[3] for item in held):
-                said = [v for i, v in held.items() if i[1:] == (a, b, criterion)]
+                said = {i[0]: v for i, v in held.items() if i[1:] == (a, b, criterion)}
                 if said:
-                    wins, ties = said.count("A"), said.count("tie")
-                    counts = (len(said), wins, ties, len(said) - wins - ties)
-                    rate = f"{100 * (wins + ties / 2) / len(said):.1f}"
-                    rows.append((who, titles[a], titles[b], criterion, *map(str, counts), rate))
+                    labels = list(said.values())
+                    counts = (len(said), *map(labels.count, ("A", "tie", "B")))
+                    points = [_POINTS[label] for label in labels]
+                    rate = mean_with_interval(points, scopes=[scopes.get(q) for q in said])
+                    cells = (who, titles[a], titles[b], criterion, *map(str, counts))
+                    rows.append((*cells, _percent(rate)))
     return Table("what people said", heads, tuple(rows), (), texts=heads[:4])

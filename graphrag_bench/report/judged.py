@@ -4,33 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphrag_bench.evaluation.statistics import mean_with_interval
-from graphrag_bench.report.tables import MISSING, Table
+from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.report.notes import said_clusters
+from graphrag_bench.report.rendering import MISSING, Table
 
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 """Judge, then metric, then question to value."""
+Scopes = Mapping[str, str | None]
+"""Question to scope."""
 
 
-def judged_table(runs: Sequence[tuple[str, Values]]) -> Table:
-    """A row for each (title, values); means are over the answers that have a value."""
+def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
+    """A row for each run, metric and judge; means are over the answers that have a value.
+
+    Runs are (title, values, scopes); intervals draw the questions of one scope together.
+    """
     heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
     rows = []
-    for title, values in runs:
+    clusters: set[int] = set()
+    for title, values, scopes in runs:
         for judge, metrics in values.items():
             for metric, held in metrics.items():
-                known = [value for value in held.values() if value is not None]
+                known = {name: value for name, value in held.items() if value is not None}
                 cells = [title, metric, str(len(known)), str(len(held) - len(known))]
-                rows.append((*cells, _mean(known), judge))
+                mean = _mean(known, scopes)
+                clusters.add(mean.clusters if mean else 0)
+                rows.append((*cells, _shown(mean), judge))
+    drawn = f"scopes ({said_clusters(clusters - {0})})" if clusters - {0} else "questions"
     notes = (
         "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
         "they are in no mean",
-        "intervals are 95 % bootstrap; a judge of the same family as the reader tends to favour it",
+        f"intervals are 95 % bootstrap over {drawn}",
+        "a judge of the same family as the reader tends to favour it",
     )
     return Table("judged answers", heads, tuple(rows), notes, texts=("method", "metric", "judge"))
 
 
-def _mean(values: Sequence[float]) -> str:
+def _mean(values: Mapping[str, float], scopes: Scopes) -> Mean | None:
     if not values:
-        return MISSING
-    found = mean_with_interval(values)
-    return f"{found.mean:.3f} [{found.low:.2f}, {found.high:.2f}]"
+        return None
+    return mean_with_interval(list(values.values()), scopes=[scopes.get(name) for name in values])
+
+
+def _shown(found: Mean | None) -> str:
+    return f"{found.mean:.3f} [{found.low:.2f}, {found.high:.2f}]" if found else MISSING

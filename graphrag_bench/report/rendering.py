@@ -23,6 +23,11 @@ class Table:
     texts: tuple[str, ...] = ("method",)
 
 
+def shown_p(p: float) -> str:
+    """A p-value with four decimals, or that it is below what they show."""
+    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
+
+
 def markdown(table: Table) -> str:
     """The table as GitHub markdown; cell texts are escaped."""
     lines = [f"**{_escaped(table.caption)}**", ""]

@@ -61,7 +61,9 @@ def test_a_judge_that_always_takes_the_first_flips_every_time(runs: list[str]) -
 
 def test_a_judge_that_takes_the_longer_is_exposed_by_its_length_effect(runs: list[str]) -> None:
     out = compared(*runs[:2], *LONGER)
-    assert cells(out, "VanillaRAG", "BM25", "diversity")[5:8] == ["0", "0", "6"]
+    row = cells(out, "VanillaRAG", "BM25", "diversity")
+    assert row[5:8] == ["0", "0", "6"] and row[9] == "0.0625"  # 4 criteria, 1/64 each
+    assert "Holm-corrected for the 4 tests of this table" in out
     audit = cells(out[out.index("weight of place") :], "VanillaRAG", "BM25", "overall")
     assert audit[3].startswith("0.0") and audit[5] == "100.0 [100, 100]"
 
@@ -161,8 +163,20 @@ def test_people_are_read_back_with_kappa_to_each_other_and_to_the_judge(
     people = [filled(sheet, "ada", "longer"), filled(sheet, "bo", "shorter")]
     read = [word for path in people for word in ("--read", str(path))]
     out = compared(*runs[:2], *read, "--key", str(tmp_path / "blind.key.csv"), *LONGER, *only)
-    assert cells(out, "ada", "VanillaRAG", "BM25", "overall")[4:] == ["6", "0", "0", "6", "0.0"]
-    assert cells(out, "bo", "VanillaRAG", "BM25", "overall")[4:] == ["6", "6", "0", "0", "100.0"]
+    assert cells(out, "ada", "VanillaRAG", "BM25", "overall")[4:] == [
+        "6",
+        "0",
+        "0",
+        "6",
+        "0.0 [0, 0]",
+    ]
+    assert cells(out, "bo", "VanillaRAG", "BM25", "overall")[4:] == [
+        "6",
+        "6",
+        "0",
+        "0",
+        "100.0 [100, 100]",
+    ]
     assert cells(out, "ada", "bo", "overall")[3:5] == ["6", "0%"]
     assert cells(out, "ada", "judge", "overall")[3:5] == ["6", "100%"]
 

@@ -84,6 +84,43 @@ def test_four_questions_by_hand() -> None:
     assert found.length is not None and found.length.value == 0.75 - 0.5
 
 
+def test_questions_of_one_document_count_together_by_hand() -> None:
+    """Three documents are ahead by 2, by 1 and by -1, together by 2; they turn in 8 ways.
+
+    Two ways are further (4) and four as far: 2 / 8 + 4 / 16. Of four questions by themselves three
+    are won; of 16 ways two are further and eight as far: 2 / 16 + 8 / 32.
+    """
+    pairs = [BothOrders(one, one) for one in (True, True, True, False)]
+    assert head_to_head(pairs, scopes=["x", "x", "y", "z"]).p == 0.5
+    assert head_to_head(pairs).p == 0.375
+    assert head_to_head(pairs, scopes=["x", "y", None, None]).p == 0.375
+
+
+def test_every_rate_draws_questions_of_one_document_together() -> None:
+    """Each document has a win and a loss and one flip of two: no drawing changes a rate."""
+    of_document = [BothOrders(True, True, 1), BothOrders(False, False, -1),
+                   BothOrders(True, False, 1), BothOrders(False, True, -1)]  # fmt: skip
+    scopes = [f"document {number}" for number in range(6) for _ in of_document]
+    found = head_to_head(of_document * 6, scopes=scopes)
+    for held in (found.rate, found.first, found.longer, found.flips, found.length):
+        assert held is not None and held.low == approx(held.high, abs=1e-6)
+    assert found.rate is not None and found.rate.clusters == 6
+    alone = head_to_head(of_document * 6)
+    for held in (alone.rate, alone.longer, alone.flips, alone.length):
+        assert held is not None and held.high - held.low > 0.1
+
+
+def test_the_corrected_rate_is_less_certain_where_documents_are_won_whole() -> None:
+    """40 documents of 10 questions, 28 won whole: sd of the rate sqrt(0.7 * 0.3 / 40) = 0.072."""
+    pairs = [BothOrders(True, True)] * 280 + [BothOrders(False, False)] * 120
+    scopes = [f"document {number}" for number in range(40) for _ in range(10)]
+    whole, alone = (corrected(pairs, length=False, scopes=held) for held in (scopes, None))
+    assert isinstance(whole, Corrected) and isinstance(alone, Corrected)
+    assert whole.rate == alone.rate == approx(0.7, abs=1e-3)
+    assert whole.high - whole.low == approx(2 * 1.96 * 0.0725, rel=0.2)
+    assert alone.high - alone.low == approx(2 * 1.96 * 0.0229, rel=0.2)
+
+
 def test_a_judge_without_a_readable_verdict_has_no_rate() -> None:
     found = head_to_head([BothOrders(None, None)] * 3)
     assert (found.n, found.missing, found.rate, found.flips, found.p) == (0, 3, None, None, 1.0)

@@ -144,6 +144,11 @@ class Comparison:
             for key, held in self.answers.items()
         }
 
+    @property
+    def scopes(self) -> Mapping[str, str | None]:
+        """The scope of each question; questions of one scope share a document."""
+        return self.runs[0].scopes
+
     def longer(self, question: str, a: str, b: str) -> int:
         """1 where the answer of `a` has more tokens, -1 where that of `b` has, else 0."""
         n_a, n_b = (self._n_tokens[key][question] for key in (a, b))
