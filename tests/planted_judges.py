@@ -31,12 +31,14 @@ def strictly(chat: Chat) -> str | CallFailed:
         return "That is a hard one."
     if any(words in text for words in fails_on):
         return CallFailed("refused", "the judge was told to fail")
+    if '"offered"' in system:
+        parts = text.partition("Text:\n")[2].split(",")
+        return json.dumps({"offered": [part.strip(" .") for part in parts]})
     if '"agrees"' in system:
-        golds = re.findall(r"(?m)^- (.*)$", text)
-        answer = text.partition("Text to mark:\n")[2]
-        parts = [part.strip(" .") for part in answer.split(",")]
-        agrees = any(gold.lower() == parts[0].lower() for gold in golds)
-        return json.dumps({"offered": parts, "agrees": agrees})
+        golds, said = (
+            re.findall(r"(?m)^- (.*)$", part.lower()) for part in text.split("Answer:\n")
+        )
+        return json.dumps({"agrees": bool(set(said) & set(golds))})
     if '"statements": ["' in system:
         answer = text.partition("Answer:\n")[2]
         return json.dumps({"statements": [part.strip() for part in answer.split(".") if part]})

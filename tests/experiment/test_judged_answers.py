@@ -8,12 +8,19 @@ import pytest
 from pytest import approx
 
 from graphrag_bench.evaluation.judged import answer_relevance, context_precision, share
-from graphrag_bench.experiment.judging.measures import MEASURES, Bench, Case, Judgement
+from graphrag_bench.experiment.judging.cases import Bench, Case, Judgement
+from graphrag_bench.experiment.judging.measures import MEASURES
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.llm import CallFailed, Metered
 from graphrag_bench.models.scripted import Reply, Scripted
 
-ADA = Case("q", "Who found the comet?", "Ada Marsh.", ("Ada Marsh", "A. Marsh"), ("One.", "Two."))
+ADA = Case(
+    "q",
+    "Who found the comet?",
+    "It was Ada Marsh who did.",
+    ("Ada Marsh", "A. Marsh"),
+    ("One.", "Two."),
+)
 
 
 def judged(metric: str, *replies: Reply, case: Case = ADA) -> Judgement:
@@ -24,32 +31,82 @@ def judged(metric: str, *replies: Reply, case: Case = ADA) -> Judgement:
     return found
 
 
-def marked(*offered: str, agrees: bool = True) -> str:
-    return json.dumps({"offered": offered, "agrees": agrees})
+def offers(*offered: str) -> str:
+    return json.dumps({"offered": offered})
+
+
+def agrees(verdict: bool) -> str:
+    return json.dumps({"agrees": verdict})
 
 
 @pytest.mark.parametrize(
-    ("reply", "value"),
+    ("offered", "value"),
     [
-        (marked("Ada Marsh"), 1.0),
-        (marked("Ada Marsh", "ada marsh."), 1.0),
-        (marked("Bo Reed", agrees=False), 0.0),
-        (marked("Ada Marsh", "Bo Reed", "Cy Hale"), 0.0),
-        (marked(), 0.0),
-        (marked(" "), 0.0),
+        (["Ada Marsh"], 1.0),
+        (["ada  marsh.", "Ada Marsh"], 1.0),
+        (["Ada Marsh", "A. Marsh"], 1.0),
+        (["Ada Marsh", "Bo Reed", "Cy Hale"], 0.0),
+        (["Bo Reed", "Cy Hale"], 0.0),
+        ([], 0.0),
+        ([" ", "."], 0.0),
     ],
 )
-def test_only_an_answer_that_offers_the_gold_and_nothing_else_is_right(
-    reply: str, value: float
+def test_the_gold_is_right_nothing_and_several_are_wrong_without_a_second_call(
+    offered: list[str], value: float
 ) -> None:
-    assert judged("judged_correctness", reply) == Judgement(value)
+    assert judged("judged_correctness", offers(*offered)) == Judgement(value)
 
 
-def test_several_may_be_offered_where_the_gold_is_a_list() -> None:
-    listed = Case("q", "Which seas?", "Both.", ("Grey Sea", "Red Sea"), listed=True)
-    both = marked("Grey Sea", "Red Sea")
-    assert judged("judged_correctness", both, case=listed).value == 1.0
-    assert judged("judged_correctness", marked(), case=listed).value == 0.0
+@pytest.mark.parametrize("verdict", [True, False])
+def test_of_one_thing_in_other_words_the_judge_says_whether_it_is_the_gold(verdict: bool) -> None:
+    found = judged("judged_correctness", offers("Miss Marsh"), agrees(verdict))
+    assert found == Judgement(float(verdict))
+
+
+@pytest.mark.parametrize("answer", ["-5", "5", "C#"])
+def test_signs_that_carry_meaning_are_part_of_the_words(answer: str) -> None:
+    other = {"-5": "5", "5": "-5", "C#": "C"}[answer]
+    case = Case("q", "How cold was it?", answer, (other,))
+    assert judged("judged_correctness", agrees(False), case=case).value == 0.0
+
+
+def test_an_answer_that_is_a_gold_answer_word_for_word_needs_no_call() -> None:
+    bare = Case("q", "Who found the comet?", "ada marsh.", ("Ada Marsh", "A. Marsh"))
+    assert judged("judged_correctness", case=bare) == Judgement(1.0)
+    listed = Case("q", "Which seas?", "Red Sea", ("Grey Sea", "Red Sea"), listed=True)
+    assert judged("judged_correctness", case=listed) == Judgement(0.0)
+
+
+def test_the_judge_sees_no_gold_before_it_has_said_what_is_offered() -> None:
+    asked: list[str] = []
+
+    def judge(chat: object) -> str:
+        asked.append("".join(one.content for one in chat))  # type: ignore[attr-defined]
+        return offers("Miss Marsh") if len(asked) == 1 else agrees(True)
+
+    case = Case("q", "Who found the comet?", "It was Miss Marsh who did.", ("Ada M.",))
+    MEASURES["judged_correctness"].judge(Bench(Metered(Scripted(answer=judge)), Hashing), [case])
+    assert "Ada M." not in asked[0] and "- Ada M.\n" in asked[1] and "- Miss Marsh" in asked[1]
+
+
+def test_a_list_is_right_when_it_is_the_whole_gold_list_and_wrong_by_count_else() -> None:
+    listed = Case(
+        "q", "Which seas?", "Both of them, as it is told.", ("Grey Sea", "Red Sea"), listed=True
+    )
+
+    def value(*replies: str) -> float | None:
+        return judged("judged_correctness", *replies, case=listed).value
+
+    assert value(offers("Red Sea", "grey sea")) == 1.0
+    assert value(offers("Red Sea", "the grey one"), agrees(True)) == 1.0
+    assert value(offers("Red Sea", "Arn"), agrees(False)) == 0.0
+    assert value(offers("Red Sea")) == value(offers("Red Sea", "Grey Sea", "Arn")) == 0.0
+    assert value(offers()) == 0.0
+
+
+def test_a_second_reply_that_cannot_be_read_leaves_no_value() -> None:
+    found = judged("judged_correctness", offers("Miss Marsh"), "Well.", "Well, well.")
+    assert (found.value, found.missing) == (None, "unreadable")
 
 
 @pytest.mark.parametrize("metric", list(MEASURES))
@@ -68,13 +125,13 @@ def test_a_call_that_failed_leaves_no_value(metric: str) -> None:
 def test_an_empty_list_is_never_a_perfect_mark(metric: str) -> None:
     empty = json.dumps(
         {"statements": [], "verdicts": [], "questions": [], "useful": [], "evasive": False}
-        | {"offered": [], "agrees": True}
+        | {"offered": []}
     )
     assert not judged(metric, empty, empty).value
 
 
 def test_json_inside_a_fence_is_read_and_a_first_reply_in_prose_is_asked_again() -> None:
-    right = f"```json\n{marked('Ada Marsh')}\n```"
+    right = f"```json\n{offers('Ada Marsh')}\n```"
     assert judged("judged_correctness", "Right!", right).value == 1.0
 
 
@@ -136,8 +193,40 @@ def test_text_of_an_answer_is_never_read_as_a_template() -> None:
 
     def judge(chat: object) -> str:
         asked.append(chat[-1].content)  # type: ignore[index]
-        return marked("x", agrees=False)
+        return offers("x") if len(asked) == 1 else agrees(False)
 
-    case = Case("q", "{{ golds }}?", "{% raw %}{{ 7 * 7 }}", ("{{ gold }}",))
+    case = Case("q", "{{ golds }}?", "It is, as they say, {% raw %}{{ 7 * 7 }}", ("{{ gold }}",))
     MEASURES["judged_correctness"].judge(Bench(Metered(Scripted(answer=judge)), Hashing), [case])
-    assert "{% raw %}{{ 7 * 7 }}" in asked[0] and "- {{ gold }}" in asked[0]
+    assert "{% raw %}{{ 7 * 7 }}" in asked[0] and "- {{ gold }}" in asked[1]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Tarn, Ada Marsh, Orm, Bo Reed, the Arn",
+        "- Tarn\n- Ada Marsh\n- Orm\n- Bo Reed\n- the Arn",
+        "1. Tarn\n2. Ada Marsh\n3. Orm\n4. Bo Reed\n5. Ada Marsh of Tarn",
+        "Tarn; Ada Marsh; Orm; Bo Reed; the Arn",
+    ],
+)
+def test_a_list_of_five_names_is_wrong_whatever_any_judge_would_say(answer: str) -> None:
+    case = Case("q", "Who found the comet?", answer, ("Ada Marsh",))
+    assert judged("judged_correctness", case=case) == Judgement(0.0)
+
+
+@pytest.mark.parametrize("answer", ["Ada Marsh, of Tarn", "Ada Marsh or Bo Reed", "Unknown"])
+def test_a_text_whose_form_does_not_tell_is_read_by_the_judge(answer: str) -> None:
+    case = Case("q", "Who found the comet?", answer, ("Ada Marsh",))
+    assert judged("judged_correctness", offers("Ada Marsh"), case=case).value == 1.0
+    assert judged("judged_correctness", offers(), case=case).value == 0.0
+
+
+def test_a_short_name_offers_itself_and_is_held_against_the_gold_alone() -> None:
+    case = Case("q", "Who found the comet?", "Marsh", ("Ada Marsh",))
+    assert judged("judged_correctness", agrees(True), case=case).value == 1.0
+
+
+def test_an_empty_context_is_worth_nothing_and_asks_nothing() -> None:
+    empty = Case("q", "Who found the comet?", "It was Ada.", ("Ada Marsh",), (), context="x")
+    assert judged("context_precision", case=empty) == Judgement(0.0)
+    assert judged("context_recall", case=empty) == Judgement(0.0)

@@ -8,29 +8,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.evaluation.judged import answer_relevance, context_precision, share
+from graphrag_bench.experiment.judging.cases import (
+    PROMPTS,
+    Bench,
+    Case,
+    Judgement,
+    NothingToJudge,
+    ask_judge,
+    judgement_of,
+)
+from graphrag_bench.experiment.judging.correctness import AGREES, OFFERED, correctness
 from graphrag_bench.experiment.judging.replies import (
     AskedBack,
-    Marked,
     Recalled,
     Statements,
     Useful,
     Verdicts,
 )
-from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.json_replies import ModelT
-from graphrag_bench.models.llm import CallFailed, Chat, Metered
-from graphrag_bench.models.structured import ask_all
+from graphrag_bench.models.llm import Chat
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import normalise_name
-from graphrag_bench.values import DECIMALS
 
-MAX_TOKENS = 1024
 N_ASKED_BACK = 3
 """How many questions are asked back of one answer, in one reply.
 
@@ -39,73 +42,11 @@ the same question.
 """
 
 
-_PROMPTS = "graphrag_bench.experiment.judging:prompts"
-CORRECTNESS = Prompt(f"{_PROMPTS}/correctness.j2")
-STATEMENTS = Prompt(f"{_PROMPTS}/statements.j2")
-SUPPORTED = Prompt(f"{_PROMPTS}/supported.j2")
-ASKED_BACK = Prompt(f"{_PROMPTS}/asked_back.j2")
-RECALL = Prompt(f"{_PROMPTS}/context_recall.j2")
-PRECISION = Prompt(f"{_PROMPTS}/context_precision.j2")
-
-
-@dataclass(frozen=True)
-class Case:
-    """One answer to judge; `context` is a fingerprint of what the run recorded of its context.
-
-    That is "" where it had none. `passages` are the texts of the context in ranked order, None
-    where they are not at hand. `listed` says that the gold answers are one list rather than names
-    of one thing.
-    """
-
-    id: str
-    question: str
-    answer: str
-    golds: tuple[str, ...] = ()
-    passages: tuple[str, ...] | None = None
-    listed: bool = False
-    context: str = ""
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """A value in 0..1, or None with what went wrong: `failed`, `unreadable` or `nothing`."""
-
-    value: float | None
-    missing: Literal["", "failed", "unreadable", "nothing"] = ""
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Bench:
-    """What judges: a metered model, and the embedder of answer relevance."""
-
-    meter: Metered
-    embedder: Callable[[], Embedder]
-
-
-def correctness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
-    """1 for an answer that offers what the gold says and nothing else, else 0.
-
-    An answer that offers several is wrong, whatever it contains and whatever the judge makes of
-    it, unless the gold is a list.
-    """
-    chats = [
-        CORRECTNESS.render(
-            {"question": c.question, "answer": c.answer, "golds": c.golds, "listed": c.listed}
-        )
-        for c in cases
-    ]
-    replies = _asked(bench, cases, chats, Marked, "correctness")
-    return [
-        _judged(one, partial(_mark, listed=case.listed))
-        for case, one in zip(cases, replies, strict=True)
-    ]
-
-
-def _mark(marked: Marked, listed: bool) -> float:
-    """1 where the one thing offered agrees; several may be offered where the gold is a list."""
-    offered = {normalise_name(one) for one in marked.offered if one.strip()}
-    return float(marked.agrees and (len(offered) == 1 or (listed and bool(offered))))
+STATEMENTS = Prompt(f"{PROMPTS}/statements.j2")
+SUPPORTED = Prompt(f"{PROMPTS}/supported.j2")
+ASKED_BACK = Prompt(f"{PROMPTS}/asked_back.j2")
+RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
+PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
 
 
 def faithfulness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
@@ -116,23 +57,23 @@ def faithfulness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
     chats = [STATEMENTS.render({"question": c.question, "answer": c.answer}) for c in cases]
     judged: dict[int, Judgement] = {}
     claims: dict[int, list[str]] = {}
-    for row, one in enumerate(_asked(bench, cases, chats, Statements, "statements")):
+    for row, one in enumerate(ask_judge(bench, cases, chats, Statements, "statements")):
         texts = [s for s in one.statements if s.strip()] if isinstance(one, Statements) else []
-        judged[row] = _judged(one, _no_claim)
+        judged[row] = judgement_of(one, _no_claim)
         if texts:
             claims[row] = texts
     chats = [
         SUPPORTED.render({"statements": texts, "passages": cases[row].passages})
         for row, texts in claims.items()
     ]
-    second = _asked(bench, [cases[row] for row in claims], chats, Verdicts, "supported")
+    second = ask_judge(bench, [cases[row] for row in claims], chats, Verdicts, "supported")
     for (row, texts), verdicts in zip(claims.items(), second, strict=True):
-        judged[row] = _judged(verdicts, partial(_supported, n=len(texts)))
+        judged[row] = judgement_of(verdicts, partial(_supported, n=len(texts)))
     return [judged[row] for row in range(len(cases))]
 
 
 def _no_claim(_: Statements) -> float:
-    raise _NothingToJudge("the answer claims nothing")
+    raise NothingToJudge("the answer claims nothing")
 
 
 def _supported(reply: Verdicts, n: int) -> float:
@@ -148,9 +89,9 @@ def relevance(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
     Source: Es et al. 2024, section 3.
     """
     chats = [ASKED_BACK.render({"answer": c.answer, "n": N_ASKED_BACK}) for c in cases]
-    replies = _asked(bench, cases, chats, AskedBack, "asked back")
+    replies = ask_judge(bench, cases, chats, AskedBack, "asked back")
     return [
-        _judged(one, partial(_likeness, case=case, bench=bench))
+        judgement_of(one, partial(_likeness, case=case, bench=bench))
         for case, one in zip(cases, replies, strict=True)
     ]
 
@@ -165,31 +106,49 @@ def _likeness(reply: AskedBack, case: Case, bench: Bench) -> float:
 
 
 def recall(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
-    """The share of the gold answer's statements that the context holds. Source: ragas."""
-    replies = _asked(bench, cases, _with_gold(RECALL, cases), Recalled, "context recall")
-    return [_judged(one, _recalled) for one in replies]
+    """The share of the gold answer's statements that the context holds; 0 for an empty one.
+
+    Source: ragas.
+    """
+    return _of_contexts(bench, cases, RECALL, Recalled, _recalled)
 
 
-def _recalled(reply: Recalled) -> float:
+def _recalled(reply: Recalled, case: Case) -> float:
     if not reply.statements:
         raise UnreadableReply("context recall", "no statement of the reference answer")
     return share([one.found for one in reply.statements])
 
 
 def precision(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
-    """The mean of precision@rank over the ranks that hold a useful piece. Source: ragas.
+    """The mean of precision@rank over the ranks that hold a useful piece; 0 for an empty context.
 
-    Deviation: ragas asks about one piece at a time; here all pieces stand in one prompt.
+    Source: ragas. Deviation: ragas asks about one piece at a time; here all stand in one prompt.
     """
-    replies = _asked(bench, cases, _with_gold(PRECISION, cases), Useful, "context precision")
-    sizes = [len(case.passages or ()) for case in cases]
-    return [_judged(one, partial(_precise, n=n)) for one, n in zip(replies, sizes, strict=True)]
+    return _of_contexts(bench, cases, PRECISION, Useful, _precise)
 
 
-def _precise(reply: Useful, n: int) -> float:
+def _precise(reply: Useful, case: Case) -> float:
+    n = len(case.passages or ())
     if not set(reply.useful) <= set(range(1, n + 1)):
         raise UnreadableReply("context precision", f"{reply.useful} of {n} pieces")
     return context_precision([number in reply.useful for number in range(1, n + 1)])
+
+
+def _of_contexts(
+    bench: Bench,
+    cases: Sequence[Case],
+    prompt: Prompt,
+    model: type[ModelT],
+    value: Callable[[ModelT, Case], float],
+) -> list[Judgement]:
+    """What the judge makes of each context against the gold; 0 without a call for an empty one."""
+    packed = [case for case in cases if case.passages]
+    replies = ask_judge(bench, packed, _with_gold(prompt, packed), model, prompt.name)
+    found = {
+        case.id: judgement_of(one, partial(value, case=case))
+        for case, one in zip(packed, replies, strict=True)
+    }
+    return [found.get(case.id, Judgement(0.0)) for case in cases]
 
 
 def _with_gold(prompt: Prompt, cases: Sequence[Case]) -> list[Chat]:
@@ -203,33 +162,6 @@ def _with_gold(prompt: Prompt, cases: Sequence[Case]) -> list[Chat]:
         )
         for c in cases
     ]
-
-
-def _asked(
-    bench: Bench, cases: Sequence[Case], chats: Sequence[Chat], model: type[ModelT], purpose: str
-) -> list[ModelT | UnreadableReply | CallFailed]:
-    ids = [case.id for case in cases]
-    return ask_all(bench.meter, chats, model, max_tokens=MAX_TOKENS, purpose=purpose, items=ids)
-
-
-def _judged(
-    reply: ModelT | UnreadableReply | CallFailed, value: Callable[[ModelT], float]
-) -> Judgement:
-    """The value of a reply, rounded to 6 decimals, or what is missing."""
-    if isinstance(reply, CallFailed):
-        return Judgement(None, "failed", str(reply))
-    try:
-        if isinstance(reply, UnreadableReply):
-            raise reply
-        return Judgement(round(value(reply), DECIMALS))
-    except UnreadableReply as error:
-        return Judgement(None, "unreadable", str(error))
-    except _NothingToJudge as error:
-        return Judgement(None, "nothing", str(error))
-
-
-class _NothingToJudge(Exception):
-    """An answer that claims nothing has no faithfulness."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +180,7 @@ class Measure:
 
 
 MEASURES: Mapping[str, Measure] = {
-    "judged_correctness": Measure(correctness, (CORRECTNESS,), gold=True),
+    "judged_correctness": Measure(correctness, (OFFERED, AGREES), gold=True),
     "faithfulness": Measure(faithfulness, (STATEMENTS, SUPPORTED), context=True),
     "answer_relevance": Measure(relevance, (ASKED_BACK,), embeds=True),
     "context_recall": Measure(recall, (RECALL,), gold=True, context=True),

@@ -5,10 +5,15 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 
-class Marked(BaseModel):
-    """What the correctness prompt returns."""
+class Offered(BaseModel):
+    """What the first prompt of judged correctness returns."""
 
     offered: list[str]
+
+
+class Agreed(BaseModel):
+    """What the second prompt of judged correctness returns."""
+
     agrees: bool
 
 

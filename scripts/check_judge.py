@@ -1,0 +1,70 @@
+"""How a judge marks answers whose mark is known: a line for each, and the share marked rightly.
+
+    python scripts/check_judge.py llm_judge=openai_compatible llm_judge.model=NAME \
+        llm_judge.base_url=http://localhost:11434/v1 llm_judge.api_key_env=null
+
+One call for each answer, and one more where the reply cannot be read; settings as of
+`graphrag-bench judge`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.experiment.judging.cases import Bench, Case
+from graphrag_bench.experiment.judging.measures import MEASURES
+from graphrag_bench.experiment.models import Models
+from graphrag_bench.experiment.settings import check_settings
+from graphrag_bench.models.llm import Metered
+
+FOUNDER = "Who founded the observatory at Tarn?", ("Ilse Brandt",)
+KNOWN: Sequence[tuple[str, str, tuple[str, ...], str, float]] = (
+    ("the name alone", *FOUNDER, "Ilse Brandt", 1.0),
+    ("in a sentence", *FOUNDER,
+     "According to the passages, the observatory at Tarn was founded by Ilse Brandt, who had "
+     "studied in Orm.", 1.0),
+    ("beside another that is ruled out", *FOUNDER,
+     "Karl Vossen paid for the building, but it was Ilse Brandt who founded the observatory.", 1.0),
+    ("in other words", "When was the bridge opened?", ("1874-05-03",), "On the 3rd of May 1874.",
+     1.0),
+    ("no, with the reason", "Are both operas by the same composer?", ("no",),
+     "No: the first is by Nele Arndt, the second by Otto Prem.", 1.0),
+    ("all of a list", "Which rivers meet at Orm?", ("the Arn", "the Lete"),
+     "The Arn and the Lete meet there.", 1.0),
+    ("another name", *FOUNDER, "Karl Vossen", 0.0),
+    ("every name of the passage", *FOUNDER,
+     "Tarn, Ilse Brandt, Orm, Karl Vossen, the Arn, Nele Arndt, Otto Prem", 0.0),
+    ("three candidates", *FOUNDER, "- Ilse Brandt\n- Karl Vossen\n- Otto Prem", 0.0),
+    ("one or the other", *FOUNDER, "It was either Ilse Brandt or Karl Vossen.", 0.0),
+    ("a refusal", *FOUNDER, "The passages do not say who founded the observatory.", 0.0),
+    ("a refusal that names it", *FOUNDER,
+     "The passages mention Ilse Brandt and Karl Vossen, but not who founded the observatory.", 0.0),
+    ("one of two", "Which rivers meet at Orm?", ("the Arn", "the Lete"), "The Arn.", 0.0),
+)  # fmt: skip
+"""What it is, question, gold answers, answer, and the mark that it ought to have."""
+_LISTED = "Which rivers meet at Orm?"
+
+
+def main(words: Sequence[str]) -> int:
+    """Mark them all, one after the other; 0."""
+    settings = check_settings(composed(prepared(words)))
+    models = Models(settings, read_dataset("toy"))
+    bench = Bench(Metered(models.llm_judge), lambda: models.embedder)
+    right = 0
+    for what, question, golds, answer, wanted in KNOWN:
+        case = Case(what, question, answer, golds, listed=question == _LISTED)
+        (found,) = MEASURES["judged_correctness"].judge(bench, [case])
+        right += found.value == wanted
+        said = f"missing ({found.missing})" if found.value is None else f"{found.value:.0f}"
+        word = "right" if found.value == wanted else "WRONG"
+        sys.stdout.write(f"{word}  {said}  {what}\n")
+        sys.stdout.flush()
+    sys.stdout.write(f"{right} of {len(KNOWN)} marked rightly by {models.identity('llm_judge')}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
