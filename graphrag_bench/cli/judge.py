@@ -33,8 +33,8 @@ a second call costs nothing. RUN is a folder or the beginning of its key.
   context_recall       share of the gold answer's statements that the context holds
   context_precision    are the useful pieces of the context ranked first?
 
-What an answer offers is listed before the judge sees the gold; the second call of judged_correctness
-is made where that is not the gold word for word.
+For judged_correctness the judge lists what an answer offers before it sees the gold; the second
+call is made where that is one thing in other words than the gold's.
 
 A reply that cannot be read is missing and in no mean, never a good mark. Contexts are read as the
 run has kept them (not with trace=off).

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from graphrag_bench.errors import UserError, nearest, unknown
+from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.groups import GROUPS, ROLES, load, names, resolve
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, changes
-from graphrag_bench.experiment.settings import NO_SETTINGS, RunSettings, explained
+from graphrag_bench.experiment.setting_words import of_method, read_word, several, unreadable
+from graphrag_bench.experiment.settings import explained
 from graphrag_bench.locations import project_folder
 
 HELP = """usage: graphrag-bench {command} [-m] [GROUP=NAME ...] [SETTING=VALUE ...]
@@ -58,25 +57,16 @@ def prepared(arguments: Sequence[str]) -> list[str]:
     """
     overrides = []
     for argument in arguments:
-        name, equals, value = argument.partition("=")
-        name = name.lstrip("+~")
-        if not equals or not name:
-            raise UserError(f"'{argument}' is no setting; settings are NAME=VALUE.")
-        if of_hydra(argument):
+        if of_hydra(argument) and "=" in argument:
             overrides.append(argument)
-        elif name in GROUPS:
-            _check_choices(name, value)
+            continue
+        name, value = read_word(argument)
+        if name in GROUPS:
             target = f"llm@{name}" if name in ROLES else name
             add = "+" if name in ROLES else ""
             overrides.append(f"{add}{target}={value}")
         else:
-            known = sorted({*RunSettings.model_fields} - NO_SETTINGS | {*GROUPS})
-            if name.partition(".")[0] not in known:
-                close = nearest(name.partition(".")[0], known) or known
-                raise UserError(f"There is no setting '{name}'. Nearest: {', '.join(close)}.")
-            if name == "method.name":
-                raise UserError("method.name is the name of the method's file: method=NAME.")
-            overrides.append(f"++{name}={_at_home(value)}")
+            overrides.append(f"++{name}={value}")
     return overrides
 
 
@@ -91,14 +81,6 @@ def of_hydra(override: str) -> bool:
     return override.lstrip("+~").startswith(("hydra.", "hydra/"))
 
 
-def _at_home(value: str) -> str:
-    """A path that begins with `~`, which shells leave alone behind a `=`, as Hydra reads paths."""
-    if not value.startswith("~/"):
-        return value
-    path = str(Path(value).expanduser()).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{path}"'
-
-
 def is_setting(argument: str) -> bool:
     """Whether a word of the command line is meant as a setting: `name=...` of a known first part.
 
@@ -107,20 +89,6 @@ def is_setting(argument: str) -> bool:
     name, equals, _ = argument.partition("=")
     first = name.lstrip("+~").partition(".")[0]
     return bool(equals) and re.fullmatch(r"\w+", first) is not None and " " not in name
-
-
-def _check_choices(group: str, value: str) -> None:
-    """Refuse what the group lacks, in `a,b`, `[a,b]`, `choice(a,b)` and `glob(a*)` too."""
-    if glob := re.fullmatch(r"glob\(([^,\[\]]*)\)", value):
-        if not fnmatch.filter(names(group), glob[1]):
-            raise unknown(group, glob[1], names(group))
-        return
-    if value.startswith("glob("):
-        return
-    listed = re.fullmatch(r"choice\((.*)\)|\[(.*)\]", value)
-    for choice in ((listed[1] or listed[2] or "") if listed else value).split(","):
-        if choice.strip() not in names(group):
-            raise unknown(group, choice.strip(), names(group))
 
 
 def composed(overrides: Sequence[str]) -> dict[str, Any]:
@@ -135,8 +103,7 @@ def composed(overrides: Sequence[str]) -> dict[str, Any]:
         config = _compose([*before, *overrides]) if before else config
     except refused as error:
         raise _first_refused(overrides) or refusal(" ".join(overrides), error, {}) from None
-    by_hand = [name for name in given_names(overrides) if name.startswith("method.")]
-    given = [*by_hand, *_given_by_study(overrides)]
+    given = [*of_method(given_names(overrides)), *_given_by_study(overrides)]
     return {**resolve(config, OmegaConf, OmegaConfBaseException), "given": given}
 
 
@@ -198,14 +165,12 @@ def _compose(overrides: Sequence[str]) -> Any:
 def refusal(override: str, error: Exception, held: Any) -> UserError:
     """The error for a setting that Hydra cannot read or place; `held` is the configuration."""
     shown = override.lstrip("+")
-    reason = str(error.__cause__ or error).splitlines()[0]
+    lines = str(error.__cause__ or error).splitlines()
+    reason = lines[1] if lines[0].startswith("Error parsing override") else lines[0]
     if "Ambiguous value" in reason or "requires --multirun" in reason:
-        return UserError(f"'{shown}' gives several values; a sweep over them needs -m.")
+        return several(shown)
     if type(error).__name__ == "OverrideParseException" or _GRAMMAR.match(reason):
-        return UserError(
-            f"'{shown}' cannot be read ({reason}). Inside the shell's quotes, a value with "
-            "brackets, commas, colons or quotes stands in double quotes: 'NAME=\"VALUE\"'."
-        )
+        return unreadable(shown, reason)
     return UserError(_misplaced(shown.partition("=")[0], held) or f"'{shown}': {reason}.")
 
 

@@ -12,7 +12,6 @@ from typing import Literal
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.experiment import load_plugins
-from graphrag_bench.experiment.given_settings import check_choices
 from graphrag_bench.experiment.paper_figures import collected
 from graphrag_bench.experiment.paper_runs import (
     Done,
@@ -23,6 +22,7 @@ from graphrag_bench.experiment.paper_runs import (
 )
 from graphrag_bench.experiment.paper_sources import FigureSource
 from graphrag_bench.experiment.pivoted import named_runs, pivot_run
+from graphrag_bench.experiment.setting_words import read_word
 from graphrag_bench.experiment.stored import stored_runs
 from graphrag_bench.report.filled_cells import Filled
 from graphrag_bench.report.formats import checked_format, rendered
@@ -148,7 +148,8 @@ def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace
     load_plugins(["operators", "methods"])
     done: list[Done] = []
     if asked.run or asked.small:
-        check_choices(given)
+        for word in given:
+            read_word(word)
         done = _run(table, [*given, f"paths.home={home}"], Path(home), asked)
     made = [one.run for one in done if one.run is not None and one.run.folder.metrics()]
     runs = made if asked.small else stored_runs(home)

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from toy_runs import TOY, WEIGHTLESS, command, ran
 
+from graphrag_bench.cli.overrides import composed, prepared
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
-from graphrag_bench.experiment.given_settings import composed_of, decided, holds, stated, value_of
+from graphrag_bench.experiment.given_settings import composed_of, decided, holds, stated
 from graphrag_bench.experiment.paper_candidates import Candidate
 from graphrag_bench.experiment.paper_figures import collected
 from graphrag_bench.experiment.paper_runs import (
@@ -25,6 +26,7 @@ from graphrag_bench.experiment.paper_runs import (
     wanted_rows,
 )
 from graphrag_bench.experiment.paper_sources import FigureSource
+from graphrag_bench.experiment.setting_words import value_of
 from graphrag_bench.experiment.stored import StoredRun, stored_runs
 from graphrag_bench.report.filled_cells import Filled
 from graphrag_bench.report.grading import Grade
@@ -293,10 +295,35 @@ def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("0.5", 0.5), ("3", 3), ("true", True), ("on", "on"), ("null", None), ("gpt-4o", "gpt-4o")],
-)
+    [("0.5", 0.5), ("3", 3), ("true", True), ("on", "on"), ("null", None), ("gpt-4o", "gpt-4o"),
+     ("[1,3]", [1, 3]), ("'a b'", "a b"), ("1e-3", 0.001), ("{a: 1}", {"a": 1}), ("", "")],
+)  # fmt: skip
 def test_values_are_read_as_the_command_line_reads_them(text: str, value: object) -> None:
     assert value_of(text) == value
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["dataset=toy", "method=hipporag", "method.damping=0.3", "chunking=token"],
+        ["method=bm25", "llm=openai_compatible", "llm.model=gpt-4o", "evaluation.cuts=[1,3]"],
+        ["method=vanilla", "llm_judge=scripted", "llm_judge._target_=a.b", "dataset.root=~/data"],
+        ["method=raptor", "pooling=off", "build.graph.max_layers=2", "profile=zhou2025"],
+    ],
+)
+def test_words_come_to_the_same_with_and_without_hydra(words: list[str]) -> None:
+    assert composed_of(words) == composed(prepared(words))
+
+
+@pytest.mark.parametrize(
+    "word", ["method.damping=0.1,0.5", "llm.model=a:{", "method=hiporag", "metod=bm25", "bm25"]
+)
+def test_what_is_refused_is_refused_in_the_same_words_with_and_without_hydra(word: str) -> None:
+    with pytest.raises(UserError) as without:
+        composed_of([word])
+    with pytest.raises(UserError) as by_hydra:
+        composed(prepared([word]))
+    assert str(without.value) == str(by_hydra.value)
 
 
 def test_settings_are_found_where_a_run_stores_them() -> None:

@@ -11,13 +11,8 @@ from typing import Any
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
-from graphrag_bench.experiment.judging.measures import (
-    MEASURES,
-    Bench,
-    Case,
-    Judgement,
-    Measure,
-)
+from graphrag_bench.experiment.judging.cases import Bench, Case, Judgement
+from graphrag_bench.experiment.judging.measures import MEASURES, Measure
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.fingerprint import digest

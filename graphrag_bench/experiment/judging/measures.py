@@ -113,7 +113,7 @@ def recall(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
     return _of_contexts(bench, cases, RECALL, Recalled, _recalled)
 
 
-def _recalled(reply: Recalled, case: Case) -> float:
+def _recalled(_: Case, reply: Recalled) -> float:
     if not reply.statements:
         raise UnreadableReply("context recall", "no statement of the reference answer")
     return share([one.found for one in reply.statements])
@@ -127,7 +127,7 @@ def precision(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
     return _of_contexts(bench, cases, PRECISION, Useful, _precise)
 
 
-def _precise(reply: Useful, case: Case) -> float:
+def _precise(case: Case, reply: Useful) -> float:
     n = len(case.passages or ())
     if not set(reply.useful) <= set(range(1, n + 1)):
         raise UnreadableReply("context precision", f"{reply.useful} of {n} pieces")
@@ -139,13 +139,13 @@ def _of_contexts(
     cases: Sequence[Case],
     prompt: Prompt,
     model: type[ModelT],
-    value: Callable[[ModelT, Case], float],
+    value: Callable[[Case, ModelT], float],
 ) -> list[Judgement]:
     """What the judge makes of each context against the gold; 0 without a call for an empty one."""
     packed = [case for case in cases if case.passages]
     replies = ask_judge(bench, packed, _with_gold(prompt, packed), model, prompt.name)
     found = {
-        case.id: judgement_of(one, partial(value, case=case))
+        case.id: judgement_of(one, partial(value, case))
         for case, one in zip(packed, replies, strict=True)
     }
     return [found.get(case.id, Judgement(0.0)) for case in cases]
