@@ -214,6 +214,15 @@ def test_a_list_of_five_names_is_wrong_whatever_any_judge_would_say(answer: str)
     assert judged("judged_correctness", case=case) == Judgement(0.0)
 
 
+def test_a_gold_answer_that_names_several_things_is_not_wrong_by_count() -> None:
+    gold = "red, green, blue, white and grey"
+    case = Case("q", "Of which colours is the flag?", "Grey, white, blue, green and red", (gold,))
+    assert judged("judged_correctness", agrees(True), case=case).value == 1.0
+    pair = Case("q", "Who found it?", "It was Ada and Bo who did.", ("Bo and Ada",))
+    assert judged("judged_correctness", offers("Ada", "Bo"), agrees(True), case=pair).value == 1.0
+    assert judged("judged_correctness", offers("Ada", "Bo", "Cy"), case=pair).value == 0.0
+
+
 @pytest.mark.parametrize("answer", ["Ada Marsh, of Tarn", "Ada Marsh or Bo Reed", "Unknown"])
 def test_a_text_whose_form_does_not_tell_is_read_by_the_judge(answer: str) -> None:
     case = Case("q", "Who found the comet?", answer, ("Ada Marsh",))

@@ -25,6 +25,7 @@ AGREES = Prompt(f"{PROMPTS}/agrees.j2")
 LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
 """A text of so many entries of at most so many words is a list, one of so few words a name."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
+_BETWEEN = re.compile(r"[\n;,]|\band\b", re.IGNORECASE)
 _JOINED = re.compile(r"\b(?:and|or|nor)\b|[,;/\n]", re.IGNORECASE)
 
 
@@ -66,9 +67,15 @@ def _by_form(case: Case) -> Sequence[str] | None:
         return [answer]
     if len(answer.split()) <= WORDS_OF_NAME and not _JOINED.search(answer.strip()):
         return None if abstained(answer) else [answer]
-    entries = [_ENTRY.sub(r"\1", part) for part in re.split(r"[\n;,]", answer) if part.strip()]
+    entries = _entries(answer)
     short = all(len(entry.split()) <= WORDS_OF_ENTRY for entry in entries)
     return entries if short and len(entries) >= LONG_LIST else None
+
+
+def _entries(text: str) -> list[str]:
+    """The parts of a text between commas, semicolons, line breaks and "and", without bullets."""
+    parts = (_ENTRY.sub(r"\1", part) for part in _BETWEEN.split(text))
+    return [part for part in parts if part]
 
 
 def _compared(
@@ -112,9 +119,10 @@ def _mark(offered: Sequence[str], case: Case) -> float | None:
     """The mark of what is offered where it is plain, else None.
 
     What is gold word for word is right. Nothing, or another number of things than the gold has, is
-    wrong: the gold is one thing by several names, or a list.
+    wrong. The gold is a list, or one thing by several names, of which one may name several things.
     """
     said, golds = ({_plain(text) for text in texts} - {""} for texts in (offered, case.golds))
     if said and (said == golds if case.listed else said <= golds):
         return 1.0
-    return None if len(said) == (len(golds) if case.listed else 1) else 0.0
+    sizes = {len(golds)} if case.listed else {1, *(len(_entries(gold)) for gold in case.golds)}
+    return None if len(said) in sizes - {0} else 0.0
