@@ -37,7 +37,7 @@ def read_word(word: str) -> tuple[str, str]:
 
 
 def of_method(given: Iterable[str]) -> list[str]:
-    """The names among those of given settings that are of the method, as `RunSettings.given` has."""
+    """Those of some given settings that are of the method, as `RunSettings.given` has them."""
     return [name for name in given if name.startswith("method.")]
 
 
