@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MISSING = "–"
 _WIDTH = 260
@@ -51,19 +51,30 @@ def _plain(text: str) -> str:
 
 
 def show(table: Table) -> None:
-    """Print the table to the terminal."""
+    """Print the table to the terminal, in several blocks where it is wider than that."""
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    from graphrag_bench.report.fitting import blocks
+
     console = Console()
     if not console.is_terminal:
         console = Console(width=_WIDTH)
-    drawn = RichTable(title=Text(_plain(table.caption)), title_justify="left")
-    for head in table.heads:
-        drawn.add_column(Text(_plain(head)), justify="left" if head in table.texts else "right")
-    for row in table.rows:
-        drawn.add_row(*[Text(_plain(cell)) for cell in row])
-    console.print(drawn)
+    plain = replace(
+        table,
+        heads=tuple(map(_plain, table.heads)),
+        rows=tuple(tuple(map(_plain, row)) for row in table.rows),
+    )
+    console.print(Text(_plain(table.caption), style="italic"))
+    for block in blocks(plain, console.width):
+        drawn = RichTable()
+        for column in block:
+            justify = "left" if table.heads[column.at] in table.texts else "right"
+            head = Text(plain.heads[column.at])
+            drawn.add_column(head, justify=justify, width=column.width, overflow="fold")
+        for row in plain.rows:
+            drawn.add_row(*[Text(row[column.at]) for column in block])
+        console.print(drawn)
     for note in table.notes:
         console.print(Text(_plain(note), style="dim"))

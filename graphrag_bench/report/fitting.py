@@ -1,0 +1,85 @@
+"""The columns of a table laid out for the width of a terminal: no number is ever cut or broken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from graphrag_bench.report.rendering import Table
+
+_TEXT = 14
+"""Signs that a column of text keeps before the numbers beside it are moved below."""
+_BORDER = 3
+"""Signs that a column takes beside its own: two spaces and a line."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A place in the rows of a table, and the signs that it has there."""
+
+    at: int
+    width: int
+
+
+def blocks(table: Table, width: int) -> list[list[Column]]:
+    """The columns that are drawn beside one another, block below block, each within `width` signs.
+
+    One block where that is enough, with heads and texts on several lines if need be. Otherwise every
+    block begins with the columns of text that lead the table. A number has its own width always, so
+    a block of one number may be wider than a very narrow terminal.
+    """
+    natural = [_widest(column) for column in _columns(table)]
+    if _taken(natural) <= width:
+        return [[Column(at, held) for at, held in enumerate(natural)]]
+    words = [_widest([*head.split(), *cells]) for head, *cells in _columns(table)]
+    texts = [at for at, head in enumerate(table.heads) if head in table.texts]
+    numbers = [at for at in range(len(natural)) if at not in texts]
+    left = width - _taken([words[at] for at in numbers]) - _BORDER * len(texts)
+    if left >= sum(min(natural[at], _TEXT) for at in texts):
+        held = dict(zip(texts, _shrunk([natural[at] for at in texts], left), strict=True))
+        return [[Column(at, held.get(at, words[at])) for at in range(len(natural))]]
+    n_lead = next((at for at in range(len(natural)) if at not in texts), len(natural))
+    widths = _shrunk(natural[:n_lead], max(width // 2 - _BORDER * n_lead, n_lead))
+    lead = [Column(at, held) for at, held in enumerate(widths)]
+    behind = [
+        Column(at, min(natural[at], 2 * _TEXT) if at in texts else words[at])
+        for at in range(n_lead, len(natural))
+    ]
+    return _packed(lead, behind, width)
+
+
+def _packed(lead: Sequence[Column], behind: Sequence[Column], width: int) -> list[list[Column]]:
+    """The columns in order, as many in each block as fit beside the lead, and one at least."""
+    found = [list(lead)]
+    for column in behind:
+        if len(found[-1]) > len(lead) and _taken([c.width for c in (*found[-1], column)]) > width:
+            found.append(list(lead))
+        found[-1].append(column)
+    return found
+
+
+def _columns(table: Table) -> list[tuple[str, ...]]:
+    """Head and cells of each column."""
+    return list(zip(table.heads, *table.rows, strict=True))
+
+
+def _widest(texts: Sequence[str]) -> int:
+    """Places on the screen; signs of Chinese and the like take two."""
+    from rich.cells import cell_len
+
+    return max(map(cell_len, texts))
+
+
+def _taken(widths: Sequence[int]) -> int:
+    return sum(widths) + _BORDER * len(widths) + 1
+
+
+def _shrunk(widths: Sequence[int], total: int) -> list[int]:
+    """The widths with the widest made narrower, one sign at a time, until they sum to `total`.
+
+    None falls below 1.
+    """
+    held = list(widths)
+    while sum(held) > total and max(held) > 1:
+        held[held.index(max(held))] -= 1
+    return held
