@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,10 @@ from graphrag_bench.report.rendering import Table
 
 _TEXT = 14
 """Signs that a column of text keeps before the numbers beside it are moved below."""
+_WORD = 28
+"""Signs up to which a word of such a column is not broken either."""
+_HEAD = 8
+"""Signs that the head of a column of numbers may always take."""
 _BORDER = 3
 """Signs that a column takes beside its own: two spaces and a line."""
 
@@ -24,25 +29,33 @@ class Column:
 def blocks(table: Table, width: int) -> list[list[Column]]:
     """The columns that are drawn beside one another, block below block, each within `width` signs.
 
-    One block where that is enough, with heads and texts on several lines if need be. Otherwise every
-    block begins with the columns of text that lead the table. A number has its own width always, so
-    a block of one number may be wider than a very narrow terminal.
+    One block where that is enough, with heads and texts on several lines if need be. Otherwise
+    every block begins with the columns of text that lead the table. A number has its own width
+    always, so a block of one number may be wider than a very narrow terminal.
     """
     natural = [_widest(column) for column in _columns(table)]
     if _taken(natural) <= width:
         return [[Column(at, held) for at, held in enumerate(natural)]]
-    words = [_widest([*head.split(), *cells]) for head, *cells in _columns(table)]
     texts = [at for at, head in enumerate(table.heads) if head in table.texts]
     numbers = [at for at in range(len(natural)) if at not in texts]
+    words = [
+        _widest(" ".join(column).split() if at in texts else [*_lines(column[0]), *column[1:]])
+        for at, column in enumerate(_columns(table))
+    ]
+    least = [max(min(natural[at], _TEXT), min(words[at], _WORD)) for at in range(len(natural))]
     left = width - _taken([words[at] for at in numbers]) - _BORDER * len(texts)
-    if left >= sum(min(natural[at], _TEXT) for at in texts):
-        held = dict(zip(texts, _shrunk([natural[at] for at in texts], left), strict=True))
+    if left >= sum(least[at] for at in texts):
+        shrunk = _shrunk([natural[at] for at in texts], [least[at] for at in texts], left)
+        held = dict(zip(texts, shrunk, strict=True))
         return [[Column(at, held.get(at, words[at])) for at in range(len(natural))]]
     n_lead = next((at for at in range(len(natural)) if at not in texts), len(natural))
-    widths = _shrunk(natural[:n_lead], max(width // 2 - _BORDER * n_lead, n_lead))
-    lead = [Column(at, held) for at, held in enumerate(widths)]
+    share = width - 1 - _BORDER * n_lead
+    if n_lead < len(natural):
+        room = share - _BORDER - max(words[at] for at in range(n_lead, len(natural)))
+        share = max(width // 2 - _BORDER * n_lead, min(room, sum(least[:n_lead])))
+    lead = [Column(*one) for one in enumerate(_shrunk(natural[:n_lead], least[:n_lead], share))]
     behind = [
-        Column(at, min(natural[at], 2 * _TEXT) if at in texts else words[at])
+        Column(at, min(natural[at], _WORD) if at in texts else words[at])
         for at in range(n_lead, len(natural))
     ]
     return _packed(lead, behind, width)
@@ -58,6 +71,11 @@ def _packed(lead: Sequence[Column], behind: Sequence[Column], width: int) -> lis
     return found
 
 
+def _lines(head: str) -> list[str]:
+    """The head on the lines that it may be broken into: words, a short one with the next."""
+    return textwrap.wrap(head, max(_HEAD, *map(len, head.split()), 1)) or [""]
+
+
 def _columns(table: Table) -> list[tuple[str, ...]]:
     """Head and cells of each column."""
     return list(zip(table.heads, *table.rows, strict=True))
@@ -67,19 +85,20 @@ def _widest(texts: Sequence[str]) -> int:
     """Places on the screen; signs of Chinese and the like take two."""
     from rich.cells import cell_len
 
-    return max(map(cell_len, texts))
+    return max(map(cell_len, texts), default=0)
 
 
 def _taken(widths: Sequence[int]) -> int:
     return sum(widths) + _BORDER * len(widths) + 1
 
 
-def _shrunk(widths: Sequence[int], total: int) -> list[int]:
+def _shrunk(widths: Sequence[int], least: Sequence[int], total: int) -> list[int]:
     """The widths with the widest made narrower, one sign at a time, until they sum to `total`.
 
-    None falls below 1.
+    None falls below its `least` while another can give; none falls below 1.
     """
     held = list(widths)
     while sum(held) > total and max(held) > 1:
-        held[held.index(max(held))] -= 1
+        gives = [at for at, width in enumerate(held) if width > least[at]] or range(len(held))
+        held[max(gives, key=held.__getitem__)] -= 1
     return held

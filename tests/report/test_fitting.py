@@ -35,7 +35,13 @@ def test_heads_are_wrapped_before_a_column_moves_below() -> None:
 def test_texts_are_made_narrower_before_a_number_moves_below() -> None:
     table = Table("", ("method", "n"), (("HippoRAG with a long list of settings", "70"),), ())
     assert blocks(table, 40) == [[Column(0, 31), Column(1, 2)]]
-    assert blocks(table, 40)[0] == blocks(table, 40)[-1]
+
+
+def test_a_word_is_broken_only_where_nothing_else_is_left() -> None:
+    cells = ("evidence_at_tokens@1000 on toy", "0.123", "0.456")
+    table = Table("", ("metric", "A", "B"), (cells,), (), texts=("metric",))
+    assert blocks(table, 43) == [[Column(0, 23), Column(1, 5), Column(2, 5)]]
+    assert blocks(table, 30) == [[Column(0, 18), Column(1, 5)], [Column(0, 18), Column(2, 5)]]
 
 
 def test_texts_that_lead_take_half_of_the_width_at_most_where_there_are_several_blocks() -> None:
