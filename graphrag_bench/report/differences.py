@@ -9,7 +9,7 @@ from graphrag_bench.evaluation.statistics import paired_difference
 from graphrag_bench.report.tables import MISSING, Table
 
 Scores = Mapping[str, Mapping[str, float]]
-_HEADS = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B better", "same", "A better")
+_HEADS = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B higher", "same", "A higher")
 _MOST_SHOWN = 20
 
 
@@ -47,7 +47,8 @@ def difference_table(
     notes = (
         "over the questions that both runs have; interval: paired bootstrap; p: two-sided paired "
         "permutation test (mid-p), questions that share a scope together, of one metric at a time "
-        "and not corrected for looking at several",
+        "and not corrected for looking at several; of answer_words, abstained, option_unread and "
+        "evidence_cut more is not better",
     )
     return Table(caption, _HEADS, tuple(rows), notes, texts=("metric",))
 

@@ -37,6 +37,14 @@ def test_metrics_questions_and_settings_are_compared_over_the_shared_questions(h
     assert "method.damping: – -> 0.5" in shown.out
 
 
+def test_a_higher_value_is_called_higher_and_not_better(home: Path) -> None:
+    shown = command("diff", folder(home, "bm25"), folder(home, "hipporag")).out
+    assert (
+        "B higher" in shown and "A higher" in shown and "better" not in shown.split("over the")[0]
+    )
+    assert "evidence_cut more is not better" in " ".join(shown.split())
+
+
 def test_a_run_compared_with_itself_does_not_differ(home: Path) -> None:
     shown = command("diff", folder(home, "bm25"), folder(home, "bm25")).out
     assert "+0.000 [+0.000, +0.000]" in shown and "1.0000" in shown
