@@ -11,8 +11,8 @@ from graphrag_bench.report.rendering import MISSING, Table
 
 def cost_table(runs: Sequence[Mapping[str, Any]]) -> Table:
     """A row for each run and step that called a model: expected, paid and cached side by side."""
-    heads = ("method", "step", "expected calls", "tokens", "paid calls", "tokens", "USD",
-             "cached calls", "tokens", "cut", "retries")  # fmt: skip
+    heads = ("method", "step", "expected calls", "expected tokens", "paid calls", "paid tokens",
+             "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
     rows = []
     for run in arranged(runs):
         for step, held in run["cost"]["steps"].items():
@@ -28,7 +28,7 @@ def cost_table(runs: Sequence[Mapping[str, Any]]) -> Table:
         "reached max_tokens",
         *[_repeats(run) for run in arranged(runs) if run.get("repeats")],
     )
-    return Table("what the runs have cost", heads, tuple(rows), notes)
+    return Table("what the runs have cost", heads, tuple(rows), notes, texts=("method", "step"))
 
 
 def _repeats(run: Mapping[str, Any]) -> str:

@@ -11,8 +11,8 @@ from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.baselines import baseline_of
 from graphrag_bench.report.rendering import MISSING, Table
 
-_HEADS = ("method", "against", "index tokens", "USD", "tokens a question", "USD", "pays (tokens)",
-          "pays (USD)")  # fmt: skip
+_HEADS = ("method", "against", "index tokens", "index USD", "tokens a question", "USD a question",
+          "pays (tokens)", "pays (USD)")  # fmt: skip
 _MADE_ELSEWHERE = ("openie_file", "planted")
 """Extractions whose making no ledger of ours has seen."""
 UNKNOWN, NEVER, ALWAYS = "unknown", "never", "from the first"
