@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from graphrag_bench.evaluation.funnel import STAGES, Funnel, StageCount
@@ -20,7 +21,8 @@ SAID = {
 }
 """What a piece of evidence that passed the stage is."""
 
-_WIDTH = 40
+_WIDTH = 30
+_LINE = 100
 _FULL, _GONE, _EMPTY = "█", "▒", "·"
 LEGEND = (
     f"{_FULL} left after the stage, {_GONE} lost there, {_EMPTY} lost before; counted: documents "
@@ -29,11 +31,15 @@ LEGEND = (
 
 
 def funnel_lines(made: Funnel) -> Iterator[str]:
-    """A line for each stage: what is left as a bar and a number, then what was lost there."""
+    """A line for each stage: what is left as a bar and a number, then what was lost there.
+
+    Remarks that are longer than the line go on below themselves.
+    """
     for count in made.counts():
-        yield f"  {SAID[count.stage]:<14}{_bar(count, made.n_documents)} {count.left:>6}  " + (
-            _remarks(count, made.n_documents)
-        )
+        head = f"  {SAID[count.stage]:<14}{_bar(count, made.n_documents)} {count.left:>6}  "
+        remarks = textwrap.wrap(_remarks(count, made.n_documents), _LINE - len(head)) or [""]
+        yield head + remarks[0]
+        yield from (" " * len(head) + line for line in remarks[1:])
 
 
 def _bar(count: StageCount, total: int) -> str:
@@ -51,9 +57,9 @@ def _remarks(count: StageCount, total: int) -> str:
     """What was lost, in how many questions, and what is beside it."""
     said = []
     if count.lost:
-        what = "first loss of {} questions"
+        what = "first loss of {} question(s)"
         if count.stage == "answered":
-            what = "{} questions had all their evidence in hand"
+            what = "{} question(s) had all in hand"
         share = f"{count.lost / total:.1%}"
         said.append(f"-{count.lost} ({share}; {what.format(count.questions)})")
     if count.anyway and count.stage != "answered":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +86,8 @@ def run_lines(
         if name != "packages":
             yield f"  {name} = {value}"
     packages = environment.get("packages", {})
-    yield "  packages: " + ", ".join(f"{name} {packages[name]}" for name in packages)
+    said = "packages: " + ", ".join(f"{name} {packages[name]}" for name in packages)
+    yield from textwrap.wrap(said, 98, initial_indent="  ", subsequent_indent="    ")
     yield "files"
     yield from (f"  {name:<28} {n_bytes:>12,} bytes" for name, n_bytes in files)
 
