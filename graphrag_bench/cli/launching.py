@@ -22,6 +22,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.matching import matched
+from graphrag_bench.experiment.objectives import check_objective
 from graphrag_bench.experiment.read_tracking import refuse_idle
 from graphrag_bench.experiment.sweeping import CellRow, Manifest, manifest_of
 from graphrag_bench.locations import project_folder
@@ -53,6 +54,8 @@ class Grid:
         refuse_idle(given_names(overrides), made)
         if any(one.settings.objective and one.settings.split == "test" for one in made):
             raise UserError("objective chooses settings: split=dev, and report it on split=test.")
+        for experiment in made:
+            check_objective(experiment.settings)
         return cls(list(overrides), split, values, made, preparing)
 
     @property

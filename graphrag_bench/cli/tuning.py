@@ -14,6 +14,7 @@ from graphrag_bench.cli.launching import Results, failures, launch, run_cell, wh
 from graphrag_bench.cli.overrides import composed, given_names, of_hydra, refusal
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.objectives import check_objective
 from graphrag_bench.experiment.read_tracking import refuse_idle
 from graphrag_bench.experiment.sweeping import CellRow, Manifest, manifest_of
 from graphrag_bench.report.selection import best_of, mark
@@ -90,6 +91,8 @@ class Tuning:
         values = composed_cells([[*fixed, *point] for point in points])
         made = preparing.checked(values)
         refuse_idle(given_names(overrides), made)
+        for experiment in made:
+            check_objective(experiment.settings)
         swept = [one for one in added if not of_hydra(one) and _name(one) in space]
         objective = made[0].settings.objective or OBJECTIVE
         return cls([*fixed, *swept, *hydras], fixed, made[0], objective, preparing)

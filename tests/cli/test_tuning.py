@@ -109,6 +109,18 @@ def test_an_objective_needs_a_sweep_and_never_looks_at_the_test_part() -> None:
     assert "use split=dev" in ran(*sweep).out
 
 
+def test_an_objective_that_has_no_better_or_no_run_is_refused_before_anything_is_run() -> None:
+    sweep = ["-m", *HIPPORAG, "method.damping=0.3,0.5", "answer=off", "split=dev"]
+    for name, said in {
+        "evidence_cut": "more is not better",
+        "evidence_recal@5": "Did you mean 'evidence_recall@5'",
+        "evidence_recall@3": "Did you mean 'evidence_recall@5' or 'evidence_recall@2'",
+        "accuracy": "Metrics of answers need answer=on",
+    }.items():
+        assert said in refused(*sweep, f"objective={name}")
+    assert "more is not better" in refused(*OPTUNA, INTERVAL, "objective=evidence_cut")
+
+
 def test_the_plan_counts_the_questions_of_a_part() -> None:
     assert "plan one of them" in refused(*OPTUNA, INTERVAL, name="plan")
     said = command("plan", *HIPPORAG, "split=dev").out

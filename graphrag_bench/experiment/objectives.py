@@ -1,0 +1,39 @@
+"""What a sweep may look for: a metric that is the better the higher, and that its runs can have."""
+
+from __future__ import annotations
+
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
+from graphrag_bench.experiment.judging.measures import MEASURES
+from graphrag_bench.experiment.settings import RunSettings
+
+UNDIRECTED = ("abstained", "answer_words", "evidence_cut", "option_unread")
+"""Metrics of which more is not better."""
+_AT_CUTS = ("evidence_recall", "all_evidence", "ndcg")
+_AT_TOKENS = ("evidence_at_tokens", "spans_at_tokens")
+_OF_EVIDENCE = ("mrr", "answer_in_context", "spans_in_context")
+_LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
+
+
+def check_objective(settings: RunSettings) -> None:
+    """Raise UserError for an objective that no run with these settings has, or that has no better.
+
+    Before a sweep, so that a misspelt name costs nothing. Whether the data set has what a metric
+    needs is seen when a cell has been scored.
+    """
+    wanted = settings.objective
+    if wanted is None:
+        return
+    if wanted in UNDIRECTED:
+        raise UserError(f"objective={wanted}: of that metric more is not better; name another.")
+    evaluation = settings.evaluation
+    evidence = {f"{stem}@{k}" for stem in _AT_CUTS for k in evaluation.cuts}
+    evidence |= {f"{stem}@{n}" for stem in _AT_TOKENS for n in evaluation.evidence_tokens}
+    evidence |= {*_OF_EVIDENCE}
+    listed = {*_LISTED, *(f"{name}_in_graph" for name in _LISTED)}
+    answers = {*ANSWER_METRICS, *MEASURES, *listed} - {"kgqa"}
+    if wanted in answers and settings.answer == "off":
+        raise UserError(f"objective={wanted}: Metrics of answers need answer=on.")
+    if wanted not in evidence | answers:
+        known = evidence if settings.answer == "off" else evidence | answers
+        raise UserError(f"objective={wanted}: {unknown('metric', wanted, known)}")
