@@ -15,7 +15,7 @@ from graphrag_bench.experiment.read_tracking import refuse_idle
 def main(arguments: Sequence[str]) -> int:
     """Print the answer, the context with its scores, and the steps."""
     if {"-h", "--help"} & set(arguments):
-        sys.stdout.write(help_text("ask").replace("[-m] ", "") + '\nlast comes the "question"\n')
+        sys.stdout.write(help_text("ask"))
         return 0
     questions = [word for word in arguments if not is_setting(word)]
     if len(questions) != 1 or not questions[0].strip():

@@ -52,7 +52,9 @@ wins, and the rate without both. Verdicts are kept in HOME/comparisons/<key>/ver
 same command goes on where it stopped, and a second call costs nothing.
 
   --criteria A,B  comprehensiveness, diversity, empowerment, logicality, relevance, coherence,
-                  overall; or those of a paper: {papers}. Default: zhou2025
+                  overall; or those of a paper, by its name:
+                  {papers}.
+                  Default: zhou2025
   --limit N       only the first N questions, types mixed
   --plan          say how many calls and tokens it would take at most, and make no call
   --retry         ask again where a reply could not be read
@@ -62,7 +64,8 @@ same command goes on where it stopped, and a second call costs nothing.
                   people said, with kappa between them and, with llm_judge=, against the judge
   --key FILE.csv  the key of the sheets, where it does not stand beside them
   --home HOME     the folder that holds runs/; default: that of the first run
-  llm_judge=      {names}; no default: a judge has to be chosen
+  llm_judge=      {names};
+                  no default: a judge has to be chosen
   cache.* budget.* failures.*   as of a run; budget.usd=1 stops before it is passed
 
 examples

@@ -44,7 +44,8 @@ run has kept them (not with trace=off).
   --plan          say how many calls it would take at most, and make none
   --retry         ask again where a reply could not be read
   --home HOME     the folder that holds runs/; default: that of the first run
-  llm_judge=      {names}; no default: a judge has to be chosen
+  llm_judge=      {names};
+                  no default: a judge has to be chosen
   embedder= cache.* budget.* failures.*   as of a run; budget.usd=1 stops before it is passed
 
 examples

@@ -11,11 +11,21 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.groups import GROUPS, names
 
+_HELP = """usage: graphrag-bench list
+
+Prints what there is to choose from: the names of every group (dataset=, method=, llm=, ...), the
+data sets with their licences, the operators with what they read and write, and the builders.
+
+example
+  graphrag-bench list
+  graphrag-bench list | grep chunk.        the operators and builders of chunks
+"""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Print the choices of every group, the operators and the builders."""
     if {"-h", "--help"} & set(arguments):
-        sys.stdout.write("usage: graphrag-bench list\n\nwhat there is to choose from\n")
+        sys.stdout.write(_HELP)
         return 0
     if arguments:
         raise UserError(f"list takes no arguments, and was given '{arguments[0]}'.")

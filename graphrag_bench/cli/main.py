@@ -48,7 +48,7 @@ start here:
 
 def usage() -> str:
     """The help text."""
-    rows = "\n".join(f"  {name:<9} {meaning}" for name, meaning in COMMANDS.items())
+    rows = "\n".join(f"  {name:<10} {meaning}" for name, meaning in COMMANDS.items())
     return _USAGE.format(commands=rows)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from graphrag_bench.cli.help_lines import entry
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.groups import GROUPS, ROLES, load, names, resolve
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, changes
@@ -27,26 +28,50 @@ settings (by path; -m sweeps them too)
 """
 
 
-SWEEPS = """
+EXAMPLES = {
+    "run": """
+examples
+  graphrag-bench run dataset=sample method=hipporag limit=5
+  graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
+  graphrag-bench run dataset=jsonl dataset.root=FOLDER method=raptor llm=openai_compatible \\
+    llm.model=NAME llm.base_url=ADDRESS
+
 sweeps (-m): cells share what is the same; a failed one is listed, and the same command retries it
-  graphrag-bench {command} -m method=hipporag method.damping=0.1,0.5 answer=off \\
+  graphrag-bench run -m method=hipporag method.damping=0.1,0.5 answer=off \\
     split=dev objective=evidence_recall@5     names the best cell, and the command to report it by
-  graphrag-bench {command} -m hydra/sweeper=optuna hydra.sweeper.n_trials=30 method=hipporag \\
+  graphrag-bench run -m hydra/sweeper=optuna hydra.sweeper.n_trials=30 method=hipporag \\
     'method.damping=interval(0.1,0.9)'        Optuna chooses the cells, on split=dev alone
   one cell at a time, for job arrays: graphrag-bench sweep --help
-"""
+""",
+    "plan": """
+examples
+  graphrag-bench plan dataset=sample method=hipporag
+  graphrag-bench plan -m dataset=sample method=hipporag method.damping=0.1,0.5 answer=off
+    every cell of the sweep, how many builds and calls that comes to, and what sharing saves
+""",
+    "ask": """
+last comes the "question"
+
+examples
+  graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
+  graphrag-bench ask dataset=folder dataset.root=FOLDER method=vanilla "What is ...?"
+""",
+}
 
 
 def help_text(command: str) -> str:
     """What `--help` of a Hydra command prints."""
-    groups = "\n".join(f"  {g + '=':<12} {', '.join(names(g))}" for g in GROUPS)
-    rows = "\n".join(
-        f"  {name + '=' + default:<34} {meaning}" for name, default, meaning in explained()
+    groups = [entry(f"  {group}=", ", ".join(names(group)), 15) for group in GROUPS]
+    rows = [
+        entry(f"  {name}={default}", meaning, 37) for name, default, meaning in explained()
         if name not in GROUPS
-    )  # fmt: skip
-    text = HELP if command == "ask" else HELP + SWEEPS
+    ]  # fmt: skip
+    text = (HELP.replace("[-m] ", "") if command == "ask" else HELP) + EXAMPLES[command]
     return text.format(
-        command=command, groups=groups, settings=rows, parameters="top_k, damping, ..."
+        command=command,
+        groups="\n".join(groups),
+        settings="\n".join(rows),
+        parameters="top_k, damping, ...",
     )
 
 

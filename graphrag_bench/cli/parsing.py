@@ -5,16 +5,22 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, nearest
+
+_UNKNOWN = "unrecognized arguments: "
 
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors end like any other mistake of the user, naming the command's help."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise UserError."""
+        """Raise UserError; an unknown option is answered with the nearest."""
         command = " ".join(self.prog.split()[:2])
-        raise UserError(f"{message}. See {command} --help.")
+        word = message.removeprefix(_UNKNOWN).partition(" ")[0]
+        options = [option for action in self._actions for option in action.option_strings]
+        close = nearest(word, options) if message.startswith(_UNKNOWN + "-") else []
+        hint = f" Nearest: {', '.join(close)}." if close else ""
+        raise UserError(f"{message}.{hint} See {command} --help.")
 
 
 def command_parser(command: str) -> Parser:

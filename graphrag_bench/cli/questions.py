@@ -49,7 +49,7 @@ dataset.root= build.extraction= chunking= cache.* budget.* paths.home=
 
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30
-  graphrag-bench questions dataset=ultradomain dataset.root=FOLDER kind=abstract \\
+  graphrag-bench questions dataset=ultradomain_mix kind=abstract \\
       llm_build=openai_compatible llm_build.model=gpt-4o
   graphrag-bench questions review=questions/sample/specific-0a1b2c3d/review.csv
   graphrag-bench run dataset=jsonl dataset.root=questions/sample/specific-0a1b2c3d method=hipporag

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from graphrag_bench.cli.help_lines import entry
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.rescoring import rescored
@@ -37,12 +38,15 @@ def help_text() -> str:
     from graphrag_bench.experiment.settings import explained
 
     metrics = [
-        f"    {name:<16} {metric.meaning}"
-        + (f" (needs {metric.package})" if metric.package else "")
+        entry(
+            f"    {name}",
+            metric.meaning + (f" (needs {metric.package})" if metric.package else ""),
+            21,
+        )
         for name, metric in ANSWER_METRICS.items()
     ]
     settings = [
-        f"    {name.removeprefix('evaluation.') + '=' + default:<34} {meaning}"
+        entry(f"    {name.removeprefix('evaluation.')}={default}", meaning, 39)
         for name, default, meaning in explained()
         if name.startswith("evaluation.")
     ]

@@ -1,0 +1,42 @@
+"""`--help` of every command teaches by an example, and no terminal of 100 columns breaks it."""
+
+from __future__ import annotations
+
+import pytest
+from toy_runs import command, refused
+
+from graphrag_bench.cli.help_lines import entry
+from graphrag_bench.cli.main import COMMANDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_shows_an_example_of_itself_within_100_columns(name: str) -> None:
+    text = command(name, "--help").out
+    head, _, examples = text.partition("\nexample")
+    assert head.startswith(f"usage: graphrag-bench {name}")
+    assert f"graphrag-bench {name}" in examples or name == "sweep"
+    assert [line for line in text.splitlines() if len(line) > 100] == []
+
+
+def test_the_list_of_the_commands_is_aligned() -> None:
+    rows = [line for line in command().out.splitlines() if line.startswith("  ")]
+    starts = {len(line) - len(line[12:].lstrip()) for line in rows[: len(COMMANDS)]}
+    assert starts == {13}
+
+
+def test_plan_offers_no_sweeper_which_it_refuses() -> None:
+    assert "hydra/sweeper" not in command("plan", "--help").out
+    assert "hydra/sweeper" in command("run", "--help").out
+
+
+def test_a_meaning_goes_on_below_itself_and_a_long_head_stands_alone() -> None:
+    assert entry("  k=", "v", 6) == "  k=  v"
+    assert entry("  k=", "v " * 60, 10).splitlines() == [
+        "  k=      " + "v " * 44 + "v",
+        "          " + "v " * 14 + "v",
+    ]
+    assert entry("  long=[1, 2]", "v", 6) == "  long=[1, 2]\n      v"
+
+
+def test_an_unknown_option_is_answered_with_the_nearest() -> None:
+    assert "Nearest: --questions" in refused("0a1b", "--qestions", name="funnel")
