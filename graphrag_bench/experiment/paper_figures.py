@@ -19,6 +19,7 @@ from graphrag_bench.experiment.paper_sources import FigureSource, Measured, reas
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.report.filled_cells import Figure, Filled
 from graphrag_bench.report.papers import PaperTable, Printed
+from graphrag_bench.report.selection import mark
 
 _BY_THEMSELVES = ("count", "graph")
 """Figures that do not depend on how questions are answered, and are graded apart."""
@@ -140,4 +141,5 @@ def _figure(cell: Printed, picked: Candidate, found: Measured) -> Figure:
         fidelity=held["fidelity"],
         run=str(picked.run.folder.path),
         grade=picked.grade,
+        selected=mark(held),
     )

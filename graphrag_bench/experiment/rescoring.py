@@ -58,6 +58,11 @@ def scored_questions(run: StoredRun) -> Sequence[str]:
     return [question.id for question in part[: told["limit"]]]
 
 
+def last_scored(run: StoredRun) -> dict[str, dict[str, float]]:
+    """The metrics of each question that a run's last scoring was of and that did not fail."""
+    return {name: run.scores[name] for name in scored_questions(run) if name in run.scores}
+
+
 def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
     """The checked settings of scoring; raises UserError with the nearest names."""
     try:

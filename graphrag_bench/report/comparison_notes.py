@@ -9,6 +9,7 @@ from graphrag_bench.report.commands import run_lines
 from graphrag_bench.report.filled_cells import Cells, Filled
 from graphrag_bench.report.papers import PaperTable, Printed
 from graphrag_bench.report.ranks import rank_notes
+from graphrag_bench.report.selection import INFLATED
 
 DAGGER = "†"
 Row = tuple[str, str, str, tuple[str, ...]]
@@ -47,6 +48,9 @@ def comparison_notes(
     if any(one.figure and one.figure.failed for one in map(filled.__getitem__, cells)):
         notes.append("! some questions failed: the mean is over the rest")
     notes += _grouped(cells, named, {c: filled[c].failure for c in cells}, "failed")
+    chosen = {c: figure.selected for c in cells if (figure := filled[c].figure)}
+    notes += _grouped(cells, named, chosen, "chosen")
+    notes += [INFLATED] if any(chosen.values()) else []
     lacking = [cell for cell in cells if filled[cell].figure is None]
     notes += _grouped(lacking, named, {c: filled[c].reason for c in lacking}, "no figure")
     commands = run_lines([settings for cell in lacking for settings in filled[cell].runs])

@@ -13,7 +13,8 @@ from graphrag_bench.report.papers import Printed
 class Figure:
     """Our figure in the unit of the paper, with its interval where there is one, over n questions.
 
-    `failed` counts questions that are left out of the mean.
+    `failed` counts questions that are left out of the mean; `selected` is the mark of a run that
+    was chosen on these questions (`selection.mark`).
     """
 
     value: float
@@ -28,6 +29,7 @@ class Figure:
     fidelity: str
     run: str
     grade: Grade
+    selected: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.report.selection import INFLATED
 from graphrag_bench.report.tables import MISSING, Table
 
 Cell = tuple[str, str, str]
 _SHOWN = 4
+_CHOSEN = "*"
 
 
 @dataclass(frozen=True)
@@ -18,12 +20,14 @@ class PivotRun:
     """A run as a table sees it.
 
     `fields` are its names and settings by path, `scores` the metrics of each question, and
-    `attributes` what the data set says of each question: hops, type, scope.
+    `attributes` what the data set says of each question: hops, type, scope. `mark` says that it was
+    chosen on these questions out of several configurations (`selection.mark`).
     """
 
     fields: Mapping[str, str]
     scores: Mapping[str, Mapping[str, float]]
     attributes: Mapping[str, Mapping[str, str]]
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,11 @@ class Layout:
 def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     """The mean of a metric with its 95 % bootstrap interval and n, for each row and column.
 
-    Where several runs share a cell, a question counts with the mean of its scores over them, and
-    the note says in what they differ. Rows and columns stand in the order of the runs, numbers and
-    the parts of a split sorted. Raises UserError, with the nearest names, for a field, metric or
-    attribute that no run has.
+    Questions that share a scope are drawn together. A cell with a run that was chosen on these
+    questions has a `*`, and a note with the mark. Where several runs share a cell, a question
+    counts with the mean of its scores over them, and the note says in what they differ. Rows and
+    columns stand in the order of the runs, numbers and the parts of a split sorted. Raises
+    UserError, with the nearest names, for a field, metric or attribute that no run has.
     """
     if not runs:
         raise UserError("There is no run to make a table of.")
@@ -128,18 +133,33 @@ def _cell(held: Sequence[tuple[PivotRun, Mapping[str, float]]] | None) -> str:
     if not held:
         return MISSING
     values: dict[str, list[float]] = {}
-    for _, scores in held:
+    scopes: dict[str, str | None] = {}
+    for run, scores in held:
         for question, score in scores.items():
             values.setdefault(question, []).append(score)
-    found = mean_with_interval([sum(scores) / len(scores) for scores in values.values()])
+            scopes[question] = run.attributes.get(question, {}).get("scope")
+    means = [sum(scores) / len(scores) for scores in values.values()]
+    found = mean_with_interval(means, scopes=[scopes[question] for question in values])
     shared = f", {len(held)} runs" if len(held) > 1 else ""
-    return f"{found.mean:.3f} [{found.low:.2f}, {found.high:.2f}] n={found.n}{shared}"
+    chosen = _CHOSEN if any(run.mark for run, _ in held) else ""
+    return f"{found.mean:.3f}{chosen} [{found.low:.2f}, {found.high:.2f}] n={found.n}{shared}"
+
+
+def _scoped(run: PivotRun) -> bool:
+    return any("scope" in held for held in run.attributes.values())
 
 
 def _notes(
     held: Mapping[Cell, Sequence[tuple[PivotRun, object]]], placed: tuple[str, str]
 ) -> tuple[str, ...]:
-    notes = ["mean over questions that did not fail, 95 % bootstrap interval, n questions"]
+    every = list({id(run): run for runs in held.values() for run, _ in runs}.values())
+    notes = [
+        "mean over questions that did not fail, 95 % bootstrap interval over questions"
+        + (" and their scopes" if any(_scoped(run) for run in every) else "")
+        + ", n questions"
+    ]
+    marks = {f"{run.fields.get('title', 'a run')} {run.mark}": None for run in every if run.mark}
+    notes += [f"{_CHOSEN} {', '.join(marks)}; {INFLATED}"] if marks else []
     differ: dict[str, None] = {}
     for runs in held.values():
         fields = [run.fields for run, _ in runs]

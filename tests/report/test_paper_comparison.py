@@ -64,6 +64,17 @@ def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
     assert "grade, further, DALK: top_k: 9, not 4" in notes
 
 
+def test_a_figure_that_was_chosen_on_its_own_questions_says_so() -> None:
+    mark = "(selected on this split, 8 configurations)"
+    table = popqa()
+    chosen = filled(table, ZeroShot=FIGURE, DALK=replace(FIGURE, selected=mark))
+    notes = comparison_tables(table, chosen)[0].notes
+    assert f"chosen, DALK: {mark}" in notes
+    assert any("its value is too high" in note for note in notes)
+    free = comparison_tables(table, filled(table, ZeroShot=FIGURE, DALK=FIGURE))[0].notes
+    assert not any("chosen" in note or "selected" in note for note in free)
+
+
 def test_a_row_without_a_figure_says_which_command_fills_it() -> None:
     table = popqa()
     (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graphrag_bench.errors import UserError
@@ -37,6 +39,28 @@ def test_a_split_has_a_row_for_each_part_numbers_by_size_and_unsaid_last() -> No
         ("bm25", "1"), ("bm25", "2"), ("bm25", "10"), ("bm25", "–"),
     ]  # fmt: skip
     assert table.rows[0][2] == "1.000 [1.00, 1.00] n=1"
+
+
+def test_questions_of_one_scope_are_drawn_together() -> None:
+    """Of two scopes, one all right and one all wrong, a quarter of the draws is all right."""
+    right = {f"a{n}": 1.0 for n in range(12)}
+    wrong = {f"b{n}": 0.0 for n in range(12)}
+    scopes = {question: {"scope": question[0]} for question in (*right, *wrong)}
+    scoped = PivotRun(BM25.fields, run({**right, **wrong}).scores, scopes)
+    table = pivot_table([scoped], LAYOUT)
+    assert table.rows == (("bm25", "0.500 [0.00, 1.00] n=24"),)
+    assert "over questions and their scopes" in table.notes[0]
+    apart = pivot_table([replace(scoped, attributes={})], LAYOUT)
+    assert "[0.00, 1.00]" not in apart.rows[0][1]
+
+
+def test_a_run_that_was_chosen_on_these_questions_is_marked() -> None:
+    best = replace(BM25, fields={**BM25.fields, "title": "BM25"}, mark="(selected on this split)")
+    (chosen, free) = pivot_table([best, VANILLA], LAYOUT).rows
+    assert (chosen[1], free[1]) == ("0.500* [0.00, 1.00] n=4", "1.000 [1.00, 1.00] n=4")
+    notes = pivot_table([best, VANILLA], LAYOUT).notes
+    assert any(note.startswith("* BM25 (selected on this split); ") for note in notes)
+    assert not any("selected" in note for note in pivot_table([VANILLA], LAYOUT).notes)
 
 
 def test_runs_that_share_a_cell_are_averaged_by_question_and_what_differs_is_named() -> None:
