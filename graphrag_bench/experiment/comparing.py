@@ -8,6 +8,7 @@ from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.execute import RunResult, selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import names
+from graphrag_bench.experiment.objectives import check_compared
 from graphrag_bench.experiment.repeats import scores_over_repeats
 from graphrag_bench.report.comparisons import Compared, comparison_table
 from graphrag_bench.report.rendering import Table
@@ -16,8 +17,9 @@ NONE = "none"
 
 
 def check_baseline(experiments: Sequence[Experiment]) -> None:
-    """Raise UserError for a baseline that is neither a method nor `none`."""
+    """Raise UserError for a baseline that is neither a method nor `none`, or an unknown metric."""
     for experiment in experiments:
+        check_compared(experiment.settings)
         wanted = experiment.settings.evaluation.baseline
         known = {*names("method"), *(one.method.name for one in experiments), NONE}
         if wanted not in known:

@@ -1,4 +1,4 @@
-"""What a sweep may look for: a metric that is the better the higher, and that its runs can have."""
+"""Metrics that settings name before any run has them: those a sweep looks for, those compared."""
 
 from __future__ import annotations
 
@@ -26,14 +26,29 @@ def check_objective(settings: RunSettings) -> None:
         return
     if wanted in UNDIRECTED:
         raise UserError(f"objective={wanted}: of that metric more is not better; name another.")
-    evaluation = settings.evaluation
-    evidence = {f"{stem}@{k}" for stem in _AT_CUTS for k in evaluation.cuts}
-    evidence |= {f"{stem}@{n}" for stem in _AT_TOKENS for n in evaluation.evidence_tokens}
-    evidence |= {*_OF_EVIDENCE}
-    listed = {*_LISTED, *(f"{name}_in_graph" for name in _LISTED)}
-    answers = {*ANSWER_METRICS, *MEASURES, *listed} - {"kgqa"}
+    evidence, answers = _of_evidence(settings), _of_answers()
     if wanted in answers and settings.answer == "off":
         raise UserError(f"objective={wanted}: Metrics of answers need answer=on.")
     if wanted not in evidence | answers:
         known = evidence if settings.answer == "off" else evidence | answers
         raise UserError(f"objective={wanted}: {unknown('metric', wanted, known)}")
+
+
+def check_compared(settings: RunSettings) -> None:
+    """Raise UserError for a name in `evaluation.compared` that no run can have."""
+    known = {*_of_evidence(settings), *_of_answers(), *UNDIRECTED}
+    for name in settings.evaluation.compared:
+        if name not in known:
+            raise UserError(f"evaluation.compared: {unknown('metric', name, known)}")
+
+
+def _of_evidence(settings: RunSettings) -> set[str]:
+    evaluation = settings.evaluation
+    at_cuts = {f"{stem}@{k}" for stem in _AT_CUTS for k in evaluation.cuts}
+    at_tokens = {f"{stem}@{n}" for stem in _AT_TOKENS for n in evaluation.evidence_tokens}
+    return at_cuts | at_tokens | {*_OF_EVIDENCE}
+
+
+def _of_answers() -> set[str]:
+    listed = {*_LISTED, *(f"{name}_in_graph" for name in _LISTED)}
+    return {*ANSWER_METRICS, *MEASURES, *listed} - {"kgqa"}

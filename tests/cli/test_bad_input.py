@@ -83,6 +83,7 @@ def test_an_unknown_setting_names_the_nearest_one(wrong: str, nearest: str) -> N
         ("method.name=mine", ["method.name", "method=NAME"]),
         ("method.build=graph", ["method.build='graph'", "mapping"]),
         ("method.given=[]", ["method.given=[]", "text"]),
+        ("evaluation.compared=[acuracy]", ["evaluation.compared", "'acuracy'", "'accuracy'"]),
         ("method.role=king", ["method.role", "'king'", "floor, baseline, ceiling"]),
         ("budget.usd=-1", ["budget.usd=-1", "greater than 0"]),
         ("build.chunk_table=3", ["build.chunk_table=3", "variant"]),
