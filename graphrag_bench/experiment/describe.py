@@ -68,8 +68,8 @@ def _comparable(experiment: Experiment, n_questions: int) -> Iterator[str]:
             f"detectable: a difference of {detectable_share(n_questions):.3f} between two methods' "
             "shares of right answers"
         )
-        yield "  (4 runs of 5 show it at 5 %, when half of the questions are answered rightly by just"
-        yield "  one of the two; smaller with fewer of them)"
+        yield "  (4 runs of 5 show it at 5 %, when half of the questions are answered rightly by"
+        yield "  just one of the two; smaller with fewer of them)"
 
 
 def estimate_lines(rows: Sequence[Estimate]) -> Iterator[str]:
