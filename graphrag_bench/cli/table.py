@@ -34,7 +34,7 @@ from graphrag_bench.report.papers import (
     paper_names,
     table_names,
 )
-from graphrag_bench.report.pivot import Layout, pivot_table
+from graphrag_bench.report.pivot import Layout, long_pivot, pivot_table
 from graphrag_bench.report.tables import Table, show
 from graphrag_bench.runs.folder import write_whole
 
@@ -65,7 +65,8 @@ table has a row and a column for each value of a field: method, title, dataset, 
 profile, fidelity, extraction, or any setting by its path. `values` are metrics, `by` splits the
 questions by hops, type or scope. Defaults: rows=title cols=dataset values=accuracy.
 
-  --format FORMAT   terminal, markdown, latex (booktabs) or csv
+  --format FORMAT   terminal, markdown, latex (booktabs) or csv (a row for each cell, a number in
+                    each column)
   --out FILE        write it there; .md, .tex and .csv choose the format
   --home HOME       the folder that holds runs/ (paths.home of a run); default: .
 
@@ -95,7 +96,7 @@ def main(arguments: Sequence[str]) -> int:
     if not given and (not words or set(words) <= set(paper_names())):
         _put([_listing(words or paper_names())], form, asked.out)
         return 0
-    _put(_free(words, given, asked.home), form, asked.out)
+    _put(_free(words, given, asked.home, form), form, asked.out)
     return 0
 
 
@@ -193,7 +194,7 @@ def _run(
     return done
 
 
-def _free(names: Sequence[str], given: Sequence[str], home: str) -> list[Table]:
+def _free(names: Sequence[str], given: Sequence[str], home: str, form: str) -> list[Table]:
     layout = dict(_LAYOUT)
     for text in given:
         name, _, value = text.partition("=")
@@ -202,10 +203,13 @@ def _free(names: Sequence[str], given: Sequence[str], home: str) -> list[Table]:
             raise UserError(f"A free table has no '{name}'. Nearest: {close}.")
         layout[name] = value
     runs = [pivot_run(run) for run in named_runs(list(names), home)]
-    return [
-        pivot_table(runs, Layout(layout["rows"], layout["cols"], value, layout["by"] or None))
+    layouts = [
+        Layout(layout["rows"], layout["cols"], value, layout["by"] or None)
         for value in layout["values"].split(",")
     ]
+    if form == "csv":
+        return [long_pivot(runs, layouts)]
+    return [pivot_table(runs, one) for one in layouts]
 
 
 def _put(tables: Sequence[Table], form: str, out: Path | None) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.selection import INFLATED
 from graphrag_bench.report.tables import MISSING, Table
 
@@ -49,19 +50,8 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     columns stand in the order of the runs, numbers and the parts of a split sorted. Raises
     UserError, with the nearest names, for a field, metric or attribute that no run has.
     """
-    if not runs:
-        raise UserError("There is no run to make a table of.")
-    row_field, col_field = (_field(runs, name) for name in (layout.rows, layout.cols))
-    value = _metric(runs, layout.value)
-    _check_attribute(runs, layout.by)
-    held: dict[Cell, list[tuple[PivotRun, dict[str, float]]]] = {}
-    for run in runs:
-        for part, scores in _parts(run, value, layout.by).items():
-            at = run.fields.get(row_field, MISSING), run.fields.get(col_field, MISSING), part
-            held.setdefault(at, []).append((run, scores))
-    cols = _placed([run.fields.get(col_field, MISSING) for run in runs])
-    lines = _placed([run.fields.get(row_field, MISSING) for run in runs])
-    parts = sorted({part for _, _, part in held}, key=_in_order)
+    fields, held = _held(runs, layout)
+    lines, cols, parts = _places(runs, fields, held)
     rows = [
         (
             line,
@@ -74,8 +64,58 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     ]
     heads = (layout.rows, *([layout.by] if layout.by else []), *cols)
     texts = (layout.rows, *([layout.by] if layout.by else []))
-    caption = f"{value} by {', '.join(filter(None, (layout.rows, layout.by, layout.cols)))}"
-    return Table(caption, heads, tuple(rows), _notes(held, (row_field, col_field)), texts)
+    caption = f"{layout.value} by {', '.join(filter(None, (layout.rows, layout.by, layout.cols)))}"
+    return Table(caption, heads, tuple(rows), _notes(held, fields), texts)
+
+
+def long_pivot(runs: Sequence[PivotRun], layouts: Sequence[Layout]) -> Table:
+    """The same figures for a program to read: a row for each cell, a number in each column.
+
+    The layouts differ in their value alone. `n` are questions, `runs` those that share the cell,
+    `selected` the marks of those that were chosen on these questions. A cell of no run has no row.
+    """
+    first = layouts[0]
+    by = [first.by] if first.by else []
+    rows = []
+    for layout in layouts:
+        fields, held = _held(runs, layout)
+        lines, cols, parts = _places(runs, fields, held)
+        for line, part, col in product(lines, parts, cols):
+            if not (shared := held.get((line, col, part))):
+                continue
+            found = _mean(shared)
+            marks = dict.fromkeys(run.mark for run, _ in shared if run.mark)
+            figures = [f"{one:.6f}" for one in (found.mean, found.low, found.high)]
+            counts = [str(found.n), str(len(shared)), "; ".join(marks)]
+            rows.append((line, *([part] if by else []), col, layout.value, *figures, *counts))
+    heads = (first.rows, *by, first.cols, "metric", "mean", "low", "high", "n", "runs", "selected")
+    return Table("", heads, tuple(rows), ())
+
+
+_Held = dict[Cell, list[tuple[PivotRun, dict[str, float]]]]
+
+
+def _held(runs: Sequence[PivotRun], layout: Layout) -> tuple[tuple[str, str], _Held]:
+    """The fields of rows and columns, and the runs of each cell with its scores."""
+    if not runs:
+        raise UserError("There is no run to make a table of.")
+    row_field, col_field = (_field(runs, name) for name in (layout.rows, layout.cols))
+    value = _metric(runs, layout.value)
+    _check_attribute(runs, layout.by)
+    held: _Held = {}
+    for run in runs:
+        for part, scores in _parts(run, value, layout.by).items():
+            at = run.fields.get(row_field, MISSING), run.fields.get(col_field, MISSING), part
+            held.setdefault(at, []).append((run, scores))
+    return (row_field, col_field), held
+
+
+def _places(
+    runs: Sequence[PivotRun], fields: tuple[str, str], held: _Held
+) -> tuple[list[str], list[str], list[str]]:
+    """Rows, columns and parts in their order."""
+    lines, cols = (_placed([run.fields.get(name, MISSING) for run in runs]) for name in fields)
+    return lines, cols, sorted({part for _, _, part in held}, key=_in_order)
 
 
 def _field(runs: Sequence[PivotRun], name: str) -> str:
@@ -132,6 +172,14 @@ def _in_order(part: str) -> tuple[int, float, str]:
 def _cell(held: Sequence[tuple[PivotRun, Mapping[str, float]]] | None) -> str:
     if not held:
         return MISSING
+    found = _mean(held)
+    shared = f", {len(held)} runs" if len(held) > 1 else ""
+    chosen = _CHOSEN if any(run.mark for run, _ in held) else ""
+    return f"{found.mean:.3f}{chosen} [{found.low:.2f}, {found.high:.2f}] n={found.n}{shared}"
+
+
+def _mean(held: Sequence[tuple[PivotRun, Mapping[str, float]]]) -> Mean:
+    """Over questions, each with the mean of its scores; those of one scope are drawn together."""
     values: dict[str, list[float]] = {}
     scopes: dict[str, str | None] = {}
     for run, scores in held:
@@ -139,10 +187,7 @@ def _cell(held: Sequence[tuple[PivotRun, Mapping[str, float]]] | None) -> str:
             values.setdefault(question, []).append(score)
             scopes[question] = run.attributes.get(question, {}).get("scope")
     means = [sum(scores) / len(scores) for scores in values.values()]
-    found = mean_with_interval(means, scopes=[scopes[question] for question in values])
-    shared = f", {len(held)} runs" if len(held) > 1 else ""
-    chosen = _CHOSEN if any(run.mark for run, _ in held) else ""
-    return f"{found.mean:.3f}{chosen} [{found.low:.2f}, {found.high:.2f}] n={found.n}{shared}"
+    return mean_with_interval(means, scopes=[scopes[question] for question in values])
 
 
 def _scoped(run: PivotRun) -> bool:

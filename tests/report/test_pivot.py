@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.pivot import Layout, PivotRun, pivot_table
+from graphrag_bench.report.pivot import Layout, PivotRun, long_pivot, pivot_table
 
 ATTRIBUTES = {"q1": {"hops": "1"}, "q2": {"hops": "2"}, "q3": {"hops": "10"}, "q4": {}}
 
@@ -85,6 +85,21 @@ def test_runs_that_share_a_cell_are_averaged_by_question_and_what_differs_is_nam
 def test_an_unknown_name_is_answered_with_the_nearest(layout: Layout, message: str) -> None:
     with pytest.raises(UserError, match=message):
         pivot_table([BM25], layout)
+
+
+def test_for_a_program_every_number_has_a_column_and_every_metric_its_rows() -> None:
+    one = run({"q1": 1.0, "q2": 0.0}, **{"method.damping": "0.1"})
+    two = replace(one, scores={"q1": {"accuracy": 1.0, "f1": 0.5}}, mark="(selected)")
+    layouts = [Layout("method", "dataset", name, "hops") for name in ("accuracy", "f1")]
+    table = long_pivot([one, two], layouts)
+    assert table.heads == ("method", "hops", "dataset", "metric", "mean", "low", "high", "n",
+                           "runs", "selected")  # fmt: skip
+    whole, none, half = "1.000000", "0.000000", "0.500000"
+    assert table.rows == (
+        ("bm25", "1", "toy", "accuracy", whole, whole, whole, "1", "2", "(selected)"),
+        ("bm25", "2", "toy", "accuracy", none, none, none, "1", "1", ""),
+        ("bm25", "1", "toy", "f1", half, half, half, "1", "1", "(selected)"),
+    )
 
 
 def test_no_run_is_no_table() -> None:
