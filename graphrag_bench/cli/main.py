@@ -31,7 +31,10 @@ COMMANDS = {
     "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",
     "cache": "count, export and import the replies that were paid for",
 }
+_OF_A_HOME = ("artifacts", "cache", "curve", "diff", "funnel", "runs", "score", "table", "time")
+"""Commands that take words, whose home is an option; `paths.home=` of a run means it too."""
 _OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+_HOME = "paths.home="
 _USAGE = """usage: graphrag-bench COMMAND [ARGUMENTS]
 
 Graph-based RAG taken apart into operators and put together again by YAML.
@@ -68,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     module = import_module(f"graphrag_bench.cli.{name}")
     try:
-        return int(module.main(rest))
+        return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
     except UserError as error:
         sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
         return 2
@@ -83,6 +86,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("\nstopped; what is done is kept, and the same command goes on from it\n")
         return 130
+
+
+def _home_as_option(words: Sequence[str]) -> list[str]:
+    """The words with `paths.home=DIR` as `--home=DIR`."""
+    return [
+        f"--home={word.removeprefix(_HOME)}" if word.startswith(_HOME) else word for word in words
+    ]
 
 
 def _printable(text: str) -> str:

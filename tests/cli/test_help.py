@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from toy_runs import command, refused
+from toy_runs import TOY, command, ran, refused
 
 from graphrag_bench.cli.help_lines import entry
 from graphrag_bench.cli.main import COMMANDS
@@ -36,6 +38,14 @@ def test_a_meaning_goes_on_below_itself_and_a_long_head_stands_alone() -> None:
         "          " + "v " * 14 + "v",
     ]
     assert entry("  long=[1, 2]", "v", 6) == "  long=[1, 2]\n      v"
+
+
+def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> None:
+    ran(*TOY, "method=bm25", "answer=off", "frame=off", f"paths.home={tmp_path}")
+    for words in (["runs", "ls"], ["table", "rows=method", "values=mrr"], ["artifacts", "ls"]):
+        ended = command(*words, f"paths.home={tmp_path}")
+        assert (ended.code, ended.out) == (0, command(*words, "--home", str(tmp_path)).out)
+        assert "toy" in ended.out
 
 
 def test_an_unknown_option_is_answered_with_the_nearest() -> None:
