@@ -33,7 +33,7 @@ _NOTES = (
 )
 _AUDITED = (
     "A", "B", "criterion", "flips [95 %]", "first wins [95 %]", "longer wins [95 %]",
-    "length effect [95 %]", "weight of place", "of length",
+    "length effect [95 %]", "weight of place", "weight of length",
 )  # fmt: skip
 _OF_AUDIT = (
     "flips: share of pairs that changed with the order (a judge that always takes the first: "

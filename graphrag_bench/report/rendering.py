@@ -70,9 +70,12 @@ def show(table: Table) -> None:
     for block in blocks(plain, console.width):
         drawn = RichTable()
         for column in block:
-            justify = "left" if table.heads[column.at] in table.texts else "right"
-            head = Text(plain.heads[column.at])
-            drawn.add_column(head, justify=justify, width=column.width, overflow="fold")
+            drawn.add_column(
+                Text(plain.heads[column.at]),
+                justify="left" if table.heads[column.at] in table.texts else "right",
+                width=column.width,
+                overflow="fold",
+            )
         for row in plain.rows:
             drawn.add_row(*[Text(row[column.at]) for column in block])
         console.print(drawn)
