@@ -13,7 +13,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.paper_candidates import Candidate, opposite
+from graphrag_bench.experiment.paper_candidates import Candidate, evaluator, opposite
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.experiment.verdicts import Verdicts
 from graphrag_bench.graph.graph import Graph
@@ -120,11 +120,18 @@ class FigureSource:
             timed = run.folder.path if run else "RUN"
             return ((own,) if own and not run else ()), f"graphrag-bench time {timed} n=20"
         if metric.judged_answer:
-            return ((own,) if own else ()), "graphrag-bench judge RUN"
+            return ((own,) if own else ()), f"graphrag-bench judge RUN {_judge(table, cell)}"
         if not metric.judged:
             return ((own,) if own else ()), ""
         sides = [own, table.settings_of_paper(opposite(cell)) if cell.versus else None]
-        return tuple(side for side in sides if side), "graphrag-bench compare RUN_A RUN_B"
+        judging = f"graphrag-bench compare RUN_A RUN_B {_judge(table, cell)}"
+        return tuple(side for side in sides if side), judging
+
+
+def _judge(table: PaperTable, cell: Printed) -> str:
+    """The settings of the paper's judge."""
+    model = table.paper.llms[evaluator(table, cell)]
+    return " ".join(text.replace("llm", "llm_judge", 1) for text in model.run)
 
 
 def _with_interval(found: Mapping[str, Any]) -> Measured:

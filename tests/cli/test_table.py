@@ -92,6 +92,12 @@ def test_the_formats_and_the_file(home: Path) -> None:
     assert "16728" in (home / "t.tex").read_text()
 
 
+def test_a_gap_that_a_judge_fills_names_the_papers_judge() -> None:
+    for name, words in (("pankrag/table2", "judge RUN"), ("pathrag/table1", "compare RUN_A RUN_B")):
+        shown = " ".join(command("table", name).out.split())
+        assert f"missing cells: graphrag-bench {words} llm_judge=openai_compatible" in shown
+
+
 def test_a_free_table_splits_by_hops() -> None:
     ran("-m", "method=bm25,vanilla", "answer=off", "frame=off", *TOY)
     ended = command("table", "rows=method", "cols=dataset", "values=evidence_recall@2", "by=hops",
