@@ -250,8 +250,7 @@ def selected(sweep: Sweep, results: Results) -> list[str]:
     best = results[names[row]]
     if selection["n_configurations"] > 1:
         best.folder.add_selection(selection)
-    metrics = {**best.metrics, "selections": best.folder.selections()}
-    best.folder.write_metrics(metrics)
+    metrics = best.folder.with_beside(best.metrics)
     results[names[row]] = replace(best, metrics=metrics)
     held = metrics["metrics"][sweep.objective]
     n, split = selection["n_configurations"], selection["split"]

@@ -41,7 +41,8 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
 
     Failed questions are tried again. With a shard only its part of the questions is worked on;
     the metrics are of all that the folder holds. With `repeats` the questions that are answered are
-    run once more for each repeat, and `metrics.json` tells what that changes. Raises UserError when
+    run once more for each repeat, and the metrics tell what that changes. `metrics.json` keeps
+    those of more questions, where the folder holds them. Raises UserError when
     another process is at work on the same run or shard, RunStopped when nothing further can
     succeed; what is done is kept.
     """
@@ -60,8 +61,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         metrics = results(experiment, selected)
         if repeats:
             metrics["repeats"] = repeated(experiment, [question.id for question in answered])
-        folder.write_metrics(metrics)
-    return RunResult(folder, folder.metrics(), experiment)
+        return RunResult(folder, folder.keep_metrics(metrics), experiment)
 
 
 def _finish(

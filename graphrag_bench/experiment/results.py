@@ -68,7 +68,6 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "limit": settings.limit,
         "split": settings.split,
         "dev_share": settings.dev_share,
-        "selections": folder.selections(),
         "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
         "budget_context": budget if isinstance(budget, int) else None,

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.runs.extent import is_narrower
 from graphrag_bench.runs.record import Row
 
 METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
 SELECTIONS = "selections.json"
 SERIAL = "timing_serial.json"
+_BESIDE = ("selections", "timing_serial")
 _SECONDS_OF_A_LOOK = 1.0
 
 
@@ -155,18 +157,29 @@ class RunFolder:
         return [row for path in self.files("timing") for row in read_lines(path)]
 
     def metrics(self) -> dict[str, Any]:
-        """What `metrics.json` holds; empty before the first scoring.
-
-        Beside it stands, as `timing_serial`, what `graphrag-bench time` has measured, if it has.
-        """
+        """What `metrics.json` holds, with what stands beside it; empty before the first scoring."""
         held = self._json(METRICS)
-        serial = self._json(SERIAL) if held else {}
-        return held | ({"timing_serial": serial} if serial else {})
+        return self.with_beside(held) if held else {}
+
+    def with_beside(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+        """Metrics with the sweeps that the run was the best of, and the seconds that were measured.
+
+        They stand in `selections` and, where `graphrag-bench time` has run, in `timing_serial`.
+        """
+        serial = self._json(SERIAL)
+        told = {"timing_serial": serial} if serial else {}
+        return {**metrics, "selections": self.selections(), **told}
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
-        """Write `metrics.json`, whole, without what `metrics` reads from beside it."""
-        own = {name: held for name, held in metrics.items() if name != "timing_serial"}
+        """Write `metrics.json`, whole, without what `with_beside` adds."""
+        own = {name: held for name, held in metrics.items() if name not in _BESIDE}
         self.write_json(METRICS, own)
+
+    def keep_metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+        """The metrics with what stands beside them, written unless a wider scoring is there."""
+        if not is_narrower(metrics, self._json(METRICS)):
+            self.write_metrics(metrics)
+        return self.with_beside(metrics)
 
     def selections(self) -> list[dict[str, Any]]:
         """The sweeps that this run was the best of, as `add_selection` was given them."""

@@ -278,3 +278,14 @@ def test_the_tokenizer_that_counts_is_in_the_key_and_in_the_table() -> None:
     assert "contexts counted in tokens of o200k" in (other / "table.md").read_text()
     said = refused(*VANILLA, "llm.tokenizer=o200")
     assert "There is no llm.tokenizer=o200. Nearest: o200k" in said
+
+
+def test_a_look_at_fewer_questions_leaves_the_scores_of_all() -> None:
+    """The command shows what it was asked for; what is stored stays, and the mark is beside it."""
+    whole = ran(*TOY, "frame=off", "method=vanilla").folder
+    before = (whole / "metrics.json").read_bytes()
+    few = ran(*TOY, "frame=off", "method=vanilla", "limit=2")
+    assert few.folder == whole
+    assert "limit: 2" in (whole / "table.md").read_text()
+    assert (whole / "metrics.json").read_bytes() == before
+    assert metrics(whole)["n"] == 6
