@@ -255,10 +255,12 @@ def selected(sweep: Sweep, results: Results) -> list[str]:
     held = metrics["metrics"][sweep.objective]
     n, split = selection["n_configurations"], selection["split"]
     given = swept[names[row]]
+    equal = selection["n_equal"]
     lines = [
         f"best of {n} configurations by {sweep.objective} on split={split}: {held['mean']:.3f} "
         f"[{held['low']:.2f}, {held['high']:.2f}], n={held['n']} {mark(metrics)}".rstrip(),
         f"  {best.folder.path}",
+        *([f"  {equal} other(s) are as high; the first is taken"] if equal else []),
     ]
     if split == "all":
         return [*lines, "  chosen on all questions, none is left to report it on: use split=dev"]

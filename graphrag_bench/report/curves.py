@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.evaluation.statistics import Mean
-from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 
 NATIVE = "native"
 _WIDTH = 20
@@ -63,7 +63,9 @@ def _named(point: Point) -> str:
 
 
 def _mean(held: Mapping[str, Any] | None) -> str:
-    return f"{held['mean']:.3f} [{held['low']:.2f}, {held['high']:.2f}]" if held else MISSING
+    if not held:
+        return MISSING
+    return f"{held['mean']:.3f}{shown_interval(held['low'], held['high'], held['n'])}"
 
 
 def _bar(held: Mapping[str, Any] | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.notes import said_clusters
-from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 """Judge, then metric, then question to value."""
@@ -47,4 +47,6 @@ def _mean(values: Mapping[str, float], scopes: Scopes) -> Mean | None:
 
 
 def _shown(found: Mean | None) -> str:
-    return f"{found.mean:.3f} [{found.low:.2f}, {found.high:.2f}]" if found else MISSING
+    if found is None:
+        return MISSING
+    return f"{found.mean:.3f}{shown_interval(found.low, found.high, found.n)}"

@@ -8,8 +8,8 @@ from itertools import product
 
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 from graphrag_bench.report.selection import INFLATED
-from graphrag_bench.report.tables import MISSING, Table
 
 Cell = tuple[str, str, str]
 _SHOWN = 4
@@ -175,7 +175,8 @@ def _cell(held: Sequence[tuple[PivotRun, Mapping[str, float]]] | None) -> str:
     found = _mean(held)
     shared = f", {len(held)} runs" if len(held) > 1 else ""
     chosen = _CHOSEN if any(run.mark for run, _ in held) else ""
-    return f"{found.mean:.3f}{chosen} [{found.low:.2f}, {found.high:.2f}] n={found.n}{shared}"
+    interval = shown_interval(found.low, found.high, found.n)
+    return f"{found.mean:.3f}{chosen}{interval} n={found.n}{shared}"
 
 
 def _mean(held: Sequence[tuple[PivotRun, Mapping[str, float]]]) -> Mean:

@@ -28,6 +28,11 @@ def shown_p(p: float) -> str:
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 
+def shown_interval(low: float, high: float, n: int) -> str:
+    """An interval behind its mean; nothing for a single value, which tells of no spread."""
+    return f" [{low:.2f}, {high:.2f}]" if n > 1 else ""
+
+
 def markdown(table: Table) -> str:
     """The table as GitHub markdown; cell texts are escaped."""
     lines = [f"**{_escaped(table.caption)}**", ""]

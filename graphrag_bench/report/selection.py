@@ -23,9 +23,10 @@ Run = Mapping[str, Any]
 def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
     """The place of the run with the highest mean of `metric`, and what its selection was.
 
-    Of equal means the first wins. Floor and ceiling are no configurations. Runs with failed
-    questions are not compared: their means are over other questions. Raises UserError when no run
-    is left, and for a metric that none of them has. Runs are what `metrics.json` holds.
+    Of equal means the first wins, and `n_equal` says how many others are as high. Floor and ceiling
+    are no configurations. Runs with failed questions are not compared: their means are over other
+    questions. Raises UserError when no run is left, and for a metric that none of them has. Runs
+    are what `metrics.json` holds.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in FRAMES]
     whole = [row for row in tuned if not runs[row]["failed"]]
@@ -37,7 +38,8 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
     compared = [row for row in whole if metric in runs[row]["metrics"]]
     if not compared:
         raise unknown("objective", metric, {name for row in whole for name in runs[row]["metrics"]})
-    best = max(compared, key=lambda row: runs[row]["metrics"][metric]["mean"])
+    means = {row: runs[row]["metrics"][metric]["mean"] for row in compared}
+    best = max(compared, key=means.__getitem__)
     chosen = runs[best]
     return best, {
         "metric": metric,
@@ -45,6 +47,7 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
         "dev_share": chosen.get("dev_share"),
         "limit": chosen["limit"],
         "n_configurations": len(tuned),
+        "n_equal": list(means.values()).count(means[best]) - 1,
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.costs import cost_table
 from graphrag_bench.report.notes import run_notes
-from graphrag_bench.report.rendering import MISSING, Table, markdown, show
+from graphrag_bench.report.rendering import MISSING, Table, markdown, show, shown_interval
 
 __all__ = ["MISSING", "Table", "cost_table", "markdown", "run_table", "show"]
 
@@ -98,7 +98,8 @@ def _with_interval(run: Run, name: str) -> str:
         return MISSING
     mark = "!" if run["failed"] else ""
     spread = f" ±{repeated['spread']:.3f}" if repeated else ""
-    return f"{held['mean']:.3f}{mark}{spread} [{held['low']:.2f}, {held['high']:.2f}]"
+    interval = shown_interval(held["low"], held["high"], run["metrics"][name]["n"])
+    return f"{held['mean']:.3f}{mark}{spread}{interval}"
 
 
 def _cuts(runs: Sequence[Run]) -> list[int]:

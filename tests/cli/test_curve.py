@@ -75,7 +75,7 @@ def test_mistakes_are_answered_with_what_there_is() -> None:
 def point(method: str, tokens: float, accuracy: float) -> Point:
     held: dict[str, Any] = {
         "title": method, "dataset": "toy", "llm": "model", "n": 4, "budget_context": int(tokens),
-        "metrics": {"accuracy": {"mean": accuracy, "low": 0.1, "high": 0.9}},
+        "metrics": {"accuracy": {"mean": accuracy, "low": 0.1, "high": 0.9, "n": 4}},
         "usage": {"context_tokens_per_question": tokens},
     }  # fmt: skip
     return Point(held, Mean(0.5, 0.25, 0.75, 4))

@@ -23,7 +23,8 @@ def run(mean: float, **fields: Any) -> dict[str, Any]:
 
 
 def test_the_highest_mean_wins_and_of_equal_ones_the_first() -> None:
-    assert best_of([run(0.4), run(0.6), run(0.6), run(0.5)], METRIC)[0] == 1
+    row, selection = best_of([run(0.4), run(0.6), run(0.6), run(0.5)], METRIC)
+    assert (row, selection["n_equal"]) == (1, 1)
 
 
 def test_floor_and_ceiling_are_no_configurations() -> None:
