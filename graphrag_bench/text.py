@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import html
 import re
+import sys
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
 from typing import Any, Literal
 
 Encoding = Literal["cl100k", "o200k"]
@@ -29,6 +32,23 @@ def normalise_name(name: str, *, ascii_compat: bool = False) -> str:
 
 @lru_cache(maxsize=2)
 def _encoder(encoding: Encoding) -> Any:
+    """The compiled tokenizer, without its package, which unpacks three vocabularies at import."""
+    package = find_spec("bpe_openai")
+    if package is None:
+        raise ModuleNotFoundError("bpe-openai is not installed", name="bpe_openai")
+    name = "bpe_openai._bindings"
+    spec = PathFinder.find_spec(name, package.submodule_search_locations)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"{name} is missing", name=name)
+    if name not in sys.modules:
+        bindings = module_from_spec(spec)
+        spec.loader.exec_module(bindings)
+        sys.modules[name] = bindings
+    return sys.modules[name].tokenizer_for_encoding(f"{encoding}_base")
+
+
+@lru_cache(maxsize=2)
+def _decoder(encoding: Encoding) -> Any:
     import bpe_openai
 
     return bpe_openai.get_encoding(f"{encoding}_base")
@@ -36,17 +56,24 @@ def _encoder(encoding: Encoding) -> Any:
 
 def encode(text: str, encoding: Encoding = "cl100k") -> list[int]:
     """The token ids of a text; special tokens in it are plain text."""
-    return list(_encoder(encoding).encode_ordinary(text))
+    return list(_encoder(encoding).encode(_whole(text)))
 
 
 def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
     """The text of token ids; a character cut in two at the ends is left out."""
-    return bytes(_encoder(encoding).decode_bytes(list(tokens))).decode("utf-8", errors="ignore")
+    return bytes(_decoder(encoding).decode_bytes(list(tokens))).decode("utf-8", errors="ignore")
 
 
 def count_tokens(text: str, encoding: Encoding = "cl100k") -> int:
     """The number of tokens of a text."""
-    return len(_encoder(encoding).encode_ordinary(text))
+    return int(_encoder(encoding).count(_whole(text)))
+
+
+def _whole(text: str) -> str:
+    """The text, in which half a character, which UTF-8 has no bytes for, is one that is unknown."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def fit(n_tokens: Sequence[int], budget: int) -> int:
