@@ -60,12 +60,19 @@ def _unregistered(tree: ast.AST, namespace: dict[str, Any]) -> ast.AST:
     """A function without the decorators that register it and say what it costs."""
     if not isinstance(tree, ast.FunctionDef):
         return tree
-    own = copy.copy(tree)
-    own.decorator_list = [
-        decorator
-        for decorator in tree.decorator_list
+    kept = tuple(
+        place
+        for place, decorator in enumerate(tree.decorator_list)
         if getattr(namespace.get(_head(decorator)), "__module__", "") not in _APART
-    ]
+    )
+    return _decorated(tree, kept)
+
+
+@lru_cache(maxsize=None)
+def _decorated(tree: ast.FunctionDef, places: tuple[int, ...]) -> ast.FunctionDef:
+    """A function with the decorators at these places alone; the same tree for the same places."""
+    own = copy.copy(tree)
+    own.decorator_list = [tree.decorator_list[place] for place in places]
     return own
 
 
@@ -86,7 +93,7 @@ def _follow(
 ) -> None:
     """Note a piece of code, and all that it refers to."""
     found[name] = _dump(tree)
-    for path in sorted(set(_references(tree))):
+    for path in _references(tree):
         target = _resolve(path, namespace)
         if isinstance(target, FunctionType | type) or hasattr(target, "__wrapped__"):
             target = inspect.unwrap(target)
@@ -126,23 +133,36 @@ def _namespace(item: Any, tree: ast.AST, roots: frozenset[str]) -> dict[str, Any
     names: dict[str, Any] = dict(vars(module)) if module else {}
     if isinstance(item, FunctionType):
         names.update(item.__globals__)
-        names.update(inspect.getclosurevars(item).nonlocals)
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
-            continue
-        if node.module.partition(".")[0] in roots:
-            source = importlib.import_module(node.module)
-            for alias in node.names:
-                names[alias.asname or alias.name] = getattr(source, alias.name, None)
+        cells = zip(item.__code__.co_freevars, item.__closure__ or (), strict=True)
+        names.update({name: cell.cell_contents for name, cell in cells})
+    for home, name, label in _imports(tree):
+        if home.partition(".")[0] in roots:
+            names[label] = getattr(importlib.import_module(home), name, None)
     return names
 
 
-def _references(tree: ast.AST) -> Iterator[tuple[str, ...]]:
+@lru_cache(maxsize=None)
+def _imports(tree: ast.AST) -> tuple[tuple[str, str, str], ...]:
+    """Module, name and label of what is imported by `from` anywhere in a tree."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return tuple(
+        (node.module, alias.name, alias.asname or alias.name)
+        for node in nodes
+        if node.module and not node.level
+        for alias in node.names
+    )
+
+
+@lru_cache(maxsize=None)
+def _references(tree: ast.AST) -> tuple[tuple[str, ...], ...]:
+    """The names and `module.name`s in a tree, sorted."""
+    found: set[tuple[str, ...]] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
-            yield (node.id,)
+            found.add((node.id,))
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            yield (node.value.id, node.attr)
+            found.add((node.value.id, node.attr))
+    return tuple(sorted(found))
 
 
 def _resolve(path: tuple[str, ...], namespace: dict[str, Any]) -> Any:
@@ -157,7 +177,11 @@ def _tree(item: Any) -> ast.AST:
     node = _definitions(item.__module__).get(item.__qualname__)
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return node
-    source = inspect.getsource(item)
+    return _parsed(inspect.getsource(item))
+
+
+@lru_cache(maxsize=None)
+def _parsed(source: str) -> ast.AST:
     return ast.parse(inspect.cleandoc("\n" + source) if source[0].isspace() else source)
 
 
