@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from graphrag_bench.cli.composing import composition
 from graphrag_bench.cli.help_lines import entry
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.groups import GROUPS, ROLES, load, names, resolve
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, changes
 from graphrag_bench.experiment.setting_words import of_method, read_word, several, unreadable
 from graphrag_bench.experiment.settings import explained
-from graphrag_bench.locations import project_folder
 
 HELP = """usage: graphrag-bench {command} [-m] [GROUP=NAME ...] [SETTING=VALUE ...]
 
@@ -123,9 +123,9 @@ def composed(overrides: Sequence[str]) -> dict[str, Any]:
 
     refused = _refused_by_hydra()
     try:
-        config = _compose(overrides)
+        config = composition(overrides)
         before = _of_sources(config)
-        config = _compose([*before, *overrides]) if before else config
+        config = composition([*before, *overrides]) if before else config
     except refused as error:
         raise _first_refused(overrides) or refusal(" ".join(overrides), error, {}) from None
     given = [*of_method(given_names(overrides)), *_given_by_study(overrides)]
@@ -167,24 +167,15 @@ def _first_refused(overrides: Sequence[str]) -> UserError | None:
     settings = [override for override in overrides if override.startswith("++")]
     for base, tried in (([], choices), (choices, settings)):
         try:
-            held = OmegaConf.to_container(_compose(base))
+            held = OmegaConf.to_container(composition(base))
         except refused:
             return None
         for override in tried:
             try:
-                _compose([*base, override])
+                composition([*base, override])
             except refused as error:
                 return refusal(override, error, held)
     return None
-
-
-def _compose(overrides: Sequence[str]) -> Any:
-    from hydra import compose, initialize_config_dir
-    from hydra.core.global_hydra import GlobalHydra
-
-    GlobalHydra.instance().clear()
-    with initialize_config_dir(str(project_folder("configs")), version_base="1.3"):
-        return compose("run", overrides=list(overrides))
 
 
 def refusal(override: str, error: Exception, held: Any) -> UserError:
