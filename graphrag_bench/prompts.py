@@ -68,10 +68,10 @@ class Prompt:
     @property
     def variables(self) -> frozenset[str]:
         """The names the template needs; raises UserError when it cannot be read."""
-        from jinja2 import TemplateSyntaxError, meta
+        from jinja2 import TemplateSyntaxError
 
         try:
-            return frozenset(meta.find_undeclared_variables(_environment().parse(self.text)))
+            return _variables(self.text)
         except TemplateSyntaxError as error:
             raise UserError(
                 f"Prompt '{self.name}', line {error.lineno}: {error.message}."
@@ -81,7 +81,7 @@ class Prompt:
         """The messages with the variables filled in; a missing variable raises UserError."""
         from jinja2 import TemplateRuntimeError
 
-        template = _environment().from_string(self.text)
+        template = _template(self.text)
         context = template.new_context(dict(values))
         roles = [role for role in ("system", "user") if role in template.blocks]
         try:
@@ -100,3 +100,17 @@ def _environment() -> Any:
     from jinja2.sandbox import SandboxedEnvironment
 
     return SandboxedEnvironment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+@lru_cache(maxsize=256)
+def _variables(text: str) -> frozenset[str]:
+    """The undeclared names of a template, which is parsed once."""
+    from jinja2 import meta
+
+    return frozenset(meta.find_undeclared_variables(_environment().parse(text)))
+
+
+@lru_cache(maxsize=256)
+def _template(text: str) -> Any:
+    """A template compiled once, however many questions it is filled in for."""
+    return _environment().from_string(text)
