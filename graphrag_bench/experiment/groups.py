@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +51,15 @@ def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
 
 
 def _yaml(path: Path) -> dict[str, Any]:
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    content = copy.deepcopy(_read(path.read_text(encoding="utf-8")))
     if not isinstance(content, dict):
         raise UserError(f"{path}: a mapping was expected.")
     return content
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> Any:
+    return yaml.safe_load(text)
 
 
 def compose(
