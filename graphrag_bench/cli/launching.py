@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -178,9 +177,10 @@ def launch(overrides: Sequence[str], folder: Path, job: Callable[[int, list[str]
     overrides; what it returns goes to the sweeper. `folder` gets Hydra's own record. Hydra shows an
     error of a cell, or its own, on the terminal; an error ends its cell alone.
     """
-    import hydra
     from hydra.core.hydra_config import HydraConfig
     from omegaconf import DictConfig
+
+    from graphrag_bench.cli.multirun import multirun
 
     def cell(_: DictConfig) -> object:
         held = HydraConfig.get()
@@ -188,12 +188,8 @@ def launch(overrides: Sequence[str], folder: Path, job: Callable[[int, list[str]
 
     quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
     quiet = [f"hydra.sweep.dir='{quoted}'", "hydra.sweep.subdir=."]
-    held = sys.argv
-    sys.argv = [held[0], "-m", *overrides, *quiet]
     try:
-        hydra.main(str(project_folder("configs")), "run", version_base="1.3")(cell)()
+        multirun(project_folder("configs"), [*overrides, *quiet], cell)
     except SystemExit:
         return False
-    finally:
-        sys.argv = held
     return True
