@@ -17,9 +17,9 @@ of two independent methods that are each right half of the time."""
 
 def _reach() -> float:
     """How many standard errors a true difference must be, in a two-sided test: about 2.80."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
-    return float(norm.ppf(1 - LEVEL / 2) + norm.ppf(POWER))
+    return float(ndtri(1 - LEVEL / 2) + ndtri(POWER))
 
 
 def detectable_difference(
