@@ -17,9 +17,10 @@ of two independent methods that are each right half of the time."""
 
 def _reach() -> float:
     """How many standard errors a true difference must be, in a two-sided test: about 2.80."""
-    from scipy.special import ndtri
+    from statistics import NormalDist
 
-    return float(ndtri(1 - LEVEL / 2) + ndtri(POWER))
+    quantile = NormalDist().inv_cdf
+    return quantile(1 - LEVEL / 2) + quantile(POWER)
 
 
 def detectable_difference(
