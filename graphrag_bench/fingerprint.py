@@ -182,7 +182,18 @@ def _tree(item: Any) -> ast.AST:
 
 @lru_cache(maxsize=None)
 def _parsed(source: str) -> ast.AST:
-    return ast.parse(inspect.cleandoc("\n" + source) if source[0].isspace() else source)
+    flush = inspect.cleandoc("\n" + source) if source[0].isspace() else source
+    return _undocumented(ast.parse(flush))
+
+
+def _undocumented(tree: ast.Module) -> ast.Module:
+    """The tree, from which the docstrings of functions and classes are taken out."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:]
+    return tree
 
 
 @lru_cache(maxsize=None)
@@ -196,7 +207,7 @@ def _definitions(module_name: str) -> dict[str, ast.AST]:
     if not path or module_name == "__main__":
         return {}
     found: dict[str, ast.AST] = {}
-    for node in ast.parse(Path(path).read_text(encoding="utf-8")).body:
+    for node in _undocumented(ast.parse(Path(path).read_text(encoding="utf-8"))).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found[node.name] = node
         elif isinstance(node, ast.ImportFrom):
@@ -211,11 +222,5 @@ def _definitions(module_name: str) -> dict[str, ast.AST]:
 
 @lru_cache(maxsize=None)
 def _dump(tree: ast.AST) -> str:
-    """The syntax tree as text, without docstrings, positions and comments."""
-    clone = copy.deepcopy(tree)
-    for node in ast.walk(clone):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-            first = node.body[0]
-            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                node.body = node.body[1:]
-    return ast.dump(clone)
+    """The syntax tree as text, without positions and comments."""
+    return ast.dump(tree)
