@@ -52,6 +52,7 @@ def _by_hydra(folder: Path, overrides: Sequence[str]) -> Any:
 
 def _states(folder: Path) -> _States:
     """Path, time of change and size of every file under a folder, sorted."""
-    paths = [os.path.join(held, name) for held, _, names in os.walk(folder) for name in names]
-    stats = [(path, os.stat(path)) for path in sorted(paths)]
+    walked = os.walk(folder, followlinks=True)
+    paths = [os.path.join(held, name) for held, _, names in walked for name in names]
+    stats = [(path, os.stat(path)) for path in sorted(paths) if os.path.isfile(path)]
     return tuple((path, stat.st_mtime_ns, stat.st_size) for path, stat in stats)
