@@ -53,10 +53,16 @@ def mean_with_interval(
     clusters = None if scopes is None else clusters_of(scopes)
     low = high = float(sample.mean())
     if len(sample) > 1 and float(np.ptp(sample)) > 0:
+        from scipy.stats import bootstrap
+
         sums, sizes = (cluster_sums(one, clusters) for one in (sample, np.ones(len(sample))))
-        drawn = np.random.default_rng(seed).integers(0, len(sums), (RESAMPLES, len(sums)))
-        means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-        low, high = map(float, np.quantile(means, [(1 - level) / 2, (1 + level) / 2]))
+        interval = bootstrap(
+            (sample,) if clusters is None else (sums, sizes),
+            np.mean if clusters is None else _ratio,
+            paired=clusters is not None, vectorized=True, confidence_level=level,
+            n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(seed),
+        ).confidence_interval  # fmt: skip
+        low, high = float(interval.low), float(interval.high)
     n_clusters = 0 if clusters is None else int(clusters.max()) + 1
     mean = round(float(sample.mean()), 6)
     return Mean(mean, round(low, 6), round(high, 6), len(sample), n_clusters)
@@ -76,6 +82,10 @@ def resampled_sums(
     drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), resamples)
     found: NDArray[np.float64] = np.tensordot(drawn.astype(np.float64), sums, 1)
     return found
+
+
+def _ratio(sums: NDArray[Any], sizes: NDArray[Any], axis: int) -> Any:
+    return np.sum(sums, axis=axis) / np.sum(sizes, axis=axis)
 
 
 @dataclass(frozen=True)
