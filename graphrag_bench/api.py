@@ -85,9 +85,9 @@ class Steps(MutableSequence[Step]):
     An inserted step joins the stage of the step before it; at the front, of the step after it.
     """
 
-    def __init__(self, method: dict[str, Any]) -> None:
-        """A view of the method's stages."""
-        self._method = method
+    def __init__(self, method: dict[str, Any], given: list[str]) -> None:
+        """A view of the method's stages; `given` gets the paths of what steps of the user set."""
+        self._method, self._given = method, given
 
     def _places(self) -> list[tuple[str, int]]:
         return [(stage, row) for stage in STAGES for row in range(len(self._method.get(stage, ())))]
@@ -107,6 +107,7 @@ class Steps(MutableSequence[Step]):
         """Put another step in the place of one."""
         stage, row = self._places()[index]
         self._method[stage][row] = dict(step)
+        self._note(stage, row)
 
     def __delitem__(self, index: Any) -> None:
         """Take a step out."""
@@ -122,6 +123,10 @@ class Steps(MutableSequence[Step]):
         if stage is not None:
             near, row = stage, sum(1 for s, _ in places[:index] if s == stage)
         self._method.setdefault(near, []).insert(row, dict(value))
+        self._note(near, row)
+
+    def _note(self, stage: str, row: int) -> None:
+        self._given.extend(f"method.{stage}.{row}.{name}" for name in self._method[stage][row])
 
     def __repr__(self) -> str:
         """One line for each step, numbered."""
@@ -142,12 +147,12 @@ class Pipeline:
     @property
     def steps(self) -> Steps:
         """The steps, to look at and to change."""
-        return Steps(self.method)
+        return Steps(self.method, self.settings.setdefault("given", []))
 
     def renamed(self, name: str) -> Pipeline:
         """A copy with another name, under which its runs are stored and shown."""
         method = copy.deepcopy(self.method) | {"name": name, "title": name}
-        return replace(self, method=method, settings=dict(self.settings))
+        return replace(self, method=method, settings=copy.deepcopy(self.settings))
 
     def experiment(self, data: Dataset, **settings: Any) -> Experiment:
         """The checked experiment on a data set; raises UserError with every problem."""

@@ -55,7 +55,12 @@ def within_budget(settings: RunSettings, *, swept: bool = False) -> RunSettings:
         fill = "off" if _filled(settings.method).intersection(settings.given) else "on"
     method = budgeted(settings.method, n_tokens, fill=fill == "on")
     if method is not None:
-        made = {"budget_context": n_tokens, "fill_context": fill, "given": [], "method": method}
+        made: dict[str, Any] = {
+            "budget_context": n_tokens,
+            "fill_context": fill,
+            "given": [],
+            "method": method,
+        }
         return settings.model_copy(update=made)
     if swept or asked == "auto":
         return native
@@ -127,18 +132,26 @@ def _filled(method: Mapping[str, Any]) -> set[str]:
     Parameters are known of a method that has a file, in which steps name them.
     """
     name = method.get("name")
-    raw = load("method", name) if name in names("method") else copy.deepcopy(dict(method))
-    stages = {stage: raw.get(stage) or [] for stage in STAGES}
-    bounded = [step for items in _lists(list(stages.values())) for step in _bounded(items)]
-    steps = [step for found in _fillable(bounded, list(stages.values())) for step in found]
-    signs = {str(step.get(_TOP_K)) for step in steps}
+    raw = load("method", name) if name in names("method") else method
+    signs = {str(step.get(_TOP_K)) for _, step in _filled_steps(raw)}
     parameters = {f"method.{one}" for one in raw if f"${{method.{one}}}" in signs}
-    return parameters | {
-        f"method.{stage}.{row}.{_TOP_K}"
+    return parameters | {path for path, _ in _filled_steps(method)}
+
+
+def _filled_steps(method: Mapping[str, Any]) -> list[tuple[str, Item]]:
+    """The path of `top_k` and the step, of every step that filling would change.
+
+    Of a step inside a combinator the path is "": nobody sets it by path.
+    """
+    stages = {stage: method.get(stage) or [] for stage in STAGES}
+    bounded = [step for items in _lists(list(stages.values())) for step in _bounded(items)]
+    paths = {
+        id(step): f"method.{stage}.{row}.{_TOP_K}"
         for stage, items in stages.items()
         for row, step in enumerate(items)
-        if any(step is one for one in steps)
     }
+    found = [step for held in _fillable(bounded, list(stages.values())) for step in held]
+    return [(paths.get(id(step), ""), step) for step in found]
 
 
 def _free(items: Sequence[Item], slot: str) -> Iterator[Item]:
