@@ -104,12 +104,18 @@ def _row(
     figures = [figure for cell in held.values() if (figure := filled[cell].figure)]
     if figures:
         counts = dict.fromkeys(str(figure.n) for figure in figures)
-        grades = dict.fromkeys(figure.grade.letter for figure in figures)
+        grades = dict.fromkeys(_graded(figure) for figure in figures)
         one = figures[0]
         made += [" / ".join(counts), short(one.llm), _sources(one), " / ".join(grades)]
     else:
         made += [MISSING] * 4
     return tuple(made)
+
+
+def _graded(figure: Figure) -> str:
+    """The grade, with our data set where it is not the paper's."""
+    other = any(reason.startswith("data: ") for reason in figure.grade.others)
+    return f"{figure.grade.letter} ({figure.dataset})" if other else figure.grade.letter
 
 
 def _sources(figure: Figure) -> str:
