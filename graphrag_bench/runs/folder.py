@@ -164,11 +164,11 @@ class RunFolder:
     def with_beside(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         """Metrics with the sweeps that the run was the best of, and the seconds that were measured.
 
-        They stand in `selections` and, where `graphrag-bench time` has run, in `timing_serial`.
+        They stand in `selections` and `timing_serial`, where there are any.
         """
-        serial = self._json(SERIAL)
-        told = {"timing_serial": serial} if serial else {}
-        return {**metrics, "selections": self.selections(), **told}
+        beside = {"selections": self.selections(), "timing_serial": self._json(SERIAL)}
+        own = {name: held for name, held in metrics.items() if name not in beside}
+        return own | {name: held for name, held in beside.items() if held}
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
         """Write `metrics.json`, whole, without what `with_beside` adds."""

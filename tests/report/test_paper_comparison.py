@@ -39,7 +39,8 @@ def test_for_grade_c_there_is_no_difference_and_no_column_for_one() -> None:
     assert shown.heads == ("method", "Accuracy", "ours [95 %]", "Recall", "ours [95 %]",
                            "n", "model", "profile", "grade")  # fmt: skip
     assert shown.rows[0] == ("ZeroShot", "28.592", "50.0 [40.0, 60.0]", "8.263",
-                             "50.0 [40.0, 60.0]", "10", "smollm", "default", "C (sample)")  # fmt: skip
+                             "50.0 [40.0, 60.0]", "10", "smollm", "default",
+                             "C (sample)")  # fmt: skip
     assert not any("−" in head for head in shown.heads)
 
 
