@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel, Field, create_model, model_validator
 
 from graphrag_bench.question_plan import FINAL, Kind, Plan, SubQuestion, checked_plan
 
@@ -22,7 +23,12 @@ _BRACKETED = re.compile(
 _NO, _NOTHING = ("false", "no", "0", "none", "null", ""), ("none", "null", "")
 
 
-Field = tuple[Callable[[Any], Any], tuple[str, ...]]
+Reading = tuple[Callable[[Any], Any], tuple[str, ...]]
+Id = Annotated[str, Field(json_schema_extra={"maxLength": 8})]
+Ids = Annotated[list[Id], Field(json_schema_extra={"maxItems": 5})]
+Text = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
+Whole = Annotated[str, Field(json_schema_extra={"maxLength": 400})]
+"""A server that holds replies to a schema ends them there; longer ones of others are read whole."""
 
 
 def _first(given: Mapping[str, Any], *names: str) -> Any:
@@ -55,7 +61,7 @@ class _Lenient(BaseModel):
     field `BARE`.
     """
 
-    FIELDS: ClassVar[Mapping[str, Field]]
+    FIELDS: ClassVar[Mapping[str, Reading]]
     BARE: ClassVar[str]
 
     @model_validator(mode="before")
@@ -68,10 +74,10 @@ class _Lenient(BaseModel):
 class HopReply(_Lenient):
     """One sub-question."""
 
-    hop_id: str
-    sub_query: str
+    hop_id: Id
+    sub_query: Text
     if_abstract: bool
-    dependencies: list[str]
+    dependencies: Ids
 
     BARE = "sub_query"
     FIELDS = {
@@ -85,7 +91,7 @@ class HopReply(_Lenient):
 class SequenceReply(_Lenient):
     """Sub-questions that follow each other; sequence 0 holds the clauses of the question."""
 
-    sequence_id: str
+    sequence_id: Id
     hop: list[HopReply]
 
     BARE = "hop"
@@ -98,9 +104,9 @@ class SequenceReply(_Lenient):
 class FinalReply(_Lenient):
     """The question that closes the plan."""
 
-    final_query: str
+    final_query: Whole
     if_abstract: bool
-    dependencies: list[str]
+    dependencies: Ids
 
     BARE = "final_query"
     FIELDS = {
@@ -114,7 +120,7 @@ class PathReply(_Lenient):
     """The sequences and the final question; `null` or `none` for no sequences."""
 
     sequences: list[SequenceReply]
-    final_query: list[FinalReply]
+    final_query: Annotated[list[FinalReply], Field(json_schema_extra={"maxItems": 1})]
 
     BARE = "sequences"
     FIELDS = {
@@ -126,7 +132,7 @@ class PathReply(_Lenient):
 class PlanReply(BaseModel):
     """What the planning prompt returns."""
 
-    query: str = ""
+    query: Whole = ""
     path: PathReply
 
     @model_validator(mode="before")
@@ -142,6 +148,16 @@ class PlanReply(BaseModel):
             "query": str(given.get("query") or ""),
             "path": {} if path in (None, "none", "null") else path,
         }
+
+
+@lru_cache(maxsize=64)
+def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
+    """The reply whose schema ends the lists at so many sequences, and sub-questions in each."""
+    hops = (list[HopReply], Field(json_schema_extra={"maxItems": max_hops}))
+    sequence = create_model("Sequence", __base__=SequenceReply, hop=hops)
+    many = (list[sequence], Field(json_schema_extra={"maxItems": max_sequences}))  # type: ignore[valid-type]
+    path = create_model("Path", __base__=PathReply, sequences=many)
+    return create_model("Plan", __base__=PlanReply, path=(path, ...))
 
 
 def plan_of(reply: PlanReply, original: str, *, rewritten: bool = False) -> Plan:

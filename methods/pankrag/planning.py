@@ -16,10 +16,17 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
-from methods.pankrag.plan_reply import PathReply, PlanReply, placeholders, plan_of
+from methods.pankrag.plan_reply import (
+    PathReply,
+    PlanReply,
+    bounded_reply,
+    placeholders,
+    plan_of,
+)
 
 PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
+_EXPECTED_TOKENS = 350
 MOST_WORDS = 30
 """Words of an answer that stand in for a placeholder when the model does not rephrase."""
 
@@ -27,7 +34,7 @@ MOST_WORDS = 30
 def _plan_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     if settings["planning"] == "off":
         return 0.0, 0.0
-    return count_tokens(settings["prompt"].text) + sizes.question, settings["max_tokens"] / 2
+    return count_tokens(settings["prompt"].text) + sizes.question, _EXPECTED_TOKENS
 
 
 @operator(
@@ -43,9 +50,15 @@ def plan(
     prompt: Prompt = PLAN,
     planning: Literal["on", "off"] = "on",
     final_text: Literal["original", "plan"] = "original",
-    max_tokens: PositiveInt = 700,
+    max_sequences: PositiveInt = 4,
+    max_hops: PositiveInt = 4,
+    max_tokens: PositiveInt = 2200,
 ) -> Plan:
     """The model's plan of sub-questions for the question, put in order.
+
+    A server that holds replies to a schema ends a plan at `max_sequences` sequences and `max_hops`
+    sub-questions in each: small models never do, and a plan that is cut at `max_tokens` cannot be
+    read.
 
     A reply that cannot be read twice is counted as a fallback to a plan without sub-questions, as
     is `planning="off"` without a call. The final question is the question itself, or the model's
@@ -56,7 +69,8 @@ def plan(
     if planning == "off":
         return plan_of(nothing, question.text)
     chat = prompt.render({"question": question.text})
-    read = ask(llm, chat, PlanReply, max_tokens=max_tokens, purpose="plan", fallback=nothing)
+    schema = bounded_reply(max_sequences, max_hops)
+    read = ask(llm, chat, schema, max_tokens=max_tokens, purpose="plan", fallback=nothing)
     return plan_of(read, question.text, rewritten=final_text == "plan")
 
 

@@ -12,9 +12,10 @@ from graphrag_bench.models.json_replies import read_json
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies, Plan
+from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
 from methods.map_reduce import MapReply
-from methods.pankrag.plan_reply import PlanReply, placeholders, plan_of
+from methods.pankrag.plan_reply import PlanReply, bounded_reply, placeholders, plan_of
 from methods.pankrag.planning import plan, rephrase, substituted
 
 ORIGINAL = "Which film won the prize that Ada Marsh founded?"
@@ -187,6 +188,19 @@ def test_without_planning_no_call_is_made() -> None:
 def test_an_unreadable_plan_is_no_decomposition() -> None:
     found = plan(Question("q", "Broken"), llm=LLM)
     assert len(found) == 0 and found.final.text == "Broken"
+
+
+def test_a_schema_ends_the_lists_and_what_is_longer_is_read_whole() -> None:
+    """The longest plan that the schema allows fits the 2,200 tokens of the reply with a margin."""
+    schema = bounded_reply(4, 4).model_json_schema()
+    held = json.dumps(schema["$defs"])
+    assert held.count('"maxItems": 4') == 2
+    one = hop("1-1", ("Which prize did the founder win? " * 9)[:200], *["1-1"] * 5)
+    longest = reply(*[{"sequence_id": "1", "hop": [one] * 4}] * 4)
+    assert count_tokens(json.dumps(longest, indent=2)) < 2000
+    many = reply({"sequence_id": "1", "hop": [hop(f"1-{n}", f"{n}?") for n in range(1, 9)]})
+    found = bounded_reply(1, 3).model_validate(many)
+    assert len(plan_of(found, ORIGINAL).sub_questions) == 8
 
 
 def test_a_sub_question_with_a_placeholder_is_rephrased() -> None:
