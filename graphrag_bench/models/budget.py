@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.chat_protocol import estimated_tokens
-from graphrag_bench.models.fan_out import FanOut, Request
+from graphrag_bench.models.fan_out import FanOut, Layer, Request
 from graphrag_bench.models.llm import CallFailed, Completion, RunStopped, paid_reply
 from graphrag_bench.models.settings import Prices
 
@@ -96,7 +96,7 @@ class Budget:
         return None
 
 
-class Budgeted(FanOut):
+class Budgeted(Layer):
     """The model inside, called only while the budget lasts."""
 
     def __init__(self, inner: FanOut, budget: Budget) -> None:
@@ -110,26 +110,6 @@ class Budgeted(FanOut):
         self.budget = budget
         self._ratio = _FIRST_RATIO
         self._lock = threading.Lock()
-
-    @property
-    def identity(self) -> str:
-        """The identity of the model inside."""
-        return self.inner.identity
-
-    @property
-    def window(self) -> int | None:
-        """The window of the model inside."""
-        return self.inner.window
-
-    @property
-    def concurrency(self) -> int:
-        """As many calls at once as the model inside takes."""
-        return self.inner.concurrency
-
-    @property
-    def prices(self) -> Prices:
-        """The prices of the model inside."""
-        return self.inner.prices
 
     def call(self, request: Request) -> Completion:
         """The reply of the model inside; raises RunStopped when the budget has no room for it."""

@@ -7,18 +7,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
 from typing import Literal
 
-from graphrag_bench.models.fan_out import FanOut, Request
+from graphrag_bench.models.fan_out import FanOut, Layer, Request
 from graphrag_bench.models.llm import CallFailed, Completion
 from graphrag_bench.models.reply_store import REUSABLE, ReplyStore, StoredReply, reply_key
-from graphrag_bench.models.settings import Prices
 
 Mode = Literal["off", "read", "write", "refresh"]
 
 
-class Cached(FanOut):
+class Cached(Layer):
     """The model inside, asked only for what the store does not hold.
 
     `mode`: `write` reuses and stores; `read` reuses and stores nothing; `refresh` asks anew for
@@ -40,26 +38,6 @@ class Cached(FanOut):
         self._lock = threading.Lock()
         self._under_way: dict[str, tuple[threading.Lock, list[None]]] = {}
         self._unread: set[str] = set()
-
-    @cached_property
-    def identity(self) -> str:
-        """The identity of the model inside."""
-        return self.inner.identity
-
-    @property
-    def window(self) -> int | None:
-        """The window of the model inside."""
-        return self.inner.window
-
-    @property
-    def concurrency(self) -> int:
-        """As many calls at once as the model inside takes."""
-        return self.inner.concurrency
-
-    @property
-    def prices(self) -> Prices:
-        """The prices of the model inside."""
-        return self.inner.prices
 
     def call(self, request: Request) -> Completion:
         """The stored reply, or the reply of the model inside, stored."""

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cached_property
 from queue import SimpleQueue
 
 from graphrag_bench.models.llm import (
@@ -134,3 +135,29 @@ class FanOut(ABC):
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self.concurrency, "llm-call")
             return self._pool
+
+
+class Layer(FanOut):
+    """A model around another, `inner`, which it is like in all but what a call does."""
+
+    inner: FanOut
+
+    @cached_property
+    def identity(self) -> str:
+        """The identity of the model inside."""
+        return self.inner.identity
+
+    @property
+    def window(self) -> int | None:
+        """The window of the model inside."""
+        return self.inner.window
+
+    @property
+    def concurrency(self) -> int:
+        """As many calls at once as the model inside takes."""
+        return self.inner.concurrency
+
+    @property
+    def prices(self) -> Prices:
+        """The prices of the model inside."""
+        return self.inner.prices
