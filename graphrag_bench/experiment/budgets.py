@@ -33,10 +33,10 @@ def within_budget(settings: RunSettings, *, swept: bool = False) -> RunSettings:
     What comes out has a number of tokens as `budget_context`, or `native`. The budget that nobody
     asked for gives way to what somebody asked for: a profile and `method.budget` make it native,
     and a number of items that filling would change (`method.top_k=8`) stays, so that the budget
-    bounds the context without filling it. Where the method packs nothing within a budget it is
-    native too, unless a single run (`swept` is for cells of a sweep) asks for one. Raises UserError
-    for that, when `method.budget` is set beside a budget, and for `fill_context` without one.
-    Operators must be registered.
+    bounds the context without filling it. Where the method packs nothing within a budget it stays
+    as it was asked for, for the runs that frame this one. Raises UserError when a single run
+    (`swept` is for cells of a sweep) asks such a method for a budget, when `method.budget` is set
+    beside one, and for `fill_context` without one. Operators must be registered.
     """
     asked, fill = settings.budget_context, settings.fill_context
     if asked == "native" and fill != "auto":
@@ -63,11 +63,22 @@ def within_budget(settings: RunSettings, *, swept: bool = False) -> RunSettings:
         }
         return settings.model_copy(update=made)
     if swept or asked == "auto":
-        return native
+        return settings.model_copy(update={"given": []})
     raise UserError(
         f"budget_context={n_tokens}: no step of '{settings.method.get('name')}' packs a context "
         "within a budget. Leave it out."
     )
+
+
+def context_budget(settings: RunSettings) -> int | None:
+    """The tokens that the run's method has in common with others; None where it packs by its own.
+
+    The settings are those that `within_budget` made.
+    """
+    n_tokens = settings.budget_context
+    if not isinstance(n_tokens, int) or budgeted(settings.method, n_tokens, fill=False) is None:
+        return None
+    return n_tokens
 
 
 def budgeted(method: Mapping[str, Any], n_tokens: int, *, fill: bool) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graphrag_bench.evaluation.detection import detectable_share
+from graphrag_bench.experiment.budgets import context_budget
 from graphrag_bench.experiment.estimate import Estimate, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
@@ -61,7 +62,7 @@ def _extent(experiment: Experiment) -> Iterator[str]:
 
 def _comparable(experiment: Experiment, n_questions: int) -> Iterator[str]:
     """The context budget, and what so many questions can show."""
-    if isinstance(n_tokens := experiment.settings.budget_context, int):
+    if (n_tokens := context_budget(experiment.settings)) is not None:
         yield f"context: at most {n_tokens:,} tokens (budget_context)"
     if n_questions:
         yield (

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from graphrag_bench.experiment.budgets import context_budget
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import ROLES
@@ -52,7 +53,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         settings.evaluation.containment,
         scored=scored_by(experiment.dataset, settings.evaluation, folder, held),
     )
-    models, budget = experiment.models, settings.budget_context
+    models = experiment.models
     needs = experiment.method.pipeline.needs()
     built = {need for item in experiment.plan for need in item.inputs}
     return metrics | {
@@ -70,7 +71,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "dev_share": settings.dev_share,
         "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
-        "budget_context": budget if isinstance(budget, int) else None,
+        "budget_context": context_budget(settings),
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment),

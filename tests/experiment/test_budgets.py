@@ -200,6 +200,14 @@ def test_frames_have_the_budget_too_and_the_floor_goes_without() -> None:
     assert held == {"hipporag": 60, "bm25": 60, "vanilla": 60, "oracle": 60, "zeroshot": None}
 
 
+def test_a_method_without_a_packed_context_is_framed_at_the_budget_of_the_others() -> None:
+    """DALK packs nothing within a budget; BM25 and VanillaRAG stand once in its table."""
+    for given in ((), ("budget_context=60",)):
+        ended = ran("-m", *TOY, "answer=off", "method=dalk,vanilla", *given)
+        held = [folder.parent.name for folder in ended.folders]
+        assert sorted(held) == ["bm25", "dalk", "vanilla"]
+
+
 def test_several_budgets_stand_apart_in_the_table() -> None:
     ended = ran("-m", *QUIET, "method=vanilla,bm25", "budget_context=40,90,native")
     rows = [
