@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, MutableSequence, Sequence
+from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,8 @@ from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, applied
 from graphrag_bench.experiment.settings import NO_SETTINGS, RunSettings
 from graphrag_bench.experiment.stored import StoredRun, stored_runs
-from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.build import STAGES
+from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import run as run_pipeline
 from graphrag_bench.pipeline.steps import StepTrace, World
 from graphrag_bench.progress import Progress
@@ -61,7 +61,7 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     file = load("method", method) if isinstance(method, str) else method
     raw = applied(file, *(str(settings.get(name, DEFAULT)) for name in SELECTORS))
     known = [name for name in raw if name not in RESERVED]
-    run_settings: dict[str, Any] = {"given": [f"method.{name}" for name in settings]}
+    run_settings: dict[str, Any] = {}
     for name, value in settings.items():
         if name in known:
             raw[name] = value
@@ -71,7 +71,8 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
             close = nearest(name, [*known, *_RUN_SETTINGS]) or known
             raise UserError(f"There is no setting '{name}'. Nearest: {', '.join(close) or 'none'}.")
     plain: dict[str, Any] = compose({"method": raw}, {})["method"]
-    return Pipeline(plain, run_settings)
+    given = tuple(f"method.{name}" for name in settings if name in known)
+    return Pipeline(plain, run_settings, given, copy.deepcopy(plain))
 
 
 _OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
@@ -85,9 +86,9 @@ class Steps(MutableSequence[Step]):
     An inserted step joins the stage of the step before it; at the front, of the step after it.
     """
 
-    def __init__(self, method: dict[str, Any], given: list[str]) -> None:
-        """A view of the method's stages; `given` gets the paths of what steps of the user set."""
-        self._method, self._given = method, given
+    def __init__(self, method: dict[str, Any]) -> None:
+        """A view of the method's stages."""
+        self._method = method
 
     def _places(self) -> list[tuple[str, int]]:
         return [(stage, row) for stage in STAGES for row in range(len(self._method.get(stage, ())))]
@@ -107,7 +108,6 @@ class Steps(MutableSequence[Step]):
         """Put another step in the place of one."""
         stage, row = self._places()[index]
         self._method[stage][row] = dict(step)
-        self._note(stage, row)
 
     def __delitem__(self, index: Any) -> None:
         """Take a step out."""
@@ -123,10 +123,6 @@ class Steps(MutableSequence[Step]):
         if stage is not None:
             near, row = stage, sum(1 for s, _ in places[:index] if s == stage)
         self._method.setdefault(near, []).insert(row, dict(value))
-        self._note(near, row)
-
-    def _note(self, stage: str, row: int) -> None:
-        self._given.extend(f"method.{stage}.{row}.{name}" for name in self._method[stage][row])
 
     def __repr__(self) -> str:
         """One line for each step, numbered."""
@@ -139,20 +135,26 @@ class Steps(MutableSequence[Step]):
 
 @dataclass
 class Pipeline:
-    """A method that can be looked at, changed, asked and run."""
+    """A method that can be looked at, changed, asked and run.
+
+    `given` are the paths of the parameters that were set, `made` is the method before its steps
+    were changed: what was set by hand is kept under the common context budget.
+    """
 
     method: dict[str, Any]
     settings: dict[str, Any] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
+    made: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def steps(self) -> Steps:
         """The steps, to look at and to change."""
-        return Steps(self.method, self.settings.setdefault("given", []))
+        return Steps(self.method)
 
     def renamed(self, name: str) -> Pipeline:
         """A copy with another name, under which its runs are stored and shown."""
         method = copy.deepcopy(self.method) | {"name": name, "title": name}
-        return replace(self, method=method, settings=copy.deepcopy(self.settings))
+        return replace(self, method=method, settings=dict(self.settings))
 
     def experiment(self, data: Dataset, **settings: Any) -> Experiment:
         """The checked experiment on a data set; raises UserError with every problem."""
@@ -161,13 +163,20 @@ class Pipeline:
             raise UserError(
                 f"{late[0]} is chosen with the method: gb.pipeline(NAME, {late[0]}=...)."
             )
-        rest = {**self.settings, **settings}
+        rest = {**self.settings, **settings, "given": [*self.given, *self._changed()]}
         choices = {name: rest.pop(name) for name in _GROUPS if rest.get(name) is not None}
         source = {"name": data.card.name, "root": data.root, **data.settings}
         if data.root is not None and data.openie is not None:
             source["openie"] = str(data.openie)
         values = compose({**choices, "dataset": source, "method": self.method}, rest)
         return Experiment.prepare(matched(values, data), data)
+
+    def _changed(self) -> Iterator[str]:
+        """The paths of the settings of every step that was put in or changed."""
+        for stage in STAGES:
+            for row, step in enumerate(self.method.get(stage) or []):
+                if step not in (self.made.get(stage) or []):
+                    yield from (f"method.{stage}.{row}.{name}" for name in step)
 
     def run(self, data: Dataset | str, **settings: Any) -> Run:
         """Run on a data set (`limit=20`, `answer="off"`): the folder, key and figures of the CLI.

@@ -114,6 +114,15 @@ def test_ask_gives_answer_context_and_trace(home: Path) -> None:
     assert not (home / "runs").exists()
 
 
+def test_steps_set_by_hand_keep_their_top_k_however_they_were_set() -> None:
+    """Of the eight passages of the toy set, all of which fit the common budget."""
+    question = "Who founded the Norvik Observatory?"
+    edited = gb.pipeline("vanilla", **WEIGHTLESS)
+    assert len(edited.ask(question, "toy").context.pieces) == 8
+    edited.steps[-2]["top_k"] = 3
+    assert len(edited.renamed("mine").ask(question, "toy").context.pieces) == 3
+
+
 def test_ask_raises_what_a_step_failed_of() -> None:
     fails_on.add("Norvik")
     try:

@@ -8,15 +8,15 @@ from typing import Any
 
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.rescoring import last_scored
+from graphrag_bench.experiment.rescoring import scores_of
 from graphrag_bench.experiment.stored import StoredRun, find_run
 from graphrag_bench.report.differences import difference_table, flipped_line, settings_that_differ
 from graphrag_bench.report.tables import show
 
 _HELP = """usage: graphrag-bench diff RUN_A RUN_B [--home HOME]
 
-Compares two finished runs over the questions that both were scored on last (limit=, split=), with
-no model call: every metric with
+Compares two finished runs over the questions that both were scored on, with no model call: every
+metric with
 the paired difference and its interval, which questions were gained and lost, and the settings that
 differ. RUN is a folder (`run: ...` of a run prints it) or the beginning of its key.
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
             raise UserError(
                 f"The data set of {run.folder.path} is not at hand; its gold is needed."
             )
-    before, after = last_scored(first), last_scored(second)
+    before, after = scores_of(first), scores_of(second)
     if not set(before) & set(after):
         raise UserError("The two runs have no question in common.")
     sys.stdout.write(f"A: {first.folder.path}\nB: {second.folder.path}\n\n")

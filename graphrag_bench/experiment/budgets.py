@@ -38,21 +38,20 @@ def within_budget(settings: RunSettings, *, swept: bool = False) -> RunSettings:
     (`swept` is for cells of a sweep) asks such a method for a budget, when `method.budget` is set
     beside one, and for `fill_context` without one. Operators must be registered.
     """
-    asked, fill = settings.budget_context, settings.fill_context
-    if asked == "native" and fill != "auto":
-        raise UserError(
-            f"fill_context={fill} says how to keep a budget, and budget_context=native has none: "
-            "leave one of them out."
-        )
-    own = settings.profile != DEFAULT or f"method.{_BUDGET}" in settings.given
-    native = settings.model_copy(update={"budget_context": "native", "given": []})
+    asked, fill, given = settings.budget_context, settings.fill_context, settings.given
+    own = settings.profile != DEFAULT or f"method.{_BUDGET}" in given
     if asked == "native" or (asked == "auto" and own):
-        return native
+        if fill != "auto":
+            raise UserError(
+                f"fill_context={fill} says how to keep a budget for all, and here each method has "
+                "its own: leave fill_context out, or set budget_context=N."
+            )
+        return settings.model_copy(update={"budget_context": "native", "given": []})
     n_tokens = ONE_BUDGET if asked == "auto" else int(asked)
     if asked != "auto":
         _refuse_two_budgets(settings)
     if fill == "auto":
-        fill = "off" if _filled(settings.method).intersection(settings.given) else "on"
+        fill = "off" if given and _filled(settings.method).intersection(given) else "on"
     method = budgeted(settings.method, n_tokens, fill=fill == "on")
     if method is not None:
         made: dict[str, Any] = {
@@ -76,9 +75,7 @@ def context_budget(settings: RunSettings) -> int | None:
     The settings are those that `within_budget` made.
     """
     n_tokens = settings.budget_context
-    if not isinstance(n_tokens, int) or budgeted(settings.method, n_tokens, fill=False) is None:
-        return None
-    return n_tokens
+    return n_tokens if isinstance(n_tokens, int) and _bounded(_stages(settings.method)) else None
 
 
 def budgeted(method: Mapping[str, Any], n_tokens: int, *, fill: bool) -> dict[str, Any] | None:
@@ -90,19 +87,28 @@ def budgeted(method: Mapping[str, Any], n_tokens: int, *, fill: bool) -> dict[st
     holds nothing else, and the lists they are taken from are long enough for it.
     """
     made = copy.deepcopy(dict(method))
-    stages = [made.get(stage) or [] for stage in STAGES]
-    bounded = [step for items in _lists(stages) for step in _bounded(items)]
+    stages = _stages(made)
+    bounded = _bounded(stages)
     if not bounded:
         return None
     for step in bounded:
         step[_BUDGET] = n_tokens
     if fill:
-        _fill(bounded, stages, n_tokens)
+        _fill(stages, n_tokens)
     return made
 
 
-def _bounded(items: Sequence[Item]) -> Iterator[Item]:
-    """The steps of one list whose budget bounds a prompt, each as its place in the method."""
+def _stages(method: Mapping[str, Any]) -> list[list[Item]]:
+    return [method.get(stage) or [] for stage in STAGES]
+
+
+def _bounded(stages: Sequence[list[Item]]) -> list[Item]:
+    """The steps whose budget bounds a prompt, each as its place in the method."""
+    return [step for items in _lists(stages) for step in _bounded_in(items)]
+
+
+def _bounded_in(items: Sequence[Item]) -> Iterator[Item]:
+    """Those of one list."""
     waiting: list[Item] = []
     for step in items:
         operator = _operator(step)
@@ -115,9 +121,9 @@ def _bounded(items: Sequence[Item]) -> Iterator[Item]:
     yield from waiting
 
 
-def _fill(bounded: Sequence[Item], stages: Sequence[list[Item]], n_tokens: int) -> None:
+def _fill(stages: Sequence[list[Item]], n_tokens: int) -> None:
     """As many rows as fit where a context packs chunks, or nothing but nodes."""
-    packing, listing = _fillable(bounded, stages)
+    packing, listing = _fillable(stages)
     for step in packing:
         step[_TOP_K] = n_tokens
     depth = math.ceil(n_tokens / FEWEST_TOKENS)
@@ -125,12 +131,11 @@ def _fill(bounded: Sequence[Item], stages: Sequence[list[Item]], n_tokens: int) 
         step[_TOP_K] = max(depth, step.get(_TOP_K) or 0)
 
 
-def _fillable(
-    bounded: Sequence[Item], stages: Sequence[list[Item]]
-) -> tuple[list[Item], list[Item]]:
+def _fillable(stages: Sequence[list[Item]]) -> tuple[list[Item], list[Item]]:
     """The steps that pack what a context is filled with, and those that list it."""
-    packed = {step["op"].removeprefix("context."): step for step in bounded}
-    slot = "chunks" if "chunks" in packed else "nodes" if list(packed) == ["nodes"] else None
+    bounded = _bounded(stages)
+    packed = {step["op"].removeprefix("context.") for step in bounded}
+    slot = "chunks" if "chunks" in packed else "nodes" if packed == {"nodes"} else None
     if slot is None:
         return [], []
     packing = [step for step in bounded if step["op"] == f"context.{slot}"]
@@ -140,29 +145,20 @@ def _fillable(
 def _filled(method: Mapping[str, Any]) -> set[str]:
     """The paths of the settings that filling the context of a method would change.
 
-    Parameters are known of a method that has a file, in which steps name them.
+    Parameters are known of a method that has a file, in which steps name them; a step inside a
+    combinator is set by no path.
     """
     name = method.get("name")
     raw = load("method", name) if name in names("method") else method
-    signs = {str(step.get(_TOP_K)) for _, step in _filled_steps(raw)}
+    signs = {str(step.get(_TOP_K)) for steps in _fillable(_stages(raw)) for step in steps}
     parameters = {f"method.{one}" for one in raw if f"${{method.{one}}}" in signs}
-    return parameters | {path for path, _ in _filled_steps(method)}
-
-
-def _filled_steps(method: Mapping[str, Any]) -> list[tuple[str, Item]]:
-    """The path of `top_k` and the step, of every step that filling would change.
-
-    Of a step inside a combinator the path is "": nobody sets it by path.
-    """
-    stages = {stage: method.get(stage) or [] for stage in STAGES}
-    bounded = [step for items in _lists(list(stages.values())) for step in _bounded(items)]
-    paths = {
-        id(step): f"method.{stage}.{row}.{_TOP_K}"
-        for stage, items in stages.items()
+    changed = {id(step) for steps in _fillable(_stages(method)) for step in steps}
+    return parameters | {
+        f"method.{stage}.{row}.{_TOP_K}"
+        for stage, items in zip(STAGES, _stages(method), strict=True)
         for row, step in enumerate(items)
+        if id(step) in changed
     }
-    found = [step for held in _fillable(bounded, list(stages.values())) for step in held]
-    return [(paths.get(id(step), ""), step) for step in found]
 
 
 def _free(items: Sequence[Item], slot: str) -> Iterator[Item]:

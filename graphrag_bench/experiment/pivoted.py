@@ -6,7 +6,7 @@ from pathlib import Path
 
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.rescoring import last_scored
+from graphrag_bench.experiment.rescoring import scores_of
 from graphrag_bench.experiment.stored import StoredRun, find_run, stored_runs
 from graphrag_bench.report.pivot import PivotRun
 from graphrag_bench.report.selection import mark
@@ -38,13 +38,13 @@ def named_runs(names: list[str], home: str) -> list[StoredRun]:
 def pivot_run(run: StoredRun) -> PivotRun:
     """The fields, scores and question attributes of a run; none of the last two without its set.
 
-    The scores are of the questions that its last scoring was of: a run that is reported on
+    The scores are of the questions that its stored scoring is of: a run that is reported on
     split=test is not mixed with what it was tuned on.
     """
     held = run.metrics
     fields = {name: str(held.get(name)) for name in FIELDS if held.get(name) not in (None, "")}
     fields |= {path: str(value) for path, value in held["settings"].items() if value is not None}
-    return PivotRun(fields, last_scored(run), _attributes(run.dataset), mark(held))
+    return PivotRun(fields, scores_of(run), _attributes(run.dataset), mark(held))
 
 
 def _attributes(dataset: Dataset | None) -> dict[str, dict[str, str]]:

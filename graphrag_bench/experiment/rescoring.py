@@ -18,8 +18,8 @@ from graphrag_bench.runs.scoring import score
 def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     """What `metrics.json` of a stored run holds now, after writing it.
 
-    The questions are those that its last scoring was of; settings that `changes` does not name are
-    those it was scored by last, and all of them are kept for whoever reads the run. Raises
+    The questions are those that its stored scoring is of; settings that `changes` does not name are
+    those it was scored by, and all of them are kept for whoever reads the run. Raises
     UserError when its data set is not at hand or has changed, and for a setting or metric that
     there is not.
     """
@@ -58,8 +58,8 @@ def scored_questions(run: StoredRun) -> Sequence[str]:
     return [question.id for question in part[: told["limit"]]]
 
 
-def last_scored(run: StoredRun) -> dict[str, dict[str, float]]:
-    """The metrics of each question that a run's last scoring was of and that did not fail."""
+def scores_of(run: StoredRun) -> dict[str, dict[str, float]]:
+    """The metrics of each question that a run's stored scoring is of and that did not fail."""
     return {name: run.scores[name] for name in scored_questions(run) if name in run.scores}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.scope import Scope
 from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Steps, World, run_steps
 from graphrag_bench.values import RetrievalState

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.fingerprint import code
-from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.joining import combined, described, inside, join, new_unread
 from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Keep, Rule, empty, merge, split
 from graphrag_bench.pipeline.scope import Scope

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from graphrag_bench.fingerprint import code
-from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.joining import combined, join
 from graphrag_bench.pipeline.merge import MERGEABLE, Rule, merge
 from graphrag_bench.pipeline.scope import Scope

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.errors import UserError
 from graphrag_bench.pipeline.build import Pipeline
+from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.steps import Outcome, Step, StepTrace, World, run_steps
 from graphrag_bench.values import Question, RetrievalState
 
 BLOCK = 64
+T = TypeVar("T")
+
+
+def attempt(step: str, work: Callable[[], T]) -> T | Failure:
+    """What `work` returns, or the Failure that stands for its error: a run outlives one question.
+
+    A UserError goes through: what the user must mend would fail every question alike.
+    """
+    try:
+        return work()
+    except UserError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the boundary: it becomes an error row, counted
+        return Failure(step, type(error).__name__, str(error) or repr(error))
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,7 @@ def run(
     Retrieval runs in blocks, so that batched twins have work; generation runs in small blocks of
     `world.workers` questions, so that little is lost when a process is killed.
     """
+    world = replace(world, attempt=attempt)
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing
     small = max(1, world.workers)

@@ -12,7 +12,7 @@ from graphrag_bench.contract import Operator
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.ledger import Ledger
 from graphrag_bench.models.llm import Completion, Metered
-from graphrag_bench.pipeline.attempt import Failure, attempt
+from graphrag_bench.pipeline.failure import Attempt, Failure, let_through
 from graphrag_bench.pipeline.scope import Scope
 from graphrag_bench.values import RetrievalState
 
@@ -65,7 +65,7 @@ class World:
     """The resources of a run, its ledger and gates, and the trace of every question in order.
 
     `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
-    failed, once there were that many.
+    failed, once there were that many. `attempt` decides what becomes of a step's error.
     """
 
     resources: Mapping[str, Any]
@@ -75,6 +75,7 @@ class World:
     failure_after: int = 50
     traces: dict[str, list[StepTrace]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
+    attempt: Attempt = let_through
 
     def note(self, state: RetrievalState, trace: StepTrace) -> None:
         """Keep a trace with its question."""
@@ -135,7 +136,7 @@ class OperatorStep:
         metered = bool(_MODELS.intersection(self.operator.needs))
         if self.operator.twin is not None and len(states) > 1 and not metered:
             began = time.perf_counter()
-            results = attempt(self.label, lambda: self._call_twin(states, world))
+            results = world.attempt(self.label, lambda: self._call_twin(states, world))
             if not isinstance(results, Failure):
                 each = (time.perf_counter() - began) / len(states)
                 return [
@@ -180,7 +181,7 @@ class OperatorStep:
         for name in _MODELS.intersection(needs):
             needs[name] = world.meter(name, self.label, state.question.id)
         began = time.perf_counter()
-        result = attempt(
+        result = world.attempt(
             self.label,
             lambda: self.operator.function(
                 *(self._read(state, read.slot, read.optional) for read in self.operator.reads),
@@ -208,7 +209,7 @@ class OperatorStep:
         world: World,
     ) -> Outcome:
         if not isinstance(result, Failure):
-            result = attempt(self.label, lambda: self._by_slot(result))
+            result = world.attempt(self.label, lambda: self._by_slot(result))
         wrote: dict[str, Any] = {} if isinstance(result, Failure) else result
         replies = tuple(
             reply.text if isinstance(reply, Completion) else str(reply)

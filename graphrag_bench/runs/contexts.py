@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.runs.folder import RunFolder, read_lines
 from graphrag_bench.runs.record import Row

@@ -167,13 +167,11 @@ class RunFolder:
         They stand in `selections` and `timing_serial`, where there are any.
         """
         beside = {"selections": self.selections(), "timing_serial": self._json(SERIAL)}
-        own = {name: held for name, held in metrics.items() if name not in beside}
-        return own | {name: held for name, held in beside.items() if held}
+        return {**_own(metrics), **{name: held for name, held in beside.items() if held}}
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
         """Write `metrics.json`, whole, without what `with_beside` adds."""
-        own = {name: held for name, held in metrics.items() if name not in _BESIDE}
-        self.write_json(METRICS, own)
+        self.write_json(METRICS, _own(metrics))
 
     def keep_metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         """The metrics with what stands beside them, written unless a wider scoring is there."""
@@ -250,3 +248,8 @@ def write_whole(path: Path, text: str) -> None:
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     new.write_text(text, encoding="utf-8", errors="replace")
     new.replace(path)
+
+
+def _own(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics without what files beside `metrics.json` tell."""
+    return {name: held for name, held in metrics.items() if name not in _BESIDE}

@@ -15,7 +15,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
-from graphrag_bench.pipeline.attempt import Failure
+from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.steps import StepTrace
 from graphrag_bench.question_plan import Dependencies, Plan

@@ -4,8 +4,8 @@ from typing import Any
 
 from tiny_runs import START, nodes, outcomes
 
-from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.scope import Scope
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import tiny_operators
 from tiny_runs import CHUNKS, START, outcomes
 
-from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.steps import Outcome, World
 from graphrag_bench.values import RetrievalState
 

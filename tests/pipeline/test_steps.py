@@ -8,8 +8,8 @@ from tiny_runs import CHUNKS, START, nodes, outcomes
 
 from graphrag_bench.models.llm import RunStopped
 from graphrag_bench.models.scripted import Scripted
-from graphrag_bench.pipeline.attempt import Failure
 from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import BLOCK, run
 from graphrag_bench.pipeline.steps import World
 from graphrag_bench.values import Answer, Mentions, Query, Question, RetrievalState

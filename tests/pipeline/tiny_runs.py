@@ -1,9 +1,11 @@
 """Steps, as YAML gives them, over questions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.run import attempt
 from graphrag_bench.pipeline.steps import Outcome, World, run_steps
 from graphrag_bench.values import Question, RetrievalState
 
@@ -15,7 +17,8 @@ def outcomes(steps: Sequence[Any], *texts: str, world: World | None = None) -> l
     pipeline, problems = build({"retrieve": steps})
     assert not problems
     states = [RetrievalState(Question(f"q{i}", text)) for i, text in enumerate(texts)]
-    return run_steps(pipeline.retrieve, states, world or World({}))
+    running = replace(world or World({}), attempt=attempt)
+    return run_steps(pipeline.retrieve, states, running)
 
 
 def nodes(steps: Sequence[Any], text: str) -> list[int]:

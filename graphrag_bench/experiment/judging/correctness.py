@@ -25,8 +25,7 @@ AGREES = Prompt(f"{PROMPTS}/agrees.j2")
 LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
 """A text of so many entries of at most so many words is a list, one of so few words a name."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
-_BETWEEN = re.compile(r"[\n;,]|\band\b", re.IGNORECASE)
-_JOINED = re.compile(r"\b(?:and|or|nor)\b|[,;/\n]", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
 
 
 def correctness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
@@ -65,15 +64,15 @@ def _by_form(case: Case) -> Sequence[str] | None:
     answer = case.answer
     if _mark([answer], case) == 1:
         return [answer]
-    if len(answer.split()) <= WORDS_OF_NAME and not _JOINED.search(answer.strip()):
-        return None if abstained(answer) else [answer]
     entries = _entries(answer)
+    if len(answer.split()) <= WORDS_OF_NAME and len(entries) == 1:
+        return None if abstained(answer) else [answer]
     short = all(len(entry.split()) <= WORDS_OF_ENTRY for entry in entries)
     return entries if short and len(entries) >= LONG_LIST else None
 
 
 def _entries(text: str) -> list[str]:
-    """The parts of a text between commas, semicolons, line breaks and "and", without bullets."""
+    """The parts of a text between commas, line breaks, "and" and the like, without bullets."""
     parts = (_ENTRY.sub(r"\1", part) for part in _BETWEEN.split(text))
     return [part for part in parts if part]
 
@@ -111,7 +110,10 @@ def _distinct(texts: Sequence[str]) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """The text in lower case with single spaces, without punctuation at its ends."""
+    """The text in lower case with single spaces, without punctuation at its ends.
+
+    Signs within it stay, which the normaliser of answers deletes: -5 is not 5, nor C# C.
+    """
     return " ".join(normalize("NFKC", text).casefold().split()).strip(" .,;:!?\"'“”‘’*")
 
 
