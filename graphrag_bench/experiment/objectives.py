@@ -6,9 +6,8 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
 from graphrag_bench.experiment.judging.measures import MEASURES
 from graphrag_bench.experiment.settings import RunSettings
+from graphrag_bench.report.selection import UNDIRECTED
 
-UNDIRECTED = ("abstained", "answer_words", "evidence_cut", "option_unread")
-"""Metrics of which more is not better."""
 _AT_CUTS = ("evidence_recall", "all_evidence", "ndcg")
 _AT_TOKENS = ("evidence_at_tokens", "spans_at_tokens")
 _OF_EVIDENCE = ("mrr", "answer_in_context", "spans_in_context")

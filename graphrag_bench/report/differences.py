@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphrag_bench.evaluation.statistics import paired_difference
-from graphrag_bench.report.tables import MISSING, Table
+from graphrag_bench.report.rendering import MISSING, Table, shown_p
+from graphrag_bench.report.selection import UNDIRECTED
 
 Scores = Mapping[str, Mapping[str, float]]
 _HEADS = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B higher", "same", "A higher")
@@ -38,7 +39,7 @@ def difference_table(
                     f"{found.first:.3f}",
                     f"{found.second:.3f}",
                     f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]",
-                    f"{found.p:.4f}",
+                    shown_p(found.p),
                     str(found.wins),
                     str(found.ties),
                     str(found.losses),
@@ -47,8 +48,8 @@ def difference_table(
     notes = (
         "over the questions that both runs have; interval: paired bootstrap; p: two-sided paired "
         "permutation test (mid-p), questions that share a scope together, of one metric at a time "
-        "and not corrected for looking at several; of answer_words, abstained, option_unread and "
-        "evidence_cut more is not better",
+        "and not corrected for looking at several; of "
+        f"{', '.join(UNDIRECTED)} more is not better",
     )
     return Table(caption, _HEADS, tuple(rows), notes, texts=("metric",))
 

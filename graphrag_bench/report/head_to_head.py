@@ -22,7 +22,7 @@ from graphrag_bench.report.rendering import MISSING, Table, shown_p
 
 _HEADS = (
     "A", "B", "criterion", "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]",
-    "p (Holm)",    "without place", "without place and length",
+    "p (Holm)", "without place", "without place and length",
 )  # fmt: skip
 _NOTES = (
     "every pair was judged in both orders; a tie is a pair whose winner changed with the order, "

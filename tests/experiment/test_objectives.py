@@ -9,8 +9,9 @@ from toy_runs import TOY, metrics, ran
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.groups import compose
-from graphrag_bench.experiment.objectives import UNDIRECTED, check_compared, check_objective
+from graphrag_bench.experiment.objectives import check_compared, check_objective
 from graphrag_bench.experiment.settings import check_settings
+from graphrag_bench.report.selection import UNDIRECTED
 
 
 def test_every_metric_of_a_run_could_have_been_named_before_it(
