@@ -147,7 +147,7 @@ class RunSettings(_Settings):
         {}, description="variant of an artifact: build.extraction=nlp, build.graph.synonymy=add"
     )
     graph: GraphSettings = GraphSettings()  # type: ignore[call-arg]
-    profile: Literal["default", "zhou2025", "upstream"] = Field(
+    profile: Literal["default", "paper", "zhou2025", "upstream"] = Field(
         "default", description="whose values a method takes where sources disagree: see its README"
     )
     fidelity: Literal["default", "paper"] = Field(
