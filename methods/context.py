@@ -2,7 +2,8 @@
 
 Each block has a share of the budget; what a block leaves unused goes to the blocks after it. Rows
 are cut at their boundaries, lowest rank first, and what was cut is recorded. Tokens are those of
-the answering model where its tokenizer is known (`llm.tokenizer`).
+the answering model where its tokenizer is known (`llm.tokenizer`). The budget comes from the run
+(`budget_context`); a step that is given none keeps every row.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def chunks_context(
     chunk_table: ChunkTable,
     tokenizer: Tokenizer,
     top_k: PositiveInt = 4,
-    budget: PositiveInt = 2000,
+    budget: PositiveInt | None = None,
     share: Share = 1.0,
     form: Form = "text",
 ) -> Context:
@@ -79,7 +80,7 @@ def nodes_context(
     graph: Graph,
     tokenizer: Tokenizer,
     top_k: PositiveInt = 40,
-    budget: PositiveInt = 2000,
+    budget: PositiveInt | None = None,
     share: Share = 1.0,
     form: Form = "table",
 ) -> Context:
@@ -108,7 +109,7 @@ def relationships_context(
     graph: Graph,
     tokenizer: Tokenizer,
     top_k: PositiveInt = 200,
-    budget: PositiveInt = 2000,
+    budget: PositiveInt | None = None,
     share: Share = 1.0,
     form: Form = "table",
     cut: Literal["last", "lowest"] = "last",
@@ -143,7 +144,7 @@ def fitting(
     graph: Graph,
     tokenizer: Tokenizer,
     top_k: PositiveInt = 200,
-    budget: PositiveInt = 2000,
+    budget: PositiveInt | None = None,
     share: Share = 1.0,
     form: Form = "table",
 ) -> Ranked[Relationship]:
@@ -184,12 +185,14 @@ def communities_context(
     *,
     reports: Reports,
     tokenizer: Tokenizer,
-    top_k: PositiveInt = 512,
-    budget: PositiveInt = 2000,
+    top_k: PositiveInt | None = None,
+    budget: PositiveInt | None = None,
     share: Share = 1.0,
     form: Form = "table",
 ) -> Context:
     """The context with community reports added; communities without a report are passed over.
+
+    The first `top_k` communities count; all of them where it is None.
 
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
@@ -200,8 +203,8 @@ def communities_context(
     return with_block(context, "community", rows, tokenizer, budget, share)
 
 
-def _head(ranked: Ranked[Any], top_k: int) -> tuple[list[int], list[float]]:
-    first = ranked.head(top_k)
+def _head(ranked: Ranked[Any], top_k: int | None) -> tuple[list[int], list[float]]:
+    first = ranked if top_k is None else ranked.head(top_k)
     return first.ids.tolist(), first.scores.tolist()
 
 
@@ -217,14 +220,19 @@ def with_block(
     kind: str,
     rows: Sequence[Row],
     tokenizer: Tokenizer,
-    budget: int,
+    budget: int | None,
     share: float,
 ) -> Context:
-    """The context with a block: rows in order while they fit what the shares so far allow."""
+    """The context with a block: rows in order while they fit what the shares so far allow.
+
+    Without a budget every row is kept.
+    """
     held = context or Context(())
-    allotted = round(min(held.share + share, 1.0) * budget)
     pieces = [Piece(kind, name, text, score, tokenizer.count(text)) for name, text, score in rows]
-    kept = fit([piece.n_tokens for piece in pieces], allotted - held.n_tokens)
+    kept = len(pieces)
+    if budget is not None:
+        allotted = round(min(held.share + share, 1.0) * budget)
+        kept = fit([piece.n_tokens for piece in pieces], allotted - held.n_tokens)
     cut = tuple((piece.kind, piece.id) for piece in pieces[kept:])
     return Context((*held.pieces, *pieces[:kept]), (*held.cut, *cut), min(held.share + share, 1.0))
 

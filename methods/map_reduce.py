@@ -147,7 +147,9 @@ def _groups(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
 
 
 @operator("context.points")
-def points_context(points: Points, *, tokenizer: Tokenizer, budget: PositiveInt = 2000) -> Context:
+def points_context(
+    points: Points, *, tokenizer: Tokenizer, budget: PositiveInt | None = None
+) -> Context:
     """A context of the points alone, in their order, as many as fit the budget of tokens.
 
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
@@ -160,7 +162,8 @@ def points_context(points: Points, *, tokenizer: Tokenizer, budget: PositiveInt 
 
 
 def _reduce_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    points = min(settings["budget"], _GROUPS_EXPECTED * 100)
+    expected = _GROUPS_EXPECTED * 100
+    points = min(settings["budget"] or expected, expected)
     prompt = count_tokens(settings["prompt"].text) + sizes.question + points
     return prompt, settings["max_tokens"] / 2
 
@@ -173,7 +176,7 @@ def reduce(
     llm: LLM,
     tokenizer: Tokenizer,
     prompt: Prompt = REDUCE,
-    budget: PositiveInt = 2000,
+    budget: PositiveInt | None = None,
     max_tokens: PositiveInt = 256,
 ) -> Answer:
     """The model's answer from the points, best first, as many as fit the budget of tokens.
@@ -187,6 +190,7 @@ def reduce(
         {"analyst": number + 1, "score": score, "text": text}
         for number, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))
     ]
-    kept = max(1, fit([tokenizer.count(text) for text in points.texts], budget))
+    n_tokens = [tokenizer.count(text) for text in points.texts]
+    kept = len(rows) if budget is None else max(1, fit(n_tokens, budget))
     chat = prompt.render({"question": question.text, "points": rows[:kept]})
     return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())

@@ -27,7 +27,7 @@ def paths_context(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
-    budget: PositiveInt = 2000,
+    budget: PositiveInt | None = None,
     share: Share = 1.0,
     order: Order = "ascending",
     edge_text: EdgeText = "description",

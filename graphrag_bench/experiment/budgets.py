@@ -1,72 +1,106 @@
 """`budget_context`: every method's prompt holds the same tokens of context at most, and fills them.
 
-So methods are compared at equal cost by default. `budget_context=native` keeps the budgets and the
-numbers of items of each method's own file.
+So methods are compared at equal cost by default: `auto` follows from the corpus and the reader
+(`context_room`), `budget_context=N` is another number for all. `budget_context=native` keeps what
+each method's own file or profile says (`budget`), within the reader's window. No operator has a
+budget of its own: what a step is given here is all that bounds a prompt.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.groups import compose, load, names
-from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS
+from graphrag_bench.experiment.context_room import Room
+from graphrag_bench.experiment.groups import load, names
+from graphrag_bench.experiment.profiles import DEFAULT
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.pipeline.build import STAGES
 
-ONE_BUDGET = 2400
-"""Tokens of context in every method's prompt, where a run names no budget."""
 FEWEST_TOKENS = 50
 """Chunks are taken to have this many tokens on average at least: so many are retrieved that they
 fill the budget."""
 _BUDGET, _TOP_K = "budget", "top_k"
+OWN_BUDGET = f"method.{_BUDGET}"
 Item = dict[str, Any]
 
 
-def within_budget(settings: RunSettings, *, swept: bool = False) -> RunSettings:
+def within_budget(
+    settings: RunSettings, room: Callable[[], Room], *, swept: bool = False
+) -> RunSettings:
     """The settings with the run's context budget in the steps of its method.
 
     What comes out has a number of tokens as `budget_context`, or `native`. The budget that nobody
     asked for gives way to what somebody asked for: a profile and `method.budget` make it native,
     and a number of items that filling would change (`method.top_k=8`) stays, so that the budget
-    bounds the context without filling it. Where the method packs nothing within a budget it stays
-    as it was asked for, for the runs that frame this one. Raises UserError when a single run
-    (`swept` is for cells of a sweep) asks such a method for a budget, when `method.budget` is set
-    beside one, and for `fill_context` without one. Operators must be registered.
+    bounds the context without filling it. A native budget is the method's own `budget`, or what
+    the reader's window leaves where that is known and less. Where the method packs nothing within
+    a budget it stays as it was asked for, for the runs that frame this one. Raises UserError when a
+    single run (`swept` is for cells of a sweep) asks such a method for a budget, when
+    `method.budget` is set beside one, when a budget that is asked for does not fit the reader's
+    window, and for `fill_context` without one. Operators must be registered.
     """
     asked, fill, given = settings.budget_context, settings.fill_context, settings.given
-    own = settings.profile != DEFAULT or f"method.{_BUDGET}" in given
-    if asked == "native" or (asked == "auto" and own):
+    said = asked != "auto" or OWN_BUDGET in given
+    settings = settings.model_copy(update={"budget_asked": said})
+    if asked == "native" or (asked == "auto" and _is_own(settings)):
         if fill != "auto":
             raise UserError(
                 f"fill_context={fill} says how to keep a budget for all, and here each method has "
                 "its own: leave fill_context out, or set budget_context=N."
             )
-        return settings.model_copy(update={"budget_context": "native", "given": []})
-    n_tokens = ONE_BUDGET if asked == "auto" else int(asked)
+        return _native(settings, room)
     if asked != "auto":
         _refuse_two_budgets(settings)
     if fill == "auto":
         fill = "off" if given and _filled(settings.method).intersection(given) else "on"
-    method = budgeted(settings.method, n_tokens, fill=fill == "on")
-    if method is not None:
-        made: dict[str, Any] = {
-            "budget_context": n_tokens,
-            "fill_context": fill,
-            "given": [],
-            "method": method,
-        }
-        return settings.model_copy(update=made)
-    if swept or asked == "auto":
-        return settings.model_copy(update={"given": []})
-    raise UserError(
-        f"budget_context={n_tokens}: no step of '{settings.method.get('name')}' packs a context "
-        "within a budget. Leave it out."
-    )
+    if not _bounded(_stages(settings.method)):
+        if swept or asked == "auto":
+            return settings.model_copy(update={"given": []})
+        raise UserError(
+            f"budget_context={asked}: no step of '{settings.method.get('name')}' packs a context "
+            "within a budget. Leave it out."
+        )
+    n_tokens = room().auto if asked == "auto" else int(asked)
+    if settings.answering and asked != "auto":
+        _refuse_too_long(n_tokens, room())
+    made: dict[str, Any] = {
+        "budget_context": n_tokens,
+        "fill_context": fill,
+        "given": [],
+        "method": budgeted(settings.method, n_tokens, fill=fill == "on"),
+    }
+    return settings.model_copy(update=made)
+
+
+def _is_own(settings: RunSettings) -> bool:
+    """Whether the run asks for a method as its source has it, or for a budget of its own."""
+    return settings.profile != DEFAULT or OWN_BUDGET in settings.given
+
+
+def _native(settings: RunSettings, room: Callable[[], Room]) -> RunSettings:
+    """The method with its own budget, or with what the reader's window leaves of it."""
+    made = dict(settings.method)
+    own = made.get(_BUDGET)
+    if _bounded(_stages(made)):
+        held = [n for n in (own, room().known) if isinstance(n, int)]
+        made = budgeted(made, min(held), fill=False, own=True) if held else made
+    return settings.model_copy(update={"budget_context": "native", "given": [], "method": made})
+
+
+def _refuse_too_long(n_tokens: int, room: Room) -> None:
+    """Raise UserError when a context of so many tokens does not fit the reader's known window."""
+    if room.known is not None and n_tokens > room.known:
+        raise UserError(
+            f"budget_context={n_tokens} does not fit the reader's window of {room.window:,} "
+            f"tokens: {room.known:,} are left for the context (answer, instructions and question "
+            f"take {room.reserved}). Take at most {room.known}, or a reader with a larger window "
+            "(llm.context of the local model, llm.window of a server)."
+        )
 
 
 def context_budget(settings: RunSettings) -> int | None:
@@ -78,24 +112,30 @@ def context_budget(settings: RunSettings) -> int | None:
     return n_tokens if isinstance(n_tokens, int) and _bounded(_stages(settings.method)) else None
 
 
-def budgeted(method: Mapping[str, Any], n_tokens: int, *, fill: bool) -> dict[str, Any] | None:
-    """The method with that budget in every step that has one; None when none has.
+def budgeted(
+    method: Mapping[str, Any], n_tokens: int, *, fill: bool, own: bool = False
+) -> dict[str, Any]:
+    """The method with that budget in every step that has one; as it was where none has.
 
     The blocks of a context keep their shares of it. What is read by a map step (communities and
-    chunks that are put into many prompts, one group each) keeps its own budget: it is no prompt's
+    chunks that are put into many prompts, one group each) has no budget: it is no prompt's
     context. With `fill` the chunks of a context are as many as fit, and so are its nodes where it
-    holds nothing else, and the lists they are taken from are long enough for it.
+    holds nothing else, and the lists they are taken from are long enough for it. With `own` a step
+    that has a smaller budget of its own keeps that.
     """
     made = copy.deepcopy(dict(method))
     stages = _stages(made)
-    bounded = _bounded(stages)
-    if not bounded:
-        return None
-    for step in bounded:
-        step[_BUDGET] = n_tokens
+    for step in _bounded(stages):
+        held = step.get(_BUDGET)
+        step[_BUDGET] = min(held, n_tokens) if own and isinstance(held, int) else n_tokens
     if fill:
         _fill(stages, n_tokens)
     return made
+
+
+def packing(method: Mapping[str, Any]) -> list[Item]:
+    """The steps whose budget bounds a prompt, in order, as the method's file has them."""
+    return _bounded(_stages(method))
 
 
 def _stages(method: Mapping[str, Any]) -> list[list[Item]]:
@@ -215,13 +255,8 @@ def _lists(lists: Sequence[list[Item]]) -> Iterator[list[Item]]:
 
 def _refuse_two_budgets(settings: RunSettings) -> None:
     """Raise UserError when the run sets `method.budget` beside its budget for all."""
-    name, given = settings.method.get("name"), settings.method.get(_BUDGET)
-    if name not in names("method") or given is None:
-        return
-    sources = {source: getattr(settings, source) for source in SELECTORS}
-    own = compose({"method": name}, sources)["method"].get(_BUDGET)
-    if given != own:
+    if OWN_BUDGET in settings.given and settings.method.get(_BUDGET) is not None:
         raise UserError(
-            f"method.budget={given} and budget_context={settings.budget_context} both set the "
-            "context budget: leave one of them out."
+            f"{OWN_BUDGET}={settings.method[_BUDGET]} and budget_context={settings.budget_context} "
+            "both set the context budget: leave one of them out."
         )

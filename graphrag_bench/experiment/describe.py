@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graphrag_bench.evaluation.detection import detectable_share
-from graphrag_bench.experiment.budgets import context_budget
+from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.estimate import Estimate, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
@@ -62,8 +62,7 @@ def _extent(experiment: Experiment) -> Iterator[str]:
 
 def _comparable(experiment: Experiment, n_questions: int) -> Iterator[str]:
     """The context budget, and what so many questions can show."""
-    if (n_tokens := context_budget(experiment.settings)) is not None:
-        yield f"context: at most {n_tokens:,} tokens (budget_context)"
+    yield from context_lines(experiment)
     if n_questions:
         yield (
             f"detectable: a difference of {detectable_share(n_questions):.3f} between two methods' "

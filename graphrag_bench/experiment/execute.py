@@ -11,6 +11,7 @@ import numpy as np
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.context_plan import refuse_empty
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.references import write_references
@@ -52,6 +53,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     if not selected:
         part = {"all": "questions"}.get(experiment.settings.split, "questions in this split")
         raise UserError(f"Data set '{experiment.dataset.name}' has no {part} to run.")
+    refuse_empty(experiment)
     repeats = trials(experiment)
     with folder.alone():
         _finish(experiment, selected, to_answer, shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.budgets import within_budget
+from graphrag_bench.experiment.context_room import Room, room_of
 from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, imported_choices
 from graphrag_bench.experiment.method import Method, check_parameters, read_method
@@ -105,7 +106,8 @@ class Experiment:
         if swept and settings.pooling and why_not(settings.method):
             settings = settings.model_copy(update={"pooling": None})
         if not read_method(settings.method).problems:
-            settings = within_budget(settings, swept=swept)
+            room = cache(partial(room_of, settings, found, Models(settings, found)))
+            settings = within_budget(settings, room, swept=swept)
         pooling = settings.pooling
         method = read_method(pooled(settings.method, pooling) if pooling else settings.method)
         experiment = cls(settings, found, method, Models(settings, found))
@@ -210,6 +212,11 @@ class Experiment:
             inputs,
             gold,
         )
+
+    @cached_property
+    def room(self) -> Room:
+        """How many tokens of context the run's prompts may hold, and why."""
+        return room_of(self.settings, self.dataset, self.models)
 
     @property
     def home(self) -> Path:

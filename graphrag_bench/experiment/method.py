@@ -12,7 +12,9 @@ from graphrag_bench.experiment.profiles import KEYS
 from graphrag_bench.pipeline.build import STAGES, Pipeline, build, refuse
 from graphrag_bench.prompts import Prompt
 
-RESERVED = frozenset({"name", "title", "role", "build", "given", "prompts", *KEYS, *STAGES})
+RESERVED = frozenset(
+    {"name", "title", "role", "budget", "build", "given", "prompts", *KEYS, *STAGES}
+)
 ROLES = ("floor", "baseline", "ceiling")
 GIVEN = {"gold_chunks": "chunks"}
 """What a method may be given before its first step, and the slot it fills."""

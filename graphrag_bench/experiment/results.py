@@ -30,7 +30,7 @@ def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
 
     An address is written without user name and password.
     """
-    values = experiment.settings.model_dump(exclude={"paths", "shard", "given"})
+    values = experiment.settings.model_dump(exclude={"paths", "shard", "given", "budget_asked"})
     for config in (values["llm"], *[values[role] or {} for role in ROLES], values["embedder"]):
         if isinstance(config.get("base_url"), str):
             config["base_url"] = public_address(config["base_url"])

@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.splits import DEV_SHARE, Split
 
-NO_SETTINGS = {"experiment", "given"}
-"""Fields of the run settings that nobody sets: the study that was chosen, and what was set."""
+NO_SETTINGS = {"experiment", "given", "budget_asked"}
+"""Fields of the run settings that nobody sets: the study that was chosen, what was set, and whether
+the context budget was."""
 NLP = {"_target_": "graphrag_bench.models.nlp.Spacy"}
 
 
@@ -171,8 +172,8 @@ class RunSettings(_Settings):
     )
     budget_context: PositiveInt | Literal["auto", "native"] = Field(
         "auto",
-        description="tokens of context in every method's prompt; auto: 2,400, or a profile's; "
-        "native: each method's own",
+        description="tokens of context in every method's prompt; auto: a profile's, or room for 4 "
+        "whole chunks (2,400 at least) within the reader's window; native: each method's own",
     )
     fill_context: Literal["auto", "on", "off"] = Field(
         "auto", description="take as many chunks as fit; auto: unless method.top_k=N is given"
@@ -201,6 +202,7 @@ class RunSettings(_Settings):
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
     experiment: None = None
     given: list[str] = Field([], description="what was set of the method, by path; no setting")
+    budget_asked: bool = Field(False, description="whether the run set its budget; no setting")
 
     @field_validator("nlp", mode="before")
     @classmethod

@@ -36,7 +36,7 @@ class Local(FanOut):
     def __init__(
         self,
         model_path: str | None = None,
-        context: PositiveInt = 4096,
+        context: PositiveInt = 8192,
         parallel: PositiveInt = 1,
         threads: int | None = None,
         *,

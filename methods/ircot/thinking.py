@@ -20,6 +20,7 @@ from graphrag_bench.text import count_tokens, fit
 from graphrag_bench.values import Chunk, Query, Question, Ranked, value
 
 THOUGHT = Prompt("methods:ircot/prompts/thought.j2")
+_PASSAGES_EXPECTED = 8
 _SENTENCE_END = re.compile(r"\w{3}[.!?][\"')\]]*(?=\s+[\"'(\[]?[A-Z0-9])")
 """After a word of three characters or more, so that initials and "Dr." end no sentence."""
 
@@ -55,7 +56,9 @@ def begin(question: Question) -> Thoughts:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template, the question and half the passages that may be shown; one sentence."""
-    prompt = count_tokens(settings["prompt"].text) + sizes.question + settings["budget"] / 2
+    passages = _PASSAGES_EXPECTED * sizes.chunk
+    shown = min(settings["budget"] or passages, passages)
+    prompt = count_tokens(settings["prompt"].text) + sizes.question + shown
     return prompt, settings["max_tokens"] / 2
 
 
@@ -72,7 +75,7 @@ def think(
     tokenizer: Tokenizer,
     prompt: Prompt = THOUGHT,
     end: str = "answer is",
-    budget: PositiveInt = 2400,
+    budget: PositiveInt | None = None,
     max_tokens: PositiveInt = 64,
 ) -> tuple[Thoughts, Query, Finished | None]:
     """The thoughts with the next sentence, that sentence as a query, and the end when it is one.
@@ -84,7 +87,9 @@ def think(
     Source: IRCoT (Trivedi et al. 2023), section 3.1.
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
-    shown = passages[: fit([tokenizer.count(text) for text in passages], budget)]
+    shown = passages
+    if budget is not None:
+        shown = passages[: fit([tokenizer.count(text) for text in passages], budget)]
     chat = prompt.render(
         {"question": question.text, "passages": shown, "thoughts": thoughts.sentences}
     )

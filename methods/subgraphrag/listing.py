@@ -57,7 +57,7 @@ def triples_context(
     graph: Graph,
     tokenizer: Tokenizer,
     form: Form = "triplets",
-    budget: PositiveInt = 8000,
+    budget: PositiveInt | None = None,
 ) -> Context:
     """The relationships in the order given as lines: "(head, relation, tail)", or paths.
 
@@ -71,7 +71,9 @@ def triples_context(
     rows = relationships.ids.tolist()
     told = [line(graph, (row,), form) for row in rows]
     n_tokens = [tokenizer.count(text) for text in told]
-    n_kept = fit([n_tokens[at] for at in best_first.tolist()], budget)
+    n_kept = len(rows)
+    if budget is not None:
+        n_kept = fit([n_tokens[at] for at in best_first.tolist()], budget)
     kept[best_first[:n_kept]] = True
     cut = tuple(("relationship", str(rows[at])) for at in best_first[n_kept:].tolist())
     scores = relationships.scores

@@ -36,7 +36,7 @@ def exploration_context(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
-    budget: PositiveInt = 2400,
+    budget: PositiveInt | None = None,
 ) -> Context:
     """A context of the triples found, first found first, as many as fit the budget of tokens.
 

@@ -92,4 +92,6 @@ def test_a_profile_is_chosen_with_the_method_and_not_with_the_data_set() -> None
 
 def test_every_profile_of_a_file_names_sources_that_exist() -> None:
     for name in names("method"):
-        assert set(load("method", name).get("profiles", {})) <= {"paper", "zhou2025", "upstream"}, name
+        assert set(load("method", name).get("profiles", {})) <= {"paper", "zhou2025", "upstream"}, (
+            name
+        )
