@@ -31,6 +31,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     ]
     notes += _repeats(runs)
     notes += _unequal_contexts(runs)
+    notes += _without_chunks(runs)
     notes += [f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())]
     if any(mark(run) for run in runs):
         notes.append(INFLATED)
@@ -99,6 +100,16 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
                 f"! {dataset}: contexts differ by more than 10 % ({by[0]['title']} {least:.0f} "
                 f"tokens, {by[-1]['title']} {most:.0f}), and a longer one finds and answers more: "
                 f"{why}; match_tokens=METHOD gives a baseline that of a method"
+            )
+
+
+def _without_chunks(runs: Sequence[Run]) -> Iterator[str]:
+    """A warning for each run in which the budget cut all chunks from some contexts."""
+    for run in runs:
+        if n_empty := run["usage"].get("contexts_without_chunks", 0):
+            yield (
+                f"! {run['title']}: the budget cut every retrieved chunk from {n_empty} of "
+                f"{run['n']} contexts; a larger budget_context or smaller chunks would keep them"
             )
 
 

@@ -92,6 +92,7 @@ def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scored: Scored) -> d
     return {"answer_words": round(answers, 2), "gold_words": round(golds, 2)}
 
 
+CHUNK = "chunk"
 LONG, A_SENTENCE, UNSHARED = 3, 20, 0.3
 """Beyond how many times the gold's words, and how many words, answers are long on average; and by
 how much accuracy passes F1 when the words around a gold answer are many."""
@@ -147,6 +148,13 @@ def _most_first(item: tuple[str, int]) -> tuple[int, str]:
     return -item[1], item[0]
 
 
+def _chunks(row: Row) -> tuple[int, int]:
+    """How many chunks a row's context holds, and how many the budget cut from it."""
+    context = row["context"]
+    kept = sum(piece["kind"] == CHUNK for piece in context["pieces"])
+    return kept, sum(kind == CHUNK for kind, _ in context["cut"])
+
+
 def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> dict[str, float]:
     """Sums over all questions, failed ones too, and means; seconds as the steps were run."""
     names = {row["question"] for row in rows}
@@ -157,11 +165,14 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> dict[str, float]:
     n = max(len(rows), 1)
     answered = [row for row in rows if row["status"] == "answered"]
     tokens = [context_tokens(row) for row in rows if row.get("context")]
+    chunks = [_chunks(row) for row in rows if row.get("context")]
     return {
         "calls": sum(row["calls"] for row in rows),
         "prompt_tokens": sum(row["prompt_tokens"] for row in rows),
         "completion_tokens": sum(row["completion_tokens"] for row in rows),
         "context_tokens_per_question": round(sum(tokens) / max(len(tokens), 1), 1),
+        "chunks_per_context": round(sum(kept for kept, _ in chunks) / max(len(chunks), 1), 2),
+        "contexts_without_chunks": sum(cut > 0 and not kept for kept, cut in chunks),
         "tokens_per_question": round(
             sum(r["prompt_tokens"] + r["completion_tokens"] for r in answered)
             / max(len(answered), 1),

@@ -272,4 +272,4 @@ def test_the_packaged_models_pass() -> None:
     ended, rows = examined()
     assert ended.code == 0, ended.out
     assert rows["embedder vector"][1].startswith("384 numbers, length 1.000")
-    assert rows["llm window"] == ("pass", "4096 tokens")
+    assert rows["llm window"] == ("pass", "8192 tokens")

@@ -10,16 +10,12 @@ import pytest
 from toy_runs import TOY, command, metrics, ran, records, refused
 
 from graphrag_bench.contract import operators
-from graphrag_bench.experiment.budgets import ONE_BUDGET, budgeted
+from graphrag_bench.experiment.budgets import budgeted, packing
+from graphrag_bench.experiment.context_room import LEAST
 from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.groups import compose, names
 
 QUIET = [*TOY, "answer=off", "frame=off"]
-OWN = ONE_BUDGET
-"""No method of this project packs more into a prompt by default, those below aside."""
-LARGER = {
-    "subgraphrag": "triples are all it gives the reader: 8,000 tokens, as its paper has it",
-}
 UNBOUNDED = {"zeroshot", "dalk"}
 
 
@@ -42,7 +38,6 @@ def steps(method: Mapping[str, Any], stage: str = "generate") -> dict[str, dict[
 
 def test_the_budget_reaches_every_block_of_a_context_and_leaves_the_shares() -> None:
     changed = budgeted(method_of("lgraphrag"), 1000, fill=False)
-    assert changed is not None
     held = [(step.get("budget"), step.get("share")) for step in steps(changed).values()]
     assert held == [(1000, 0.27), (1000, 0.2), (1000, 0.2), (1000, 0.33), (None, None)]
     assert steps(changed)["context.chunks"]["top_k"] == 4
@@ -50,25 +45,18 @@ def test_the_budget_reaches_every_block_of_a_context_and_leaves_the_shares() -> 
 
 def test_filling_takes_as_many_chunks_as_fit_from_a_list_that_is_long_enough() -> None:
     changed = budgeted(method_of("vanilla"), 1000, fill=True)
-    assert changed is not None
     assert steps(changed)["context.chunks"] == {
         "op": "context.chunks",
         "top_k": 1000,
         "budget": 1000,
     }
     assert steps(changed, "retrieve")["chunk.vdb"]["top_k"] == 20
-    assert (
-        budgeted(method_of("vanilla"), 1000, fill=False)["retrieve"]
-        == (  # type: ignore[index]
-            method_of("vanilla")["retrieve"]
-        )
-    )
+    plain = budgeted(method_of("vanilla"), 1000, fill=False)
+    assert plain["retrieve"] == method_of("vanilla")["retrieve"]
 
 
 def test_the_nodes_of_a_tree_are_its_passages_and_those_beside_relationships_are_not() -> None:
     tree, graph = (budgeted(method_of(name), 1000, fill=True) for name in ("raptor", "graphrag_er"))
-    assert tree is not None
-    assert graph is not None
     assert steps(tree)["context.nodes"]["top_k"] == 1000
     assert steps(tree, "retrieve")["node.vdb"]["top_k"] == 20
     assert graph["retrieve"] == method_of("graphrag_er")["retrieve"]
@@ -76,45 +64,31 @@ def test_the_nodes_of_a_tree_are_its_passages_and_those_beside_relationships_are
 
 def test_what_a_map_step_reads_keeps_its_budget_and_the_last_prompt_has_the_new_one() -> None:
     changed = budgeted(method_of("ggraphrag"), 1000, fill=True)
-    assert changed is not None
-    assert steps(changed)["context.communities"]["budget"] == 1_000_000
+    assert "budget" not in steps(changed)["context.communities"]
     assert steps(changed)["answer.reduce"]["budget"] == 1000
 
 
 def test_a_list_that_a_model_reads_first_stays_as_long_as_it_was() -> None:
     changed = budgeted(method_of("rerank"), 1000, fill=True)
-    assert changed is not None
     assert changed["retrieve"] == method_of("rerank")["retrieve"]
     assert steps(changed)["context.chunks"]["top_k"] == 1000
 
 
 def test_all_methods_but_those_without_a_packed_context_can_be_given_a_budget() -> None:
-    without = {name for name in names("method") if budgeted(method_of(name), 9, fill=True) is None}
+    without = {name for name in names("method") if not packing(method_of(name))}
     assert without == UNBOUNDED
 
 
-def test_by_default_no_method_packs_more_than_2400_tokens_into_a_prompt() -> None:
-    """Native budgets are near each other: raising every one to 2,400 changes no larger one."""
-    larger = set()
+def test_no_operator_and_no_method_has_a_number_of_its_own() -> None:
+    """What bounds a prompt is the run's budget or a profile's, and stands in one place."""
+    for operator in operators.all():
+        assert operator.settings.get("budget") is None or (
+            operator.settings["budget"].default is None
+        ), operator.name
     for name in names("method"):
-        capped = budgeted(method_of(name), OWN, fill=False)
-        if capped is not None and _exceeds(method_of(name), capped):
-            larger.add(name)
-    assert larger == set(LARGER)
-
-
-def _exceeds(method: Mapping[str, Any], capped: Mapping[str, Any]) -> bool:
-    """Whether a step that the budget reaches has a larger one of its own, or by its signature."""
-    for stage in ("retrieve", "generate"):
-        if stage not in method:
-            continue
-        before = steps(method, stage)
-        for op, step in steps(capped, stage).items():
-            if step.get("budget") == OWN:
-                own = before[op].get("budget", operators.get(op).settings["budget"].default)
-                if own > OWN:
-                    return True
-    return False
+        method = method_of(name)
+        assert method.get("budget") is None, name
+        assert [step.get("budget") for step in packing(method)] == [None] * len(packing(method))
 
 
 def tokens(folder: Path) -> list[int]:
@@ -149,7 +123,7 @@ def n_pieces(folder: Path) -> int:
 def test_one_budget_is_the_default_and_native_budgets_are_asked_for() -> None:
     """VanillaRAG's own file says 4 passages; all 8 of the toy set fit into 2,400 tokens."""
     plain = ran(*QUIET, "method=vanilla")
-    assert (metrics(plain.folder)["budget_context"], n_pieces(plain.folder)) == (ONE_BUDGET, 8)
+    assert (metrics(plain.folder)["budget_context"], n_pieces(plain.folder)) == (LEAST, 8)
     assert "context budgets: 2,400 tokens for all" in (plain.folder / "table.md").read_text()
     native = ran(*QUIET, "method=vanilla", "budget_context=native")
     assert (metrics(native.folder)["budget_context"], n_pieces(native.folder)) == (None, 4)
@@ -161,10 +135,10 @@ def test_one_budget_is_the_default_and_native_budgets_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("given", "budget", "most"),
     [
-        ("method.top_k=4", ONE_BUDGET, 4),
-        ("method.top_k=3", ONE_BUDGET, 3),
-        ("method.generate.0.top_k=3", ONE_BUDGET, 3),
-        ("fill_context=off", ONE_BUDGET, 4),
+        ("method.top_k=4", LEAST, 4),
+        ("method.top_k=3", LEAST, 3),
+        ("method.generate.0.top_k=3", LEAST, 3),
+        ("fill_context=off", LEAST, 4),
         ("profile=zhou2025", None, 4),
     ],
 )
@@ -185,7 +159,7 @@ def test_a_budget_of_the_methods_own_makes_it_native() -> None:
 def test_a_study_that_sets_a_budget_keeps_it() -> None:
     planned = command("plan", *TOY, "experiment=pooling_sizes", "method=graphrag_er")
     assert "tokens (budget_context)" not in planned.out
-    assert "method.budget = 40000" in planned.out
+    assert "at most 40,000 tokens (the method's own)" in planned.out
 
 
 def test_a_method_that_packs_no_context_goes_without() -> None:

@@ -147,7 +147,7 @@ def test_shares_of_calls_that_went_wrong_are_given_by_step():
 
 def test_usage_sums_calls_and_tokens():
     pieces = [{"kind": "chunk", "id": "a", "score": 1.0, "tokens": 30}] * 2
-    rows = [row("one", context={"pieces": pieces}), row("two", "retrieved")]
+    rows = [row("one", context={"pieces": pieces, "cut": []}), row("two", "retrieved")]
     usage = score(rows, GOLD, [])["usage"]
     assert (usage["calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (2, 200, 20)
     assert usage["context_tokens_per_question"] == 60.0
