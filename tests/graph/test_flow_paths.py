@@ -224,7 +224,9 @@ def test_the_paths_are_those_of_the_definition(graph, theta, hops, out, flags, p
         direction="out" if out else "both", per_pair_top=per_pair_top,
         dedup="node_set" if node_set else "reversal", top_k=top_k,
     )  # fmt: skip
-    assert [(path.nodes, path.score) for path in fast] == slow[:top_k]
+    assert [path.nodes for path in fast] == [nodes for nodes, _ in slow[:top_k]]
+    scores = [score for _, score in slow[:top_k]]  # sums in another order may round otherwise
+    assert [path.score for path in fast] == pytest.approx(scores, abs=1.1e-6)
 
 
 @settings(max_examples=50, deadline=None)
