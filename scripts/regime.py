@@ -1,0 +1,191 @@
+"""What reaches the prompt: every method, profile and chunk size, against the papers' own tokens.
+
+Runs each method on a few questions of a set of long texts with a scripted reader, whose replies
+cost nothing and whose tokens are counted as cl100k, and writes docs/results/regime.md. What is
+stored is not run again.
+
+Usage: python scripts/regime.py ROOT [--limit 5] [--home FOLDER] [--methods a,b] [--sizes 600,1200]
+  ROOT  the folder of the set ultradomain_mix (corpus.jsonl, questions.json)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.execute import execute
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.given_settings import composed_of
+from graphrag_bench.experiment.groups import names
+from graphrag_bench.models.llm import Chat, Completion
+from graphrag_bench.models.scripted import Scripted, last_user_message
+from graphrag_bench.progress import Progress
+from graphrag_bench.report.papers import load_table
+from graphrag_bench.text import count_tokens
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "results" / "regime.md"
+PROFILES = ("default", "zhou2025", "paper", "upstream")
+SIZES = ("presplit", "600", "1200", "2400")
+WITHOUT = {"zeroshot", "oracle", "example_new_method", "subgraphrag"}
+"""Methods that the set says nothing of: no context, no gold, no knowledge graph of its own."""
+MODELS = ("llm=scripted", "llm._target_=regime.reader", "embedder=hashing")
+CAPITALS = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+FACTOR = 1.5
+
+
+def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
+    """A model that gives every prompt of the methods a readable reply of a plausible length."""
+    return Scripted(replies, _counted)
+
+
+def _counted(chat: Chat) -> Completion:
+    """The reply with its tokens and those of the prompt, in cl100k."""
+    text = _reply(chat)
+    prompt = sum(count_tokens(message.content) for message in chat)
+    return Completion(text, prompt, count_tokens(text))
+
+
+def _reply(chat: Chat) -> str:
+    """What the prompt asks for, as its own words tell."""
+    asked, text = chat[0].content, last_user_message(chat)
+    found = list(dict.fromkeys(CAPITALS.findall(text[-600:])))[-3:] or ["theme"]
+    if "named_entities" in asked:
+        return json.dumps({"named_entities": found})
+    if '"points"' in asked:
+        said = "The passage speaks of this at some length and gives two reasons for it."
+        return json.dumps({"points": [{"description": said, "score": 60}]})
+    if '"final_query"' in asked:
+        hops = [{"hop_id": "1-1", "sub_query": f"What is said of {found[0]}?",
+                 "if_abstract": False, "dependencies": []}]  # fmt: skip
+        final = {"final_query": text[-300:], "if_abstract": False, "dependencies": ["1-1"]}
+        path = {"sequences": [{"sequence_id": "1", "hop": hops}], "final_query": [final]}
+        return json.dumps({"query": "", "path": path})
+    if '"reasoning_steps"' in asked:
+        return json.dumps(
+            {"reasoning_steps": found, "extended_queries": {name: [name] for name in found}}
+        )
+    if "high_level_keywords" in asked:
+        return json.dumps({"high_level_keywords": found, "low_level_keywords": found})
+    if "sub_questions" in asked:
+        return json.dumps({"sub_questions": [f"What of {name}?" for name in found]})
+    if '"order"' in asked:
+        n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
+        return json.dumps({"order": list(range(1, n_passages + 1))})
+    if '"useful"' in asked:
+        return json.dumps({"useful": [1, 2]})
+    return "They are discussed together, with examples from several of the texts."
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one run sent: means per question, and why a context is empty or without chunks."""
+
+    method: str
+    title: str
+    profile: str
+    size: str
+    budget: int | None
+    retrieved: float
+    packed: float
+    other: float
+    cut: float
+    context_tokens: float
+    prompt_tokens: float
+    calls: float
+    reason: str
+
+
+def cells(asked: argparse.Namespace) -> Iterator[Cell]:
+    """Every cell in order; one that is refused has the refusal as its reason."""
+    methods = asked.methods.split(",") if asked.methods else names("method")
+    for size in asked.sizes.split(","):
+        cutting = ["chunking=presplit"] if size == "presplit" else [
+            "chunking=token", f"chunking.size={size}"]  # fmt: skip
+        for method in methods:
+            for profile in PROFILES if method not in WITHOUT else ():
+                words = [
+                    "dataset=ultradomain_mix", f"dataset.root={asked.root}", f"method={method}",
+                    f"profile={profile}", *cutting, *MODELS, f"limit={asked.limit}", "frame=off",
+                    f"paths.home={asked.home}", "workers=1", "failures.limit=1",
+                ]  # fmt: skip
+                yield _cell(words, method, profile, size)
+
+
+def _cell(words: Sequence[str], method: str, profile: str, size: str) -> Cell:
+    print(f"{method} {profile} {size}", file=sys.stderr, flush=True)
+    try:
+        experiment = Experiment.prepare(composed_of(words))
+        folder = execute(experiment, Progress()).folder
+    except UserError as error:
+        reason = " ".join(str(error).split())
+        return Cell(method, method, profile, size, None, 0, 0, 0, 0, 0, 0, 0, reason)
+    rows = [row for row in folder.rows().values() if "context" in row]
+    held = [_row(row) for row in rows]
+    means = {name: fmean(row[name] for row in held) if held else 0.0 for name in _NAMES}
+    reasons = dict.fromkeys(row["empty_context"] for row in rows if "empty_context" in row)
+    steps = experiment.settings.method
+    budgets = re.findall(r"'budget': (\d+)", repr({k: steps.get(k) for k in ("retrieve", "generate")}))
+    return Cell(
+        method, experiment.method.title, profile, size,
+        max(map(int, budgets)) if budgets else None, **means, reason="; ".join(reasons),
+    )  # fmt: skip
+
+
+_NAMES = (
+    "retrieved", "packed", "other", "cut", "context_tokens", "prompt_tokens", "calls",
+)  # fmt: skip
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, float]:
+    """The counts of one question."""
+    pieces = row["context"]["pieces"]
+    lists = [
+        len(found["ids"])
+        for step in row["trace"]
+        for slot, found in step["wrote"].items()
+        if slot == "chunks"
+    ]
+    n_packed = sum(piece["kind"] == "chunk" for piece in pieces)
+    n_cut = sum(kind == "chunk" for kind, _ in row["context"]["cut"])
+    return {  # what a branch merges is in no trace: what was packed and cut of it is
+        "retrieved": float(max([n_packed + n_cut, *lists[-1:]])),
+        "packed": float(n_packed),
+        "other": float(len(pieces) - n_packed),
+        "cut": float(n_cut),
+        "context_tokens": float(sum(piece["tokens"] for piece in pieces)),
+        "prompt_tokens": float(row["prompt_tokens"]),
+        "calls": float(row["calls"]),
+    }
+
+
+def main() -> int:
+    """Run what is missing and write the page; the exit code is 0."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("root")
+    parser.add_argument("--limit", type=int, default=5)
+    parser.add_argument("--home", default=".")
+    parser.add_argument("--methods", default="")
+    parser.add_argument("--sizes", default=",".join(SIZES))
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    found = list(cells(asked))
+    if asked.json:
+        asked.json.write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n")
+    from regime_page import page
+
+    PAGE.write_text(page(found, asked.limit), encoding="utf-8")
+    print(PAGE.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
