@@ -28,7 +28,6 @@ from graphrag_bench.experiment.groups import names
 from graphrag_bench.models.llm import Chat, Completion
 from graphrag_bench.models.scripted import Scripted, last_user_message
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.papers import load_table
 from graphrag_bench.text import count_tokens
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,7 +38,6 @@ WITHOUT = {"zeroshot", "oracle", "example_new_method", "subgraphrag"}
 """Methods that the set says nothing of: no context, no gold, no knowledge graph of its own."""
 MODELS = ("llm=scripted", "llm._target_=regime.reader", "embedder=hashing")
 CAPITALS = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
-FACTOR = 1.5
 
 
 def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
@@ -133,7 +131,9 @@ def _cell(words: Sequence[str], method: str, profile: str, size: str) -> Cell:
     means = {name: fmean(row[name] for row in held) if held else 0.0 for name in _NAMES}
     reasons = dict.fromkeys(row["empty_context"] for row in rows if "empty_context" in row)
     steps = experiment.settings.method
-    budgets = re.findall(r"'budget': (\d+)", repr({k: steps.get(k) for k in ("retrieve", "generate")}))
+    budgets = re.findall(
+        r"'budget': (\d+)", repr({k: steps.get(k) for k in ("retrieve", "generate")})
+    )
     return Cell(
         method, experiment.method.title, profile, size,
         max(map(int, budgets)) if budgets else None, **means, reason="; ".join(reasons),

@@ -1,0 +1,123 @@
+"""The page docs/results/regime.md, out of the cells that scripts/regime.py has run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from graphrag_bench.report.papers import load_table
+
+if TYPE_CHECKING:
+    from regime import Cell
+
+FACTOR = 1.5
+WHOLE = {"presplit": "whole documents", "600": "600", "1200": "1,200", "2400": "2,400"}
+PAPERS = (
+    ("zhou2025/table10", "Mix", "token", "zhou2025", "prompt"),
+    ("zhou2025/table6", "MultihopQA", "token", "zhou2025", "prompt"),
+    ("pathrag/table6", "", "token cost", "paper", "prompt"),
+    ("pathcorag/table4", "", "In-Context Tokens", "paper", "context"),
+)
+"""Printed tokens: table, data set, metric, the profile that stands for it, and which of ours."""
+NO_CHUNKS = {
+    "raptor": "the passages of its prompt are nodes of the tree",
+    "raptor_kmeans": "the passages of its prompt are nodes of the tree",
+    "ggraphrag": "its prompt holds community reports alone",
+    "graphrag_er": "its prompt holds nodes and relationships alone",
+    "gretriever": "its prompt holds nodes and relationships alone",
+    "tog": "its prompt holds triples alone",
+    "dalk": "its prompt holds triples as sentences alone",
+    "pathrag": "its prompt holds paths and relationships alone",
+    "pathrag_lt": "its prompt holds paths and relationships alone",
+    "pathcorag": "its prompt holds paths, nodes and relationships alone",
+    "pankrag": "the final prompt holds the answers to the sub-questions; chunks are in theirs",
+}
+"""Methods whose last prompt holds no chunk by design."""
+REASONS: dict[str, str] = {}
+"""Why a figure is off, by table and method."""
+
+
+def page(cells: Sequence[Cell], limit: int) -> str:
+    """The page: the papers' tokens beside ours, then a table for each profile."""
+    lines = [
+        "# What reaches the prompt",
+        "",
+        "Written by `python scripts/regime.py ROOT`; ROOT holds the texts and the 125 abstract",
+        f"questions of UltraDomain Mix (61 documents, 611,602 tokens). {limit} questions a cell, the",
+        "LLM-free graphs, the hashing embedder (no vector's quality decides a length), and a scripted",
+        "reader whose window is not known: `budget_context=auto` takes it to be 8,192. Tokens are",
+        "cl100k.",
+        "",
+        "## The papers' tokens per question and ours",
+        "",
+        "Chunks of 1,200 tokens. `prompt`: prompt tokens of all calls of a question; `context`: tokens",
+        "of the last prompt's context. The sets of Table 6 of Zhou et al. and of the tables of PathRAG",
+        "and PathCoRAG are not this one.",
+        "",
+        "| table | set | method | paper | ours | factor | reason, beyond a factor of 1.5 |",
+        "|---|---|---|---|---|---|---|",
+        *_papers(cells),
+    ]
+    for profile in dict.fromkeys(cell.profile for cell in cells):
+        held = [cell for cell in cells if cell.profile == profile]
+        lines += ["", f"## profile={profile}", "", *_table(held)]
+    return "\n".join(lines) + "\n"
+
+
+def _papers(cells: Sequence[Cell]) -> Iterator[str]:
+    """A line for each printed figure of a method that ran."""
+    for name, dataset, metric, profile, kind in PAPERS:
+        table = load_table(name)
+        for printed in table.cells:
+            settings = table.settings_of(printed)
+            if (printed.dataset, printed.metric) != (dataset, metric) or settings is None:
+                continue
+            method = next((s.partition("=")[2] for s in settings if s.startswith("method=")), "")
+            ours = [c for c in cells if (c.method, c.profile, c.size) == (method, profile, "1200")]
+            if printed.value is None or not ours:
+                continue
+            value = ours[0].prompt_tokens if kind == "prompt" else ours[0].context_tokens
+            factor = value / printed.value
+            off = not 1 / FACTOR <= factor <= FACTOR
+            why = REASONS.get(f"{name} {method}", "**not explained**") if off else ""
+            yield (
+                f"| {name} | {dataset or 'not named'} | {printed.method} | {printed.value:,.0f} | "
+                f"{value:,.0f} | {factor:.2f} | {why} |"
+            )
+
+
+def _table(cells: Sequence[Cell]) -> Iterator[str]:
+    """Methods by chunk size: chunks retrieved, chunks in the prompt, tokens of its context."""
+    sizes = list(dict.fromkeys(cell.size for cell in cells))
+    notes: dict[str, int] = {}
+    yield (
+        "Each cell: chunks retrieved → chunks in the last prompt, + rows of other kinds; tokens of "
+        "its context."
+    )
+    yield ""
+    yield "| method | " + " | ".join(WHOLE.get(size, size) for size in sizes) + " |"
+    yield "|---" * (len(sizes) + 1) + "|"
+    for method in dict.fromkeys(cell.method for cell in cells):
+        held = {cell.size: cell for cell in cells if cell.method == method}
+        shown = [_cell(held[size], notes) if size in held else "" for size in sizes]
+        yield f"| {method} | " + " | ".join(shown) + " |"
+    if notes:
+        yield ""
+    for note, number in notes.items():
+        yield f"{number}. {note}"
+
+
+def _cell(cell: Cell, notes: dict[str, int]) -> str:
+    """The figures of a cell, with the number of its note where no chunk was packed."""
+    if not cell.calls and not cell.context_tokens and cell.reason:
+        return f"refused [{_numbered(cell.reason, notes)}]"
+    other = f" + {cell.other:.0f}" if cell.other else ""
+    said = f"{cell.retrieved:.0f} → {cell.packed:.0f}{other}; {cell.context_tokens:,.0f}"
+    if cell.packed:
+        return said
+    why = cell.reason or NO_CHUNKS.get(cell.method, "**not explained**")
+    return f"{said} [{_numbered(why, notes)}]"
+
+
+def _numbered(note: str, notes: dict[str, int]) -> int:
+    return notes.setdefault(note, len(notes) + 1)
