@@ -11,6 +11,7 @@ from small_worlds import World
 from toy_runs import READER, TAGGER, TOY, command, metrics, ran, refused
 
 from graphrag_bench import api
+from graphrag_bench.experiment.budgets import budgeted
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
 from graphrag_bench.experiment.groups import compose, load, names
 from graphrag_bench.experiment.pooling import pooled, why_not
@@ -43,9 +44,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def method(name: str, **settings: Any) -> dict[str, Any]:
+def method(name: str, budget: int | None = None, **settings: Any) -> dict[str, Any]:
     made: dict[str, Any] = compose({"method": {**load("method", name), **settings}}, {})["method"]
-    return made
+    return made if budget is None else budgeted(made, budget, fill=False)
 
 
 def final(made: dict[str, Any]) -> RetrievalState:
