@@ -44,9 +44,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def method(name: str, budget: int | None = None, **settings: Any) -> dict[str, Any]:
+def method(name: str, **settings: Any) -> dict[str, Any]:
     made: dict[str, Any] = compose({"method": {**load("method", name), **settings}}, {})["method"]
-    return made if budget is None else budgeted(made, budget, fill=False)
+    n_tokens = made.get("budget")
+    return made if n_tokens is None else budgeted(made, n_tokens, fill=False)
 
 
 def final(made: dict[str, Any]) -> RetrievalState:
