@@ -59,7 +59,8 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     mapping for a group with settings of its own). Raises UserError for any other name.
     """
     file = load("method", method) if isinstance(method, str) else method
-    raw = applied(file, *(str(settings.get(name, DEFAULT)) for name in SELECTORS))
+    sources = [str(settings.get(name, DEFAULT)) for name in SELECTORS]
+    raw = applied(file, *sources, pooling=settings.get("pooling"))
     known = [name for name in raw if name not in RESERVED]
     run_settings: dict[str, Any] = {}
     for name, value in settings.items():

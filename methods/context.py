@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -34,6 +34,8 @@ from graphrag_bench.values import (
 )
 
 Form = Literal["text", "table"]
+Cut = Literal["last", "lowest"]
+Item = TypeVar("Item")
 Share = Annotated[float, Field(gt=0, le=1)]
 Row = tuple[str, str, float]
 """Id, text and score of one row before it is counted."""
@@ -79,26 +81,25 @@ def nodes_context(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
-    top_k: PositiveInt = 40,
+    top_k: PositiveInt | None = 40,
     budget: PositiveInt | None = None,
     share: Share = 1.0,
     form: Form = "table",
+    cut: Cut = "last",
 ) -> Context:
     """The context with nodes added: name, type, description and degree, or the description alone.
 
+    Rows stand in the order given. Of more than `top_k` (all count for None), or than fit, the last
+    are cut; with `cut="lowest"` those with the lowest scores, ties by higher id, wherever they
+    stand.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search.
     """
-    degree = graph.degree
-    rows = []
-    for position, (row, score) in enumerate(zip(*_head(nodes, top_k), strict=True)):
-        name = graph.names[row]
-        described = graph.descriptions[row] if graph.descriptions else ""
-        kind = graph.types[row] if graph.types else ""
-        shown = described or name
-        if form == "table":
-            shown = _csv(position, name, kind, described, int(degree[row]))
-        rows.append((name, shown, score))
-    return with_block(context, "node", rows, tokenizer, budget, share)
+
+    def told(ranked: Ranked[Node]) -> list[Row]:
+        return node_rows(graph, ranked, form)
+
+    pack = Packing("node", tokenizer, top_k, budget, share, cut)
+    return _packed(context, nodes, told, pack)
 
 
 @operator("context.relationships")
@@ -108,31 +109,60 @@ def relationships_context(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
-    top_k: PositiveInt = 200,
+    top_k: PositiveInt | None = 200,
     budget: PositiveInt | None = None,
     share: Share = 1.0,
     form: Form = "table",
-    cut: Literal["last", "lowest"] = "last",
+    cut: Cut = "last",
 ) -> Context:
     """The context with relationships added, as CSV rows or as "head, relation, tail" lines.
 
     The rank of a row is the sum of the degrees of its ends. Rows stand in the order given. Of more
-    than `top_k`, or than fit, the last are cut; with `cut="lowest"` those with the lowest scores,
-    ties by higher id, wherever they stand.
+    than `top_k` (all count for None), or than fit, the last are cut; with `cut="lowest"` those with
+    the lowest scores, ties by higher id, wherever they stand.
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG.
     """
-    if cut == "last":
-        rows = relationship_rows(graph, relationships.head(top_k), form)
-        return with_block(context, "relationship", rows, tokenizer, budget, share)
-    ids, scores = relationships.ids, relationships.scores
-    best = np.lexsort((ids, -np.round(scores, DECIMALS)))[:top_k]
-    rows = relationship_rows(graph, relationships, form)
-    given = [rows[place] for place in best.tolist()]
-    packed = with_block(context, "relationship", given, tokenizer, budget, share)
+
+    def told(ranked: Ranked[Relationship]) -> list[Row]:
+        return relationship_rows(graph, ranked, form)
+
+    pack = Packing("relationship", tokenizer, top_k, budget, share, cut)
+    return _packed(context, relationships, told, pack)
+
+
+class Packing(NamedTuple):
+    """A block's kind, how its tokens are counted, and what bounds it."""
+
+    kind: str
+    tokenizer: Tokenizer
+    top_k: int | None
+    budget: int | None
+    share: float
+    cut: Cut
+
+
+def _packed(
+    context: Context | None,
+    ranked: Ranked[Item],
+    told: Callable[[Ranked[Item]], list[Row]],
+    pack: Packing,
+) -> Context:
+    """The context with a block of ranked rows in the order given, of those that its bounds leave.
+
+    `told` words the rows that are kept, numbered as they stand.
+    """
+    bounds = (pack.tokenizer, pack.budget, pack.share)
+    if pack.cut == "last":
+        first = ranked if pack.top_k is None else ranked.head(pack.top_k)
+        return with_block(context, pack.kind, told(first), *bounds)
+    ids, scores = ranked.ids, ranked.scores
+    best = np.lexsort((ids, -np.round(scores, DECIMALS)))[: pack.top_k]
+    rows = told(ranked)
+    packed = with_block(context, pack.kind, [rows[place] for place in best.tolist()], *bounds)
     before = context.pieces if context else ()
     kept = np.sort(best[: len(packed.pieces) - len(before)])
-    told = relationship_rows(graph, Ranked(ids[kept], scores[kept]), form)
-    pieces = [Piece("relationship", *row, tokenizer.count(row[1])) for row in told]
+    shown = told(Ranked(ids[kept], scores[kept]))
+    pieces = [Piece(pack.kind, *row, pack.tokenizer.count(row[1])) for row in shown]
     return Context((*before, *pieces), packed.cut, packed.share)
 
 
@@ -143,7 +173,7 @@ def fitting(
     *,
     graph: Graph,
     tokenizer: Tokenizer,
-    top_k: PositiveInt = 200,
+    top_k: PositiveInt | None = 200,
     budget: PositiveInt | None = None,
     share: Share = 1.0,
     form: Form = "table",
@@ -153,9 +183,25 @@ def fitting(
     What reorders them then changes nothing else of a prompt.
     Source: ours, for path pooling over prompts that a budget bounds.
     """
-    rows = relationship_rows(graph, relationships.head(top_k), form)
+    first = relationships if top_k is None else relationships.head(top_k)
+    rows = relationship_rows(graph, first, form)
     packed = with_block(context, "relationship", rows, tokenizer, budget, share)
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))
+
+
+def node_rows(graph: Graph, nodes: Ranked[Node], form: Form) -> list[Row]:
+    """Name, text and score of every node, numbered from 0 where they are CSV rows."""
+    degree = graph.degree
+    rows = []
+    for position, (row, score) in enumerate(zip(*_head(nodes, None), strict=True)):
+        name = graph.names[row]
+        described = graph.descriptions[row] if graph.descriptions else ""
+        kind = graph.types[row] if graph.types else ""
+        shown = described or name
+        if form == "table":
+            shown = _csv(position, name, kind, described, int(degree[row]))
+        rows.append((name, shown, score))
+    return rows
 
 
 def relationship_rows(graph: Graph, relationships: Ranked[Relationship], form: Form) -> list[Row]:

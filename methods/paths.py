@@ -49,15 +49,10 @@ def paths_context(
     if not show:
         return with_block(context, "path", [], tokenizer, budget, share)
     best = sorted(paths.paths, key=lambda p: (-round(p.score, DECIMALS), len(p.nodes), p.nodes))
-    if form == "names":
-        best.sort(key=lambda path: path.transition)
-        shown = _numbered(graph, best)
-    else:
-        shown = [path_text(graph, path, edge_text) for path in best]
+    numbered = form == "names"
+    shown = _numbered(graph, best) if numbered else [path_text(graph, p, edge_text) for p in best]
     rows = [(str(row), text, best[row].score) for row, text in enumerate(shown)]
     packed = with_block(context, "path", rows, tokenizer, budget, share)
-    if form == "names":
-        return packed
     n_before = len(context.pieces) if context else 0
     kept = packed.pieces[n_before:]
     held = best[: len(kept)]
@@ -66,6 +61,8 @@ def paths_context(
             Piece("path", str(row), text, 0.0, tokenizer.count(text))
             for row, text in enumerate(_flat(graph, held, edge_text))
         ]
+    elif numbered:
+        told = [kept[row] for row in sorted(range(len(held)), key=lambda r: held[r].transition)]
     else:
         told = [kept[row] for row in _ordered(held, order, seed)]
     return Context((*packed.pieces[:n_before], *told), packed.cut, packed.share)

@@ -6,6 +6,7 @@ that the files are what this script writes. Usage: python scripts/write_docs.py
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, opera
 from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
 from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.profiles import POOLED
 from graphrag_bench.graph.graph import ATTRIBUTES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -98,13 +100,16 @@ def _sources(method: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
         yield f"`profile={source}`", changed
     if method.get("fidelity"):
         yield "`fidelity=paper`", method["fidelity"]
+    if method.get(POOLED):
+        yield "`pooling=rerank`, `reselect`", method[POOLED]
 
 
 def _settings(changed: Mapping[str, Any]) -> str:
     said = []
     for path, value in changed.items():
         name = path if path.startswith("build.") else f"method.{path}"
-        said.append(f"`{name}` *unstated*" if value == "unstated" else f"`{name}={value}`")
+        shown = value if isinstance(value, str) else json.dumps(value)
+        said.append(f"`{name}` *unstated*" if value == "unstated" else f"`{name}={shown}`")
     return ", ".join(said)
 
 

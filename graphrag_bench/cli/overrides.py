@@ -10,7 +10,7 @@ from graphrag_bench.cli.composing import composition
 from graphrag_bench.cli.help_lines import entry
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.groups import GROUPS, ROLES, load, names, resolve
-from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, changes
+from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, changes, pools
 from graphrag_bench.experiment.setting_words import of_method, read_word, several, unreadable
 from graphrag_bench.experiment.settings import explained
 
@@ -140,12 +140,13 @@ def _given_by_study(overrides: Sequence[str]) -> list[str]:
 
 
 def _of_sources(config: Any) -> list[str]:
-    """What profile and fidelity change in the method, as overrides that go before the user's."""
+    """What sources and path pooling change in the method, as overrides before the user's."""
     chosen = [str(config.get(name, DEFAULT)) for name in SELECTORS]
-    if set(chosen) == {DEFAULT}:
+    pooling = config.get("pooling")
+    if set(chosen) == {DEFAULT} and not pools(pooling):
         return []
-    found = changes(config.method, *chosen)
-    return [f"++method.{path}={value}" for path, value in found.items()]
+    found = changes(config.method, *chosen, pooling=pooling)
+    return [f"++method.{path}={'null' if v is None else v}" for path, v in found.items()]
 
 
 def _refused_by_hydra() -> tuple[type[Exception], ...]:

@@ -68,8 +68,8 @@ def compose(
     """The resolved settings of chosen groups with other settings laid over them.
 
     A choice is a name, or the content itself; `rest` is nested as the settings are. What is not
-    chosen takes the default of `run.yaml`; profile and fidelity change the method's file before
-    `rest` does. Interpolations are resolved over the whole.
+    chosen takes the default of `run.yaml`; profile, fidelity and path pooling change the method's
+    file before `rest` does. Interpolations are resolved over the whole.
     """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
@@ -88,7 +88,8 @@ def compose(
         for group, choice in chosen.items()
     }
     sources = [str(rest.get(name, DEFAULT)) for name in SELECTORS]
-    content["method"] = applied(content["method"], *sources)
+    pooling = {**(content.get("pooling") or {}), **(rest.get("pooling") or {})}
+    content["method"] = applied(content["method"], *sources, pooling=pooling)
     merged = OmegaConf.merge(OmegaConf.create(content), OmegaConf.create(dict(rest)))
     return resolve(merged, OmegaConf, OmegaConfBaseException)
 

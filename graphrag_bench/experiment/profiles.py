@@ -9,6 +9,7 @@ A method's file may say
 
 `profile=zhou2025` lays the first mapping over the file, `fidelity=paper` the last; what the user
 sets wins over both. `unstated` marks what a source leaves open: the file's own value stays.
+`pooled: {form: paths}` says in the same way what path pooling (pooling=rerank, reselect) changes.
 """
 
 from __future__ import annotations
@@ -21,20 +22,26 @@ from graphrag_bench.errors import UserError, nearest
 
 SELECTORS = ("profile", "fidelity")
 """The run settings that choose a source."""
-KEYS = ("profiles", "fidelity")
-"""Where a method's file says what they stand for."""
+POOLED = "pooled"
+KEYS = ("profiles", "fidelity", POOLED)
+"""Where a method's file says what they and path pooling stand for."""
 DEFAULT, PAPER, UNSTATED = "default", "paper", "unstated"
 
 
-def changes(method: Mapping[str, Any], profile: str, fidelity: str) -> dict[str, Any]:
+def changes(
+    method: Mapping[str, Any], profile: str, fidelity: str, *, pooling: object = None
+) -> dict[str, Any]:
     """What a profile and a fidelity change in a method's file, by path; empty for the defaults.
 
+    With path pooling (`pooling` is the group's choice or its settings) what that changes comes too.
     Raises UserError when the file does not hold such mappings.
     """
     profiles = method.get("profiles") or {}
     chosen = [profiles.get(profile)] if isinstance(profiles, Mapping) else [profiles]
     if fidelity == PAPER:
         chosen.append(method.get("fidelity"))
+    if pools(pooling):
+        chosen.append(method.get(POOLED))
     found: dict[str, Any] = {}
     for values in chosen:
         if values is not None and not isinstance(values, Mapping):
@@ -44,10 +51,18 @@ def changes(method: Mapping[str, Any], profile: str, fidelity: str) -> dict[str,
     return {path: value for path, value in found.items() if value != UNSTATED}
 
 
-def applied(method: Mapping[str, Any], profile: str, fidelity: str) -> dict[str, Any]:
-    """A copy of a method's file with the changes of its profile and fidelity, without the lists."""
+def pools(pooling: object) -> bool:
+    """Whether a choice of the group `pooling`, or its settings, turns path pooling on."""
+    mode = pooling.get("mode") if isinstance(pooling, Mapping) else pooling
+    return mode not in (None, False, "off", "null")
+
+
+def applied(
+    method: Mapping[str, Any], profile: str, fidelity: str, *, pooling: object = None
+) -> dict[str, Any]:
+    """A copy of a method's file with what sources and path pooling change, without the lists."""
     made = copy.deepcopy({key: value for key, value in method.items() if key not in KEYS})
-    for path, value in changes(method, profile, fidelity).items():
+    for path, value in changes(method, profile, fidelity, pooling=pooling).items():
         held = made
         *folders, last = path.split(".")
         for folder in folders:

@@ -3,66 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphrag_bench.graph.flow_paths import Select, alive, selected
+from graphrag_bench.graph.flow_paths import Direction, Kept, alive, chosen, ways_of
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.values import DECIMALS, Path
+from graphrag_bench.values import Path
 
-MOST_HOPS = 3
+if TYPE_CHECKING:
+    from graphrag_bench.graph.flow_kernels import Rules
+
 Walk = tuple[int, ...]
 Hop = tuple[int, int]
 
 
 def edge_flow_paths(
-    graph: Graph,
-    nodes: Sequence[int],
-    alpha: float,
-    threshold: float,
-    top_k: int,
-    select: Select = "reliability",
-    seed: int = 0,
+    graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction, kept: Kept
 ) -> list[Path]:
     """The paths with the highest mean flow along their edges, best first.
 
-    All simple paths of up to three hops between two of the nodes, either way, compete. Score: the
-    mean of w over the hops of a path, where w is what `edge_flow` says of its ordered pair. Paths
-    over the same nodes count as one, the better; ties by fewer hops, then by the node tuple. At
-    most `top_k` are kept, and at most half (rounded down) of those of one hop, of two and of three;
-    `selected` says which.
-    The row of a hop is the first of its pair.
+    All simple paths of up to `max_hops` hops between two of the nodes compete, those of either
+    direction of a pair, with `rising` those that get on with every hop. Score: the mean of w over
+    the hops of a path, where w is what `edge_flow` says of its ordered pair with the alpha and the
+    theta of the rules. Which are kept, their order and the row of a hop: as in `flow_paths`.
     Deviation: successors are visited in order of id; the released code iterates over a set.
     Source: PathRAG (Chen et al. 2025), released code, `find_paths_and_edges_with_stats`.
     """
-    from graphrag_bench.graph.flow_kernels import Rules
-
-    everything = Rules(alpha, 0.0, MOST_HOPS, False, True, False, True)
-    found = alive(graph, nodes, everything, "both").nodes.tolist()
-    walks = sorted(tuple(node for node in row if node >= 0) for row in found)
-    scored: list[tuple[Walk, float]] = []
-    for walks_of_pair in _pairs(walks):
-        flow = edge_flow(walks_of_pair, alpha, threshold)
-        for walk in walks_of_pair:
-            along = [flow.get(hop, 0.0) for hop in _hops(walk)]
-            scored.append((walk, sum(along) / len(along)))
-    scored.sort(key=lambda one: (-round(one[1], DECIMALS), len(one[0]), one[0]))
-    first = {tuple(sorted(walk)): (walk, score) for walk, score in reversed(scored)}
-    kept = sorted(first.values(), key=lambda one: (-round(one[1], DECIMALS), len(one[0]), one[0]))
-    lengths = np.bincount([len(walk) - 1 for walk in walks], minlength=1)
-    most = min(top_k, int((lengths // 2).sum()))
-    ways = graph.neighbours
-    rows = selected([len(walk) - 1 for walk, _ in kept], most, select, seed)
-    return [Path(kept[row][0], ways.rows_along(kept[row][0]), kept[row][1]) for row in rows]
+    everything = rules._replace(theta=0.0, theta_on_start=False, expand_target=True)
+    found = alive(graph, nodes, everything, direction)
+    walks = [tuple(node for node in row if node >= 0) for row in found.nodes.tolist()]
+    scores = np.zeros(len(walks))
+    for rows in _pairs(walks):
+        flow = edge_flow([walks[row] for row in rows], rules.alpha, rules.theta, rules.max_hops)
+        for row in rows:
+            along = [flow.get(hop, 0.0) for hop in _hops(walks[row])]
+            scores[row] = sum(along) / len(along)
+    return chosen(found._replace(scores=scores), ways_of(graph, direction), kept)
 
 
-def edge_flow(walks: Sequence[Walk], alpha: float, threshold: float) -> Mapping[Hop, float]:
+def edge_flow(
+    walks: Sequence[Walk], alpha: float, threshold: float, max_hops: int = 3
+) -> Mapping[Hop, float]:
     """The flow along the edges of all walks of one ordered pair, which start with one node.
 
-    The start sends 1 / (its successors) along each of them, undecayed. A node whose flow is above
-    the threshold sends alpha * flow / (its successors) on, and so does the next, once more.
-    Successors are those within these walks.
+    The start sends 1 / (its successors) along each of them, undecayed. A node other than the end
+    whose flow is above the threshold when it is reached sends alpha * flow / (its successors) on,
+    and so do the next, up to `max_hops` hops from the start. Successors are those within these
+    walks, visited in the order of their ids.
     """
     following: dict[int, set[int]] = {}
     for walk in walks:
@@ -71,25 +59,27 @@ def edge_flow(walks: Sequence[Walk], alpha: float, threshold: float) -> Mapping[
     successors = {node: sorted(near) for node, near in following.items()}
     start, end = walks[0][0], walks[0][-1]
     flow: dict[Hop, float] = {(start, n): 1 / len(successors[start]) for n in successors[start]}
-    for one in successors[start]:
-        if one == end or flow[start, one] <= threshold:
-            continue
-        for two in successors[one]:
-            sent = flow[start, one] * alpha / len(successors[one])
-            flow[one, two] = flow.get((one, two), 0.0) + sent
-            if two == end or flow[one, two] <= threshold:
-                continue
-            for three in successors[two]:
-                sent = flow[one, two] * alpha / len(successors[two])
-                flow[two, three] = flow.get((two, three), 0.0) + sent
+
+    def send(hop: Hop, left: int) -> None:
+        here = hop[1]
+        if not left or here == end or flow[hop] <= threshold:
+            return
+        for near in successors[here]:
+            sent = flow[hop] * alpha / len(successors[here])
+            flow[here, near] = flow.get((here, near), 0.0) + sent
+            send((here, near), left - 1)
+
+    for near in successors[start]:
+        send((start, near), max_hops - 1)
     return flow
 
 
-def _pairs(walks: Sequence[Walk]) -> Iterator[list[Walk]]:
-    """The walks of each ordered pair of ends."""
-    by_ends = sorted(walks, key=lambda walk: (walk[0], walk[-1], walk))
-    for _, group in groupby(by_ends, key=lambda walk: (walk[0], walk[-1])):
-        yield list(group)
+def _pairs(walks: Sequence[Walk]) -> Iterator[list[int]]:
+    """The rows of the walks of each ordered pair of ends."""
+    rows: dict[Hop, list[int]] = {}
+    for row, walk in enumerate(walks):
+        rows.setdefault((walk[0], walk[-1]), []).append(row)
+    yield from rows.values()
 
 
 def _hops(walk: Walk) -> list[Hop]:

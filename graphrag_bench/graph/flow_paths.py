@@ -23,7 +23,8 @@ Select = Literal["reliability", "hop_first", "random"]
 class Kept(NamedTuple):
     """Which paths are kept: how many of each ordered pair, what makes two the same, how many.
 
-    Of all distinct ones the best are kept, or what `selected` says.
+    Of all distinct ones the best are kept, or what `selected` says; with `at_most_half` no more
+    than half (rounded down) of the paths found of one hop, of two, and so on, add up to.
     """
 
     per_pair_top: int | None
@@ -31,6 +32,7 @@ class Kept(NamedTuple):
     top_k: int | None
     select: Select = "reliability"
     seed: int = 0
+    at_most_half: bool = False
 
 
 def flow_paths(
@@ -45,9 +47,12 @@ def flow_paths(
     of each ordered pair. The row of a hop is the first of its pair.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval".
     """
-    found = alive(graph, nodes, rules, direction)
-    ways = graph.neighbours if direction == "both" else graph.outward
-    return chosen(found, ways, kept)
+    return chosen(alive(graph, nodes, rules, direction), ways_of(graph, direction), kept)
+
+
+def ways_of(graph: Graph, direction: Direction) -> Neighbours:
+    """The neighbours that a path goes on to."""
+    return graph.neighbours if direction == "both" else graph.outward
 
 
 def alive(graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction) -> Found:
@@ -58,7 +63,7 @@ def alive(graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction
     from graphrag_bench.graph.flow_kernels import Ways, alive_paths, wanted_neighbours
 
     wanted = np.unique(np.asarray(nodes, np.int64)).astype(np.int32)
-    forth = graph.neighbours if direction == "both" else graph.outward
+    forth = ways_of(graph, direction)
     back = forth if direction == "both" else graph.inward
     last = wanted_neighbours(back.starts, back.nodes, wanted, graph.n_nodes)
     return alive_paths(Ways(forth.starts, forth.nodes, *last), wanted, rules)
@@ -67,6 +72,9 @@ def alive(graph: Graph, nodes: Sequence[int], rules: Rules, direction: Direction
 def chosen(found: Found, ways: Neighbours, kept: Kept) -> list[Path]:
     """The best of the paths found, in the order that `flow_paths` says, each once."""
     nodes, scores = found.nodes.astype(np.int64), np.round(found.scores, DECIMALS)
+    if kept.at_most_half:
+        half = int((np.bincount(_hops(nodes)) // 2).sum())
+        kept = kept._replace(top_k=half if kept.top_k is None else min(kept.top_k, half))
     if kept.per_pair_top is not None:
         best = _best_of_pairs(nodes, scores, kept.per_pair_top)
         nodes, scores = nodes[best], scores[best]

@@ -78,11 +78,11 @@ def _best_of_stages(found: PairPaths, stage: IntArray, rounded: FloatArray, k: i
 
 def likely_pairs(
     sources: IntArray, targets: IntArray, source_scores: FloatArray, target_scores: FloatArray,
-    most: int,
+    most: int | None,
 ) -> IntArray:  # fmt: skip
     """The `most` pairs (source, target) with the highest product of scores, int64 (n, 2).
 
-    Ties by lower source, then lower target; a score below 0 counts as 0.
+    All of them for None. Ties by lower source, then lower target; a score below 0 counts as 0.
     """
     product = np.clip(source_scores, 0, None)[:, None] * np.clip(target_scores, 0, None)[None]
     pairs = np.stack(np.meshgrid(sources, targets, indexing="ij"), axis=-1).reshape(-1, 2)

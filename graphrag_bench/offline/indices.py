@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -21,6 +21,8 @@ from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.knowledge_graph import node_rows
 from graphrag_bench.offline.titles import Titles, titled
 from graphrag_bench.progress import Progress
+
+RelationshipText = Literal["context", "description"]
 
 
 def index_texts(
@@ -114,15 +116,20 @@ def _descriptions(graph: Graph) -> list[str]:
 
 @artifact("relationship_index")
 def relationship_index(
-    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
+    *,
+    graph: Graph,
+    embedder: Embedder,
+    scratch: Path,
+    progress: Progress,
+    text: RelationshipText = "context",
 ) -> VectorIndex:
-    """One vector for each relationship row: "source relation target description", single spaces.
+    """One vector for each relationship row, of the text that `relationship_texts` says.
 
-    Keywords stand in for a relation that has no name; what is empty is left out. A synonymy edge,
-    which states nothing, has zeros: cosine 0 to every query. Source: Zhou et al. 2025, section 5
-    (relation context with both entity names).
+    A synonymy edge, which states nothing, has zeros: cosine 0 to every query. Source: Zhou et al.
+    2025, section 5 (relation context with both entity names); PathCoRAG, equation 5
+    (`text="description"`: the edge's description alone).
     """
-    texts = relationship_texts(graph)
+    texts = relationship_texts(graph, text)
     facts = np.flatnonzero(~np.asarray(graph.synonym, bool))
     given = [texts[row] for row in facts.tolist()]
     index = index_texts(given, embedder, scratch, progress, "embedding relationships")
@@ -131,8 +138,15 @@ def relationship_index(
     return VectorIndex(vectors)
 
 
-def relationship_texts(graph: Graph) -> list[str]:
-    """What stands for each relationship row in its index."""
+def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
+    """What stands for each relationship row in its index.
+
+    "source relation target description" with single spaces: keywords stand in for a relation that
+    has no name, and what is empty is left out. With `description` that alone, where there is one.
+    """
+    if text == "description" and graph.facts:
+        rows = zip(graph.facts, relationship_texts(graph), strict=True)
+        return [fact or context for fact, context in rows]
     names = list(graph.names)
     none = [""] * graph.n_relationships
     columns = zip(

@@ -25,7 +25,7 @@ def k_shortest(
     embedder: Embedder,
     k: PositiveInt = 4,
     max_path_edges: PositiveInt = 4,
-    max_pairs_per_transition: PositiveInt = 2000,
+    max_pairs_per_transition: PositiveInt | None = 2000,
     edge_cost: EdgeCost = "unit",
     k_scope: Scope = "pair",
     top_k: PositiveInt = 15,
@@ -38,9 +38,11 @@ def k_shortest(
     cosine of the question and the path's relationships, -1..1. Of equally short paths the one with
     the higher score, then the lower node tuple is the shorter. Order: score, fewer relationships,
     transition (in `Path.transition`, from 1), node tuple. Pairs beyond `max_pairs_per_transition`
-    are left out, those with the lowest product of the similarities of both ends to their steps.
-    Every relationship's similarity is computed, which costs one product with the whole index.
-    Source: PathCoRAG, section 4.3 and appendix B; both bounds and unit length are ours.
+    are left out, those with the lowest product of the similarities of both ends to their steps;
+    none where it is None. The text of a relationship is that of `build.relationship_index.text`:
+    `description` is the paper's. Every relationship's similarity is computed, which costs one
+    product with the whole index.
+    Source: PathCoRAG, section 4.3, equation 5 and appendix B; the bounds and unit length are ours.
     Deviation: the same paths as Yen's algorithm, found by meeting in the middle.
     """
     transitions = [

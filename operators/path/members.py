@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from graphrag_bench.contract import operator
@@ -10,19 +12,24 @@ from graphrag_bench.values import Node, Ranked, Relationship
 
 
 @operator("path.members", unordered="the order of the paths, each from its start")
-def members(paths: RankedPaths) -> tuple[Ranked[Node], Ranked[Relationship]]:
+def members(
+    paths: RankedPaths, *, order: Literal["given", "transition"] = "given"
+) -> tuple[Ranked[Node], Ranked[Relationship]]:
     """The nodes and the relationships of the paths, each once, in order of first appearance.
 
-    Score: that of the first path which it lies on.
+    With `transition` the paths are gone through as a prompt lists them: transition by transition,
+    each in the order given. Score: the highest of the paths that it lies on.
     Source: PathCoRAG, appendix C (the tables of entities and relationships).
     """
+    along = list(paths.paths)
+    if order == "transition":
+        along.sort(key=lambda path: path.transition)
     nodes: dict[int, float] = {}
     rows: dict[int, float] = {}
-    for path in paths.paths:
-        for node in path.nodes:
-            nodes.setdefault(node, path.score)
-        for row in path.relationships:
-            rows.setdefault(row, path.score)
+    for path in along:
+        for held, members_of in ((nodes, path.nodes), (rows, path.relationships)):
+            for one in members_of:
+                held[one] = max(held.get(one, path.score), path.score)
     return (
         Ranked(np.array(list(nodes), np.int64), np.array(list(nodes.values()))),
         Ranked(np.array(list(rows), np.int64), np.array(list(rows.values()))),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import PositiveInt
+from pydantic import Field, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
@@ -36,13 +36,15 @@ def vdb(
     graph: Graph,
     embedder: Embedder,
     top_k: PositiveInt = 4,
+    min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     order: Order = "similarity",
 ) -> Ranked[Relationship]:
     """The relationships most similar to the question, or to a query that the step uses instead.
 
-    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. With
-    `order="degree_weight"` the rows found are given by the sum of the degrees of their ends, then
-    by weight, as the released code of Zhou et al. does.
+    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. Of the best
+    `top_k` those below `min_score` are left out. With `order="degree_weight"` the rows found are
+    given by the sum of the degrees of their ends, then by weight, as the released code of Zhou et
+    al. does.
     Source: Zhou et al. 2025, section 6.1, relationship "VDB".
     """
     (found,) = vdb_batched(
@@ -52,6 +54,7 @@ def vdb(
         graph=graph,
         embedder=embedder,
         top_k=top_k,
+        min_score=min_score,
         order=order,
     )
     return found
@@ -66,10 +69,12 @@ def vdb_batched(
     graph: Graph,
     embedder: Embedder,
     top_k: int = 4,
+    min_score: float = -1.0,
     order: Order = "similarity",
 ) -> list[Ranked[Relationship]]:
     """The relationships of many questions, with one call of the embedder."""
     found = most_similar(question, query, relationship_index, embedder, top_k)
+    found = [_from(one, min_score) for one in found]
     if order == "similarity":
         return found
     return [_turned(one, _by_degree_and_weight(graph, one.ids)) for one in found]
@@ -102,6 +107,10 @@ def _by_degree_and_weight(graph: Graph, rows: IntArray) -> IntArray:
     """Positions of the rows by degree of both ends, then weight, falling; then by id."""
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((rows, -weight, -_degrees(graph, rows)))
+
+
+def _from(ranked: Ranked[Any], min_score: float) -> Ranked[Any]:
+    return _turned(ranked, np.flatnonzero(np.round(ranked.scores, DECIMALS) >= min_score))
 
 
 def _turned(ranked: Ranked[Any], order: IntArray) -> Ranked[Any]:

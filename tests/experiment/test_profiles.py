@@ -36,6 +36,32 @@ def test_fidelity_to_the_paper_adds_its_own_changes() -> None:
     assert applied(FILE, "default", "paper")["build"] == {"graph": "kg", "extraction": "llm"}
 
 
+def test_path_pooling_changes_what_the_method_s_file_says_and_nothing_when_it_is_off() -> None:
+    file = {**FILE, "form": "triplets", "pooled": {"form": "paths"}}
+    for pooling in ("rerank", {"mode": "reselect"}):
+        assert applied(file, "default", "default", pooling=pooling)["form"] == "paths"
+    for off in (None, "off", {"mode": "off"}, {}):
+        made = applied(file, "default", "default", pooling=off)
+        assert made["form"] == "triplets" and "pooled" not in made
+
+
+def test_python_and_the_command_line_agree_on_what_path_pooling_changes() -> None:
+    words = ["dataset=toy", "embedder=hashing", "method=subgraphrag", "pooling=rerank"]
+    by_shell = composed(prepared(words))
+    assert by_shell["method"]["form"] == "paths"
+    made = api.pipeline("subgraphrag", pooling="rerank", embedder="hashing")
+    assert made.experiment(api.dataset("toy")).key == Experiment.prepare(by_shell).key
+    asked = api.pipeline("subgraphrag", pooling="rerank", embedder="hashing", form="triplets")
+    own = composed(prepared([*words, "method.form=triplets"]))
+    assert own["method"]["form"] == "triplets"
+    assert asked.experiment(api.dataset("toy")).key == Experiment.prepare(own).key
+
+
+def test_a_profile_can_lift_a_bound() -> None:
+    """`null` in a file is no value on the command line too, and not the word None."""
+    assert composed(prepared(["method=pathcorag", "profile=paper"]))["method"]["max_pairs"] is None
+
+
 def test_the_default_profile_changes_nothing() -> None:
     assert changes(FILE, "default", "default") == {}
     assert "profiles" not in applied(FILE, "default", "default")
@@ -46,7 +72,7 @@ def test_a_profile_that_sets_what_the_method_lacks_is_refused() -> None:
         applied({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")
 
 
-@pytest.mark.parametrize("profile", ["zhou2025", "upstream"])
+@pytest.mark.parametrize("profile", ["zhou2025", "paper", "upstream"])
 @pytest.mark.parametrize("fidelity", ["default", "paper"])
 @pytest.mark.parametrize("name", names("method"))
 def test_every_method_can_be_planned_under_every_profile(

@@ -151,7 +151,7 @@ def test_the_golden_example_from_queries_to_the_prompt() -> None:
         Question("q", "1 0 0"), found, graph=graph, relationship_index=rows_index, embedder=Axes(),
         k=2, max_path_edges=3, top_k=5,
     )  # fmt: skip
-    on_paths, between = members(paths)
+    on_paths, between = members(paths, order="transition")
     pack = {"graph": graph, "tokenizer": BytePairs(), "budget": 2000}
     context = paths_context(paths, None, form="names", share=0.2, **pack)
     context = nodes_context(on_paths, context, share=0.4, **pack)
@@ -163,9 +163,9 @@ def test_the_golden_example_from_queries_to_the_prompt() -> None:
         '[S2:2] "C" -> "D" -> "E"',
         '[S2:3] "D" -> "C" -> "E"',
     ]
-    assert sorted(text.split(",")[1] for text in of_kind(context, "node")) == list("ACDE")
-    assert sorted(text.split(",")[3] for text in of_kind(context, "relationship")) == [
-        "ac", "cd", "ce", "de",
+    assert [text.split(",")[1] for text in of_kind(context, "node")] == list("ACDE")
+    assert [text.split(",")[3] for text in of_kind(context, "relationship")] == [
+        "ac", "cd", "de", "ce",
     ]  # fmt: skip
 
 

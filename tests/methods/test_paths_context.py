@@ -64,6 +64,14 @@ def test_paths_by_names_are_numbered_within_their_transition() -> None:
     ]  # fmt: skip
 
 
+def test_the_budget_cuts_the_worst_path_by_names_too_and_not_the_last_transition() -> None:
+    """The short path of the first transition has .5, the one of the second .7."""
+    counts = [BytePairs().count(text) for text in texts(form="names")]
+    assert texts(form="names", budget=sum(counts) - 1) == [
+        '[S1:1] "ada" -> "norvik" -> "tarn"', '[S2:1] "norvik" -> "ada"'
+    ]  # fmt: skip
+
+
 def test_what_stood_in_the_context_stays_first() -> None:
     assert texts(EARLIER, share=0.6)[0] == "ada, founded, norvik"
     assert texts(EARLIER, share=0.6, form="flat")[:2] == ["ada, founded, norvik", "ada"]

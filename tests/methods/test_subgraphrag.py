@@ -12,7 +12,10 @@ from rog_sets import ROWS, rog_folder
 from toy_runs import WEIGHTLESS, Ended, metrics, ran, records, refused
 from toy_runs import asked as prompts
 
+from graphrag_bench.cli.overrides import composed, prepared
 from graphrag_bench.columns import Texts
+from graphrag_bench.experiment.context_plan import context_blocks
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.scripted import Scripted
@@ -206,6 +209,49 @@ def test_the_trained_scorer_and_paths_are_a_setting_each(tmp_path: Path) -> None
     (team,) = [text for text in prompts if "mascot Rolf" in text]
     assert team.startswith("Paths:\n")
     assert "Rolf the Ram->sports.mascot.team->Norvik F.C." in team
+
+
+def team_prompt(home: Path, *settings: str) -> list[str]:
+    """The lines of the user's turn of the question about the team; no call is in a cache."""
+    prompts.clear()
+    run(home / "-".join(settings).replace("=", "-"), *settings)
+    (team,) = [text for text in prompts if "mascot Rolf" in text]
+    return team.splitlines()
+
+
+def test_path_pooling_has_the_prompt_of_paths_and_its_baseline_that_of_triplets(
+    tmp_path: Path,
+) -> None:
+    """Path pooling, A.4: merged lines where triples are pooled, else triplets; both ascending."""
+    plain = team_prompt(tmp_path, "profile=paper")
+    assert plain[0] == "Triplets:" and all(line.startswith("(") for line in plain[1:-1])
+    first = team_prompt(tmp_path, "profile=upstream")
+    assert sorted(first) == sorted(plain) and first[1:-1] == plain[1:-1][::-1]
+    for mode in ("rerank", "reselect"):
+        pooled = team_prompt(tmp_path, "profile=paper", f"pooling={mode}")
+        assert pooled[0] == "Paths:" and all("->" in line for line in pooled[1:-1])
+    kept = team_prompt(tmp_path, "profile=paper", "pooling=rerank", "method.form=triplets")
+    assert kept[0] == "Triplets:" and sorted(kept) == sorted(plain)
+
+
+@pytest.mark.parametrize("profile", ["paper", "upstream"])
+def test_five_hundred_triples_stand_in_the_prompt_of_a_reader_whose_window_holds_them(
+    profile: str, tmp_path: Path
+) -> None:
+    """A triple of Freebase has about 23 tokens: 500 of them do not fit 8,000."""
+    made = "-".join(f"relation.of.many.parts.{part}" for part in range(3))
+    rows = [(f"m.0{at}xyz", made, f"m.1{at}abc") for at in range(500)]
+    graph = graph_of(rows)
+    words = ["dataset=cwq", f"dataset.root={rog_folder(tmp_path / 'rog', ROWS, ROWS)}",
+             "method=subgraphrag", "embedder=hashing", "llm=openai_compatible",
+             "llm.model=meta-llama/Llama-3.1-8B-Instruct", f"profile={profile}"]  # fmt: skip
+    experiment = Experiment.prepare(composed(prepared(words)))
+    (block,) = context_blocks(experiment)
+    found = triples_context(
+        Ranked(np.arange(500), np.linspace(1, 0, 500)), graph=graph, tokenizer=BytePairs(),
+        budget=block.budget,
+    )  # fmt: skip
+    assert len(found.pieces) == 500 and found.n_tokens > 8000 and not found.cut
 
 
 def test_a_graph_of_texts_is_asked_as_a_whole(tmp_path: Path) -> None:

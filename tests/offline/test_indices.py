@@ -62,6 +62,14 @@ def test_a_relationship_is_its_relation_or_keywords_between_its_ends_and_what_de
     ]
 
 
+def test_a_relationship_can_be_its_description_alone_where_it_has_one(tmp_path):
+    """Equation 5 of PathCoRAG compares the question with the description of an edge."""
+    assert relationship_texts(RICH, "description") == ["Ada founded Norvik.", "norvik near tarn"]
+    assert relationship_texts(PLAIN, "description") == relationship_texts(PLAIN)
+    found = indexed(relationship_index, tmp_path, graph=RICH, text="description")
+    assert found == vectors("Ada founded Norvik.", "norvik near tarn")
+
+
 def test_a_relationship_of_a_knowledge_graph_is_head_relation_tail(tmp_path):
     found = indexed(relationship_index, tmp_path, graph=PLAIN)
     assert found == vectors("ada related to norvik", "norvik related to tarn")

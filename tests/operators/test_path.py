@@ -34,14 +34,56 @@ def test_the_three_most_reliable_paths_of_the_paper_s_example():
     assert [path.score for path in found.paths] == pytest.approx([1.35, 0.777083, 0.777083])
 
 
-def test_the_settings_of_the_paper_are_the_defaults_and_the_code_s_come_with_its_profile():
+CODE = {
+    "graph": SQUARES, "reliability": "edge_flow", "alpha": 0.8, "theta": 0.3, "dedup": "node_set",
+    "at_most_half": True,
+}  # fmt: skip
+"""The settings of the released code."""
+
+
+def test_the_flow_of_the_released_code_is_a_reliability_of_its_own():
     found = flow_prune(ranked(A, E), graph=SQUARES)
     assert found.paths[0].score == pytest.approx(0.543463, abs=1e-6)
-    coded = flow_prune(ranked(A, E), graph=SQUARES, profile="code")
+    coded = flow_prune(ranked(A, E), **CODE)
     assert names(coded) == ["ABDE", "EFCA", "ACDE"]
     assert coded.paths[0].score == pytest.approx(0.406667, abs=1e-6)
-    undecayed = flow_prune(ranked(A, E), graph=SQUARES, profile="code", alpha=1.0)
+    undecayed = flow_prune(ranked(A, E), **{**CODE, "alpha": 1.0})
     assert undecayed.paths[0].score == pytest.approx((0.5 + 0.5 + 0.5) / 3)
+
+
+def test_the_settings_of_either_flow_are_those_of_the_other():
+    given = ranked(A, D, E)
+    one_way = {**CODE, "direction": "out", "at_most_half": False}
+    assert names(flow_prune(ranked(A, E), **one_way)) == ["ABDE", "ACDE", "ACFE"]
+    assert names(flow_prune(given, **{**one_way, "max_hops": 1})) == ["DE"]
+    assert names(flow_prune(given, graph=SQUARES, theta=0.05, at_most_half=True, max_hops=2)) == [
+        "ED", "ABD", "ACD",
+    ]  # fmt: skip
+    assert names(flow_prune(ranked(A, D), graph=SQUARES, max_hops=2, at_most_half=True)) == [
+        "ABD", "ACD",
+    ]  # fmt: skip
+    assert len(flow_prune(ranked(A, E), graph=SQUARES, at_most_half=True, top_k=2)) == 2
+
+
+def test_a_start_of_many_neighbours_sends_in_any_case_or_is_pruned_like_others():
+    """A has two neighbours, so that a share is 1/2."""
+    fork = Graph.from_arrays([A, A, B], [B, C, D])
+    ways = {"graph": fork, "direction": "out", "theta": 0.6}
+    assert names(flow_prune(ranked(A, B), **ways)) == ["AB"]
+    assert names(flow_prune(ranked(A, B), theta_on_start=True, **ways)) == []
+
+
+def test_an_end_that_sends_on_adds_to_what_others_have():
+    """Rows A-B, A-D, D-C, B-C, C-B, from A to B: D and B have .35, D sends C .245, and B as much
+    where it may: (1 + .35 + .245 + .35) / 3, or with .49 for C."""
+    ring = Graph.from_arrays([A, A, D, B, C], [B, D, C, C, B])
+    ways = {"graph": ring, "direction": "out", "theta": 0.0}
+    kept, sent = (
+        flow_prune(ranked(A, B), expand_target=sends, **ways).paths for sends in (False, True)
+    )
+    assert [path.nodes for path in kept] == [path.nodes for path in sent] == [(A, B), (A, D, C, B)]
+    assert [path.score for path in kept] == pytest.approx([1.35, 1.945 / 3])
+    assert [path.score for path in sent] == pytest.approx([1.35, 2.19 / 3])
 
 
 def test_every_setting_reaches_the_search():
@@ -82,7 +124,7 @@ def test_fewest_hops_win_over_more_reliable_paths_of_more_hops():
     assert (best.nodes, best.score) == ((C, D, E), pytest.approx(0.4725))
     (first,) = flow_prune(ranked(A, B, C, E), select="hop_first", **ways).paths
     assert (first.nodes, first.score) == ((A, B), pytest.approx(0.07))
-    coded = flow_prune(ranked(A, D, E), graph=SQUARES, profile="code", select="hop_first", top_k=1)
+    coded = flow_prune(ranked(A, D, E), select="hop_first", top_k=1, **CODE)
     assert names(coded) in (["DE"], ["ED"])
 
 
@@ -125,6 +167,8 @@ def test_the_least_likely_pairs_are_left_out():
     steps = StepNodes(STEPS.ids, STEPS.steps, scores, 3)
     found = k_shortest(QUESTION, steps, k=1, max_pairs_per_transition=1, **LIKE)
     assert names(found) == ["AC", "CE"]
+    every = k_shortest(QUESTION, steps, k=1, max_pairs_per_transition=None, **LIKE)
+    assert len(every) == 8
 
 
 def test_one_step_or_an_empty_one_has_no_path():
@@ -143,6 +187,16 @@ def test_what_lies_on_paths_comes_once_with_the_score_of_its_first_path():
     nodes, rows = members(TWO)
     assert nodes.ids.tolist() == [C, D, A] and nodes.scores.tolist() == [0.9, 0.9, 0.8]
     assert rows.ids.tolist() == [3, 1] and rows.scores.tolist() == [0.9, 0.8]
+
+
+def test_what_lies_on_paths_can_come_as_a_prompt_lists_them_with_its_best_score():
+    """D-E of the second transition is better than A-C-D of the first."""
+    three = RankedPaths(
+        (Path((D, E), (5,), 0.9, 2), Path((A, C), (1,), 0.8, 1), Path((A, C, D), (1, 3), 0.7, 1))
+    )
+    nodes, rows = members(three, order="transition")
+    assert nodes.ids.tolist() == [A, C, D, E] and nodes.scores.tolist() == [0.8, 0.8, 0.9, 0.9]
+    assert rows.ids.tolist() == [1, 3, 5] and rows.scores.tolist() == [0.8, 0.7, 0.9]
 
 
 def test_paths_lead_to_the_chunks_that_their_relationships_were_read_from():
