@@ -346,5 +346,3 @@ def test_one_budget_for_all_that_is_the_papers_is_no_difference(home: Path) -> N
         assert figure is not None
         told_of = [text for text in figure.grade.differences if "budget" in text]
         assert told_of == (["budget_context: 2400, not 8000"] if differs else [])
-
-
