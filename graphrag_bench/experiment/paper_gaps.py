@@ -8,8 +8,15 @@ from pathlib import Path
 
 from graphrag_bench.data.dataset import QUESTIONS
 from graphrag_bench.experiment.paper_candidates import Candidate, pair_candidate, pairs
-from graphrag_bench.experiment.paper_offered import Offered, evaluator, opposite
+from graphrag_bench.experiment.paper_offered import (
+    Offered,
+    conditions,
+    evaluator,
+    fitting,
+    opposite,
+)
 from graphrag_bench.report.filled_cells import Filled
+from graphrag_bench.report.grading import grade
 from graphrag_bench.report.papers import PaperTable, Part, Printed
 
 _TIMED = "n=20"
@@ -42,6 +49,8 @@ def lacking(
     metric = table.paper.metrics[cell.metric]
     if metric.criteria:
         return _judging(table, cell, offered, found)
+    if metric.time or metric.seconds:
+        found = [gap if gap.run else _stored(table, cell, offered, gap.part) for gap in found]
     stored = [gap.run.run.folder.path for gap in found if gap.run]
     own = [table.settings_of_paper(cell, gap.part.own) for gap in found if not gap.run]
     runs = tuple(dict.fromkeys(settings for settings in own if settings))
@@ -54,6 +63,16 @@ def lacking(
         runs = runs or tuple(filter(None, [table.settings_of_paper(cell)]))
         after = f"graphrag-bench judge RUN {' '.join(judge_words(table, cell))}"
     return Filled(before=_before(table, cell, runs), runs=runs, after=after)
+
+
+def _stored(table: PaperTable, cell: Printed, offered: Sequence[Offered], part: Part) -> Gap:
+    """The gap with the nearest run that nobody has timed, where one is stored."""
+    theirs = conditions(table, cell, part.own)
+    held = [
+        Candidate(one.run, grade(one.ours, theirs))
+        for one in fitting(table, cell, offered, part.own)
+    ]
+    return Gap(part, min(held, key=lambda one: one.order, default=None))
 
 
 def _judging(

@@ -183,6 +183,16 @@ def test_path_pooling_orders_every_prompt_alike_and_merges_paths() -> None:
             assert f"method.form={form}" in settings
 
 
+@pytest.mark.parametrize(("method", "form"), [("S-RAG", "triplets"), ("S-RAG w/ours", "paths")])
+def test_the_prompt_of_500_triples_is_packed_as_the_recipe_says(method: str, form: str) -> None:
+    words = weightless(rows_of("pathpooling/table3")[method])
+    steps = Experiment.prepare(composed_of(words), swept=True).method.pipeline.describe()
+    held = {one["op"]: one["settings"] for one in steps if "op" in one}
+    assert held["context.triples"] == {"form": form, "budget": 20000}
+    assert held["relationship.placed"] == {"order": "recency"}
+    assert held["relationship.triple_scores"] == {"top_k": 500}
+
+
 def test_one_budget_for_all_of_pankrag_and_local_search_for_specific_questions() -> None:
     for number in range(1, 5):
         assert all("budget_context=12000" in s for s in rows_of(f"pankrag/table{number}").values())
