@@ -86,7 +86,7 @@ def _together(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
 def _of_part(
     table: PaperTable, cell: Printed, part: Part, offered: Sequence[Offered], verdicts: Verdicts
 ) -> list[Candidate]:
-    metric = table.paper.metrics[cell.metric]
+    metric = table.metric(cell)
     if metric.criteria:
         return [
             one
@@ -136,7 +136,7 @@ def _seen(
     keys = [one.run.folder.path.name for one in pair]
     said = [
         set(verdicts.judges(keys[0], keys[1], criterion))
-        for criterion in table.paper.metrics[cell.metric].criteria
+        for criterion in table.metric(cell).criteria
     ]
     return [pair_candidate(table, cell, part, pair, j) for j in sorted(set.intersection(*said))]
 

@@ -36,7 +36,7 @@ def collected(
         rows: dict[Row, list[Printed]] = {}
         for cell in table.cells:
             if cell.dataset == name:
-                kind = table.paper.metrics[cell.metric].kind
+                kind = table.metric(cell).kind
                 apart = kind if kind in _BY_THEMSELVES else ""
                 rows.setdefault((*cell.row, apart), []).append(cell)
         picked = chosen({row: _with_figure(table, row, rows, offered, source) for row in rows})

@@ -46,7 +46,7 @@ def lacking(
     A run that is there and lacks the metric is scored or timed; runs that nobody has compared are
     compared; a win rate takes the runs of both sides and a judge.
     """
-    metric = table.paper.metrics[cell.metric]
+    metric = table.metric(cell)
     if metric.criteria:
         return _judging(table, cell, offered, found)
     if metric.time or metric.seconds:
@@ -55,7 +55,8 @@ def lacking(
     own = [table.settings_of_paper(cell, gap.part.own) for gap in found if not gap.run]
     runs = tuple(dict.fromkeys(settings for settings in own if settings))
     if metric.metric and stored:
-        return Filled(after=f"graphrag-bench score {stored[0]}")
+        wanted = metric.metric.split("|")[0]
+        return Filled(after=f"graphrag-bench score {stored[0]} --metrics {wanted}")
     after = ""
     if metric.time or metric.seconds:
         after = f"graphrag-bench time {stored[0] if stored else 'RUN'} {_TIMED}"

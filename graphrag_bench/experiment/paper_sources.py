@@ -35,7 +35,7 @@ _ALONE = "the paper does not name what it is compared with"
 
 def reason_of(table: PaperTable, cell: Printed) -> str:
     """Why nothing of ours can stand beside a cell; "" where something can."""
-    metric = table.paper.metrics[cell.metric]
+    metric = table.metric(cell)
     if metric.none or not metric.criteria:
         return metric.none or ""
     return _ITSELF if cell.versus == cell.method else "" if cell.versus else _ALONE
@@ -59,7 +59,7 @@ class FigureSource:
         Of several runs the mean over the seeds of each level, and of levels the one that the cell
         prints: the lowest or the highest, ties by the order of the levels.
         """
-        metric, layer = table.paper.metrics[cell.metric], table.layer(cell) or ""
+        metric, layer = table.metric(cell), table.layer(cell) or ""
         levels: dict[str, list[Candidate]] = {}
         for part, held in zip(table.parts(cell), one.parts or (one,), strict=True):
             if held is not None:

@@ -66,7 +66,8 @@ class DataSet(_Entry):
     """The card that holds the set, None for none, and what is set beside it.
 
     `abstract` says that its questions are not those of the card, but made for its corpus;
-    `stand_in` is the card that is run where the paper does not name the set.
+    `stand_in` is the card that is run where the paper does not name the set. `metrics` say which
+    metrics of ours the paper's names stand for here, where they are others than elsewhere.
     """
 
     card: str | None
@@ -74,6 +75,7 @@ class DataSet(_Entry):
     questions: int | None = None
     abstract: bool = False
     stand_in: str | None = None
+    metrics: dict[str, str] = {}
     note: str = ""
 
     @property

@@ -20,7 +20,16 @@ import yaml
 
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.report.commands import run_lines
-from graphrag_bench.report.paper_names import Grid, Method, Paper, Row, Shape, Sweep, values_of
+from graphrag_bench.report.paper_names import (
+    Grid,
+    Method,
+    Metric,
+    Paper,
+    Row,
+    Shape,
+    Sweep,
+    values_of,
+)
 
 FOLDER = Path(__file__).parent / "paper_tables"
 _SIZES = ("answer=off", "limit=1")
@@ -104,6 +113,11 @@ class PaperTable:
     def method(self, name: str) -> Method | None:
         """What a printed method stands for in this table; None for no name or an unknown one."""
         return self.shape.methods.get(name) or self.paper.methods.get(name)
+
+    def metric(self, cell: Printed) -> Metric:
+        """What a printed metric stands for on the data set of its cell."""
+        own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
+        return Metric(metric=own) if own else self.paper.metrics[cell.metric]
 
     def rows_of(self, cell: Printed) -> list[Row]:
         """What the printed settings of a cell stand for."""
@@ -272,17 +286,9 @@ def _cells(file: Path) -> list[Printed]:
 def _cell(row: dict[str, str]) -> Printed:
     value = row["value"]
     return Printed(
-        dataset=row["dataset"],
-        method=row["method"],
-        versus=row["versus"],
-        metric=row["metric"],
-        llm=row["llm"],
-        setting=_items(row["setting"]),
-        value=float(value) if value else None,
-        shown=value,
-        unit=row["unit"],
-        note=row["note"],
-    )
+        row["dataset"], row["method"], row["versus"], row["metric"], row["llm"],
+        _items(row["setting"]), float(value) if value else None, value, row["unit"], row["note"],
+    )  # fmt: skip
 
 
 def _items(setting: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -130,3 +131,16 @@ def test_the_wheel_holds_the_tables() -> None:
 def test_every_card_that_a_paper_names_is_there(name: str) -> None:
     cards = {place.card for place in load_paper(name).datasets.values() if place.card}
     assert cards <= set(card_names()), cards - set(card_names())
+
+
+def test_a_set_may_have_another_metric_for_a_printed_name() -> None:
+    table = load_table("zhou2025/table5")
+    (cell,) = [
+        c for c in table.cells if (c.dataset, c.method, c.metric) == ("PopQA", "ToG", "Recall")
+    ]
+    place = table.paper.datasets["PopQA"].model_copy(
+        update={"metrics": {"Recall": "recall_concat"}}
+    )
+    paper = table.paper.model_copy(update={"datasets": {**table.paper.datasets, "PopQA": place}})
+    assert replace(table, paper=paper).metric(cell).metric == "recall_concat"
+    assert table.metric(replace(cell, dataset="HotpotQA")).metric == "recall"
