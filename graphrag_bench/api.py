@@ -42,13 +42,15 @@ def dataset(
     openie: str | Path | None = None,
     *,
     home: str | Path = ".",
+    questions: str | Path | None = None,
     **settings: object,
 ) -> Dataset:
     """The checked data set of that name, read from `root`, `home`/data or its card's folder.
 
+    `questions` is a file or folder of questions made for its corpus, in the place of its own.
     A synthetic set is made from `settings`: `dataset("world", size=200)`.
     """
-    return read_dataset(name, root, openie, settings, home=home)
+    return read_dataset(name, root, openie, settings, home=home, questions=questions)
 
 
 def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
@@ -169,6 +171,8 @@ class Pipeline:
         source = {"name": data.card.name, "root": data.root, **data.settings}
         if data.root is not None and data.openie is not None:
             source["openie"] = str(data.openie)
+        if data.questions_file is not None:
+            source["questions"] = str(data.questions_file)
         values = compose({**choices, "dataset": source, "method": self.method}, rest)
         return Experiment.prepare(matched(values, data), data)
 

@@ -15,7 +15,7 @@ from graphrag_bench.cli.cells import one_method_only
 from graphrag_bench.cli.overrides import composed, prepared
 from graphrag_bench.experiment.experiment import Experiment, load_plugins
 from graphrag_bench.experiment.given_settings import composed_of
-from graphrag_bench.report.papers import load_paper, load_table, paper_names
+from graphrag_bench.report.papers import load_paper, load_table, paper_names, table_names
 
 FOLDER = Path(graphrag_bench.__file__).parents[1] / "scripts" / "reproduce"
 PAPERS = ("zhou2025", "pathrag", "pathcorag", "pankrag", "pathpooling")
@@ -39,10 +39,8 @@ def commands(text: str) -> list[list[str]]:
 FILES = sorted(path for path in FOLDER.rglob("*") if path.suffix in (".sh", ".md"))
 GIVEN = [(path.relative_to(FOLDER).as_posix(), words)
          for path in FILES for words in commands(path.read_text(encoding="utf-8"))]  # fmt: skip
-RECIPES = [(f"{paper}/{name}", words)
-           for paper in paper_names()
-           for name, shape in load_paper(paper).tables.items()
-           for words in commands("\n".join(shape.recipe))]  # fmt: skip
+RECIPES = [(name, words) for name in table_names()
+           for words in commands("\n".join(load_table(name).recipe))]  # fmt: skip
 
 
 RUN_LINES = sorted({tuple(words) for _, words in [*GIVEN, *RECIPES] if words[0] in RUNS})
@@ -87,7 +85,45 @@ def _chosen(word: str, at: int) -> str:
 @pytest.mark.parametrize("words", [words for _, words in [*GIVEN, *RECIPES] if words[0] == "table"])
 def test_every_table_of_a_recipe_is_there(words: list[str]) -> None:
     assert load_table(words[1]).shape.caption
-    assert set(words[2:]) <= {"--run", "--small", "limit=1000"}
+    assert set(words[2:]) <= {"--run", "--small"}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_script_runs_what_the_tables_of_its_paper_print(paper: str) -> None:
+    """Tables by `--run`; the runs of figures that are not run by themselves, word for word."""
+    text = (FOLDER / paper / "paper.sh").read_text(encoding="utf-8")
+    printed = [words for name, words in RECIPES if name.startswith((f"{paper}/", f"{paper}tr/"))]
+    assert all(words in printed for words in commands(text) if words[0] == "run")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_cost_of_a_paper_is_planned_at_its_settings(paper: str) -> None:
+    text = (FOLDER / paper / "README.md").read_text(encoding="utf-8")
+    planned = [words for words in commands(text) if "dataset=sample" not in words]
+    assert planned
+    settings = set(load_paper(paper).settings)
+    assert all(settings <= set(words) for words in planned)
+
+
+@pytest.mark.parametrize("paper", ["zhou2025", "pathrag", "pathcorag", "pankrag"])
+def test_abstract_questions_are_made_before_a_table_asks_them(paper: str) -> None:
+    """The folders that the settings of the rows name, by the commands that the tables print."""
+    lines = (FOLDER / paper / "paper.sh").read_text(encoding="utf-8").splitlines()
+    making: list[str] = []
+    sets: list[str] = []
+    for line in lines:
+        if line.startswith("for set in "):
+            sets = line.removeprefix("for set in ").removesuffix("; do").split()
+        if "graphrag-bench questions" in line:
+            making += [line.strip().replace("$set", name) for name in sets]
+        if "graphrag-bench table" not in line or "--run" not in line:
+            continue
+        table = load_table(shlex.split(line)[2])
+        wanted = {table.making(cell.dataset) for cell in table.cells
+                  if any(word.startswith("dataset.questions=")
+                         for word in table.settings_of_paper(cell) or ())}  # fmt: skip
+        assert wanted <= set(making), table.full_name
+    assert making
 
 
 def test_the_data_sets_of_the_recipes_are_those_of_the_papers() -> None:

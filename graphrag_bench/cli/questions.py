@@ -29,7 +29,9 @@ from graphrag_bench.models.llm import Metered
 
 _HELP = """usage: graphrag-bench questions dataset=NAME kind=abstract|specific [SETTING=VALUE ...]
 
-Makes questions for a corpus and writes them with it into a folder that runs as a data set.
+Makes questions for a corpus and writes them with it into a folder. They are asked of the same set,
+whose graphs are used again (dataset.questions=FOLDER), or the folder runs as a set of its own
+(dataset=jsonl dataset.root=FOLDER).
 
   kind=abstract   questions about the corpus as a whole, by the papers' protocol: a description of
                   the set, users who would need it, their tasks, and questions for each task
@@ -52,7 +54,7 @@ examples
   graphrag-bench questions dataset=ultradomain_mix kind=abstract \\
       llm_build=openai_compatible llm_build.model=gpt-4o
   graphrag-bench questions review=questions/sample/specific-0a1b2c3d/review.csv
-  graphrag-bench run dataset=jsonl dataset.root=questions/sample/specific-0a1b2c3d method=hipporag
+  graphrag-bench run dataset=sample dataset.questions=questions/sample/specific-0a1b2c3d
 """
 
 
@@ -197,6 +199,15 @@ def _tell(folder: Path, questions: Sequence[Made], refused: int, experiment: Exp
         f"set: {folder.resolve()}\n"
         f"review: {(folder / REVIEW).resolve()} (fill in `decision`, then: graphrag-bench "
         f"questions review=FILE)\n"
-        f"run: graphrag-bench run dataset=jsonl dataset.root={folder} chunking={chunking} "
+        f"run: graphrag-bench run {_source(experiment, folder)} chunking={chunking} "
         "method=hipporag\n"
     )
+
+
+def _source(experiment: Experiment, folder: Path) -> str:
+    """The settings that ask the questions: of the set they were made for, where that has files."""
+    asked = experiment.settings.dataset
+    if experiment.dataset.world is not None:
+        return f"dataset=jsonl dataset.root={folder}"
+    root = f" dataset.root={asked.root}" if asked.root else ""
+    return f"dataset={asked.name}{root} dataset.questions={folder}"

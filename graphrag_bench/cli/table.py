@@ -170,8 +170,9 @@ def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace
 
 def _small(table: PaperTable, one: Filled, was_run: bool) -> Filled:
     """What a small table lacks: the runs it makes itself, or after these the gold of its set."""
-    if not one.runs or one.failure:
-        return one
+    one = replace(one, before="")
+    if one.figure or not one.runs or one.failure:
+        return replace(one, runs=()) if one.figure else one
     if one.after:
         return replace(one, runs=())
     if was_run:
@@ -187,7 +188,7 @@ def _run(
     if not asked.run:
         return run_rows(wanted, lambda _: None, lambda _: None)
     if not wanted:
-        recipe = "; ".join(table.shape.recipe) or "none"
+        recipe = "; ".join(table.recipe) or "none"
         raise UserError(f"{table.full_name} has no rows to run by itself; recipe: {recipe}.")
     done = run_rows(wanted, lambda line: print(line, file=sys.stderr))  # noqa: T201
     keep_failures(table, home, done)

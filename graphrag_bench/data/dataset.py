@@ -18,6 +18,9 @@ from graphrag_bench.values import Question
 if TYPE_CHECKING:
     from graphrag_bench.data.subgraphs import Subgraphs
 
+QUESTIONS = "questions.jsonl"
+"""The file of questions in the project's own form."""
+
 __all__ = ["Card", "Dataset", "Document", "Gold", "card_names", "load_card"]
 
 
@@ -65,6 +68,7 @@ class Dataset:
 
     `world` is what a synthetic set was made of; operators never see it. `subgraphs` are the triples
     that the set gives for its documents, `training` the file that a scorer may learn from.
+    `questions_file` holds the questions where they are not the set's own, but made for its corpus.
     """
 
     name: str
@@ -77,6 +81,20 @@ class Dataset:
     world: World | None = None
     subgraphs: Subgraphs | None = None
     training: Path | None = None
+    questions_file: Path | None = None
+
+    @property
+    def asked(self) -> str:
+        """The name of its questions: of their file, or its folder; "" for the set's own."""
+        file = self.questions_file
+        if file is None:
+            return ""
+        return file.resolve().parent.name if file.name == QUESTIONS else file.stem
+
+    @property
+    def corpus_name(self) -> str:
+        """The name without that of made questions: artifacts are those of the corpus alone."""
+        return self.name.removesuffix(f"-{self.asked}") if self.asked else self.name
 
     @property
     def settings(self) -> dict[str, object]:

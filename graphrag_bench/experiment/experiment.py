@@ -98,7 +98,12 @@ class Experiment:
         load_plugins(settings.plugins)
         asked = settings.dataset
         found = dataset or read_dataset(
-            asked.name, asked.root, asked.openie, asked.own, home=settings.paths.home
+            asked.name,
+            asked.root,
+            asked.openie,
+            asked.own,
+            home=settings.paths.home,
+            questions=asked.questions,
         )
         check_scoring(found, settings.evaluation, settings.answering)
         if settings.method.get("name") in names("method"):
@@ -243,7 +248,7 @@ class Experiment:
     @property
     def artifacts(self) -> Path:
         """Where the artifacts of this data set are stored."""
-        return self.home / "artifacts" / safe_name(self.dataset.name)
+        return self.home / "artifacts" / safe_name(self.dataset.corpus_name)
 
     @property
     def shared_artifacts(self) -> Path | None:
@@ -253,7 +258,7 @@ class Experiment:
             return None
         if not Path(given).is_dir():
             raise UserError(f"paths.shared_artifacts: there is no folder '{given}'.")
-        return Path(given) / safe_name(self.dataset.name)
+        return Path(given) / safe_name(self.dataset.corpus_name)
 
     def store(self) -> Store:
         """The artifacts as they stand; what builds them is given the rest."""

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from graphrag_bench.experiment.paper_candidates import (
-    Candidate,
-    Offered,
-    Row,
-    candidates,
-    chosen,
-    evaluator,
-    fitting,
-    pair_candidate,
-    pairs,
-)
-from graphrag_bench.experiment.paper_sources import FigureSource, Measured, reason_of
+from graphrag_bench.experiment.paper_candidates import Candidate, Row, candidates, chosen
+from graphrag_bench.experiment.paper_gaps import gaps, lacking
+from graphrag_bench.experiment.paper_measures import Measured
+from graphrag_bench.experiment.paper_offered import Offered, fitting
+from graphrag_bench.experiment.paper_sources import FigureSource, reason_of
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.report.filled_cells import Figure, Filled
 from graphrag_bench.report.papers import PaperTable, Printed
@@ -23,7 +17,8 @@ from graphrag_bench.report.selection import mark
 
 _BY_THEMSELVES = ("count", "graph")
 """Figures that do not depend on how questions are answered, and are graded apart."""
-_ITSELF = "a method against itself"
+_SCALES = {"ms": 1000.0}
+"""What seconds are multiplied by, by the unit of the paper."""
 
 
 def collected(
@@ -41,7 +36,7 @@ def collected(
         rows: dict[Row, list[Printed]] = {}
         for cell in table.cells:
             if cell.dataset == name:
-                kind = table.paper.metrics[cell.metric].kind
+                kind = table.metric(cell).kind
                 apart = kind if kind in _BY_THEMSELVES else ""
                 rows.setdefault((*cell.row, apart), []).append(cell)
         picked = chosen({row: _with_figure(table, row, rows, offered, source) for row in rows})
@@ -50,8 +45,7 @@ def collected(
             if row not in picked:
                 errors = {**_all_failed(table, held[0], offered), **errors}
             for cell in held:
-                one = _filled(table, cell, picked.get(row), source, errors)
-                filled[cell] = one if one.figure else _with_judging(table, cell, offered, one)
+                filled[cell] = _filled(table, cell, picked.get(row), source, offered, errors)
     return filled
 
 
@@ -69,22 +63,6 @@ def _with_figure(
             if one.order not in found and source.measured(table, cell, one):
                 found[one.order] = one
     return list(found.values())
-
-
-def _with_judging(
-    table: PaperTable, cell: Printed, offered: Sequence[Offered], lacking: Filled
-) -> Filled:
-    """What is lacking, with the runs to compare instead of those to make, where both are stored."""
-    if not table.paper.metrics[cell.metric].judged or lacking.reason:
-        return lacking
-    held = [pair_candidate(table, cell, pair) for pair in pairs(table, cell, offered)]
-    if not held:
-        return lacking
-    best = min(held, key=lambda one: one.order)
-    sides = [str(run.folder.path) for run in (best.run, best.other) if run]
-    model = table.paper.llms[evaluator(table, cell)]
-    judge = [text.replace("llm", "llm_judge", 1) for text in model.run]
-    return Filled(compare=tuple(sides), judge=tuple(judge), failure=lacking.failure)
 
 
 def _all_failed(
@@ -105,28 +83,29 @@ def _filled(
     cell: Printed,
     picked: Candidate | None,
     source: FigureSource,
+    offered: Sequence[Offered],
     failures: Mapping[tuple[str, ...], str],
 ) -> Filled:
     if table.settings_of(cell) is None:
         return Filled(reason="not one of our methods")
-    reason = reason_of(table, cell) or (
-        "" if not cell.versus or cell.method != cell.versus else _ITSELF
-    )
-    if reason:
+    if reason := reason_of(table, cell):
         return Filled(reason=reason)
     found = source.measured(table, cell, picked) if picked else None
-    if picked and found:
-        return Filled(_figure(cell, picked, found))
+    known = picked is not None and found is not None
+    open_parts = gaps(table, cell, picked, known=known)
+    runnable = table.paper.datasets[cell.dataset].ran is not None
+    rest = lacking(table, cell, offered, open_parts) if open_parts and runnable else Filled()
+    if picked is not None and found is not None:
+        return replace(rest, figure=_figure(cell, picked, found))
     failure = failures.get(table.settings_of(cell) or (), "")
-    if table.paper.datasets[cell.dataset].card is None:
+    if not runnable:
         return Filled(reason="no card of ours holds this data set", failure=failure)
-    lacking, after = source.lacking(table, cell, picked.run if picked else None)
-    return Filled(runs=lacking, after=after, failure=failure)
+    return replace(rest, failure=failure)
 
 
 def _figure(cell: Printed, picked: Candidate, found: Measured) -> Figure:
     held = picked.run.metrics
-    scale = 100.0 if cell.unit == "percent" and found.share else 1.0
+    scale = 100.0 if cell.unit == "percent" and found.share else _SCALES.get(cell.unit, 1.0)
     low, high = (None if b is None else b * scale for b in (found.low, found.high))
     return Figure(
         value=found.value * scale,

@@ -17,9 +17,9 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import execute, selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.given_settings import composed_of
-from graphrag_bench.experiment.paper_candidates import opposite
+from graphrag_bench.experiment.paper_offered import opposite
 from graphrag_bench.experiment.stored import StoredRun
-from graphrag_bench.report.papers import PaperTable, merged
+from graphrag_bench.report.papers import PaperTable, Printed, merged
 from graphrag_bench.runs.folder import write_whole
 
 SMALL = ("dataset=sample", "limit=10")
@@ -49,23 +49,31 @@ class Done:
 def wanted_rows(table: PaperTable, given: Sequence[str], *, small: bool) -> list[WantedRow]:
     """The runs of a table in its own order, each once; `given` settings have the last word.
 
-    Rows of methods, data sets or figures that nothing of ours stands for are left out. Methods keep
-    their own context budgets, as in the papers. A table of counts asks for no answers.
+    The settings of a row are those that the table prints for it (`settings_of_paper`), with all its
+    seeds and levels. Rows of methods, data sets or figures that nothing of ours stands for are left
+    out. A small table has one run of each row, by the methods' own settings.
     """
     found: dict[Settings, WantedRow] = {}
     for cell in table.cells:
-        for side in (cell, opposite(cell)) if cell.versus else (cell,):
-            row = table.settings_of(side)
-            if row is None:
-                continue
-            settings = (*SMALL, *row) if small else table.settings_of_paper(side)
-            if settings is None or not any(text.startswith("method=") for text in settings):
-                continue
-            counted = ["answer=off"] if table.shape.kind == "counts" else []
-            own = ["frame=off", "budget_context=native"]
-            whole = merged([*settings, *own, *counted, *given])
-            found.setdefault(whole, WantedRow(row, whole))
+        parts = table.parts(cell)[:1] if small else table.parts(cell)
+        for part in parts:
+            sides = [(cell, part.own), *([(opposite(cell), part.other)] if cell.versus else [])]
+            for side, own in sides:
+                row = table.settings_of(side)
+                settings = _small(table, side) if small else table.settings_of_paper(side, own)
+                if row is not None and settings is not None:
+                    whole = merged([*settings, *given])
+                    found.setdefault(whole, WantedRow(row, whole))
     return list(found.values())
+
+
+def _small(table: PaperTable, cell: Printed) -> Settings | None:
+    """A row on the small set, each method with its own budget; None for what is only counted."""
+    row = table.settings_of(cell)
+    if row is None or not any(text.startswith("method=") for text in row):
+        return None
+    counted = ["answer=off"] if table.shape.kind == "counts" else []
+    return merged([*SMALL, *row, "frame=off", "budget_context=native", *counted])
 
 
 def run_rows(
@@ -73,12 +81,15 @@ def run_rows(
     say: Callable[[str], None],
     execute_one: Execute = execute,
 ) -> list[Done]:
-    """What became of each row. A UserError of one row is kept and told; the others go on."""
+    """What became of each row. A UserError of one row is kept and told; the others go on.
+
+    The rows are cells of a sweep over the methods, as the commands are that the table prints.
+    """
     done = []
     for number, one in enumerate(wanted, 1):
         place = f"{number} of {len(wanted)}: {' '.join(one.settings)}"
         try:
-            experiment = Experiment.prepare(composed_of(one.settings))
+            experiment = Experiment.prepare(composed_of(one.settings), swept=True)
             if finished(experiment):
                 say(f"{place}: stored")
             else:

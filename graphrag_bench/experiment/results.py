@@ -58,6 +58,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     built = {need for item in experiment.plan for need in item.inputs}
     return metrics | {
         "dataset": experiment.dataset.name,
+        "card": experiment.dataset.card.name,
         "method": experiment.method.name,
         "title": experiment.method.title,
         "role": experiment.method.role,

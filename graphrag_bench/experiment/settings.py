@@ -33,8 +33,12 @@ class DatasetSettings(_Settings):
     name: str = Field(description="name of a card in datasets/")
     root: str | None = Field(None, description="folder of the set's files, if not the card's own")
     openie: str | None = Field(None, description="OpenIE file, where the folder holds several")
+    questions: str | None = Field(
+        None,
+        description="questions made for its corpus (graphrag-bench questions) in place of its own",
+    )
 
-    _text = field_validator("root", "openie", mode="before")(_number_as_text)
+    _text = field_validator("root", "openie", "questions", mode="before")(_number_as_text)
 
     @property
     def own(self) -> dict[str, Any]:

@@ -61,7 +61,14 @@ class StoredRun:
         try:
             above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
             home = above[min(3, len(above) - 1)]
-            return read_dataset(source.name, source.root, source.openie, source.own, home=home)
+            return read_dataset(
+                source.name,
+                source.root,
+                source.openie,
+                source.own,
+                home=home,
+                questions=source.questions,
+            )
         except UserError:
             return None
 

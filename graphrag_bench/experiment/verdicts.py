@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,8 @@ from graphrag_bench.runs.folder import read_lines
 from graphrag_bench.runs.judged import judged_rows, judged_values
 
 Pair = tuple[str, str]
+Compared = tuple[str, str, str, str]
+"""The keys of two runs, the criterion and the judge."""
 Scopes = Mapping[str, str | None]
 """Question to scope."""
 
@@ -43,21 +45,29 @@ class Verdicts:
             j for (j, name), held in self._won.items() if name == criterion and pair in held
         )
 
-    def win_rate(
-        self, first: str, second: str, criterion: str, judge: str, scopes: Scopes
-    ) -> Mean | None:
-        """The share of questions in which the first run won, 0..1; one win in two orders is half.
+    def won(self, first: str, second: str, criterion: str, judge: str) -> dict[str, float]:
+        """Question to what the first run won of it, 0..1; one win in two orders is half.
 
-        Questions without a verdict in both orders are left out; None when there is none. The
-        interval draws questions of one scope together.
+        Questions without a verdict in both orders are left out.
         """
         asked = self._won.get((judge, criterion), {}).get(_pair(first, second), {})
-        points = {
+        return {
             question: sum(winner == first for winner in orders.values()) / 2
             for question, orders in asked.items()
             if len(orders) == 2
         }
-        return _mean(points, scopes)
+
+    def win_rate(self, compared: Sequence[Compared], scopes: Scopes) -> Mean | None:
+        """The share of questions that the first runs won, 0..1; None when there is none.
+
+        Of several comparisons (criteria, seeds) each question counts with the mean over those that
+        it has. The interval draws questions of one scope together.
+        """
+        points: dict[str, list[float]] = {}
+        for one in compared:
+            for question, value in self.won(*one).items():
+                points.setdefault(question, []).append(value)
+        return _mean({question: sum(held) / len(held) for question, held in points.items()}, scopes)
 
     def judges_of(self, folder: Path, metric: str) -> list[str]:
         """The judges, sorted, who judged the answers of a run by a metric."""

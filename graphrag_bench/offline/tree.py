@@ -39,6 +39,8 @@ Summarise = Callable[[Sequence[Sequence[int]]], list[str]]
 TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.offline:prompts/tree_summary.j2")
 PARENT_OF = "summarises"
+LEAF, SUMMARISED = "chunk", "summary"
+"""How the names of nodes begin: `chunk 12` is a leaf, `summary 2.0` the first of layer 2."""
 
 
 @dataclass(frozen=True)
@@ -250,9 +252,9 @@ def _graph(
     from scipy.sparse import csr_matrix
 
     numbers: dict[int, int] = {}
-    names = [f"chunk {row}" for row in range(n_leaves)]
+    names = [f"{LEAF} {row}" for row in range(n_leaves)]
     for layer in layers[n_leaves:]:
-        names.append(f"summary {layer}.{numbers.setdefault(layer, 0)}")
+        names.append(f"{SUMMARISED} {layer}.{numbers.setdefault(layer, 0)}")
         numbers[layer] += 1
     sizes = [len(family) for family in children]
     source = np.repeat(np.arange(n_leaves, len(texts)), sizes).astype(np.int64)
@@ -272,3 +274,10 @@ def _graph(
         ),
         relationship_chunk=csr_matrix((len(source), n_leaves), dtype=bool),
     )
+
+
+def layer_of(name: str) -> int | None:
+    """The layer of a node of a tree, by its name: 0 for a leaf; None for a name of no tree."""
+    kind, _, place = name.partition(" ")
+    number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
+    return int(number) if kind in (LEAF, SUMMARISED) and number.isdecimal() else None

@@ -17,7 +17,7 @@ Row = tuple[str, str, str, tuple[str, ...]]
 
 def recipe_notes(table: PaperTable) -> list[str]:
     """The commands of a figure whose numbers are not printed."""
-    return [f"recipe: {command}" for command in table.shape.recipe]
+    return [f"recipe: {command}" for command in table.recipe]
 
 
 def comparison_notes(
@@ -53,9 +53,11 @@ def comparison_notes(
     notes += [INFLATED] if any(chosen.values()) else []
     lacking = [cell for cell in cells if filled[cell].figure is None]
     notes += _grouped(lacking, named, {c: filled[c].reason for c in lacking}, "no figure")
-    commands = run_lines([settings for cell in lacking for settings in filled[cell].runs])
-    commands += comparing([filled[cell] for cell in lacking])
-    commands += dict.fromkeys(filled[cell].after for cell in lacking if filled[cell].after)
+    gaps = [filled[cell] for cell in cells]
+    commands = [*dict.fromkeys(one.before for one in gaps if one.before)]
+    commands += run_lines([settings for one in gaps for settings in one.runs])
+    commands += comparing(gaps)
+    commands += dict.fromkeys(one.after for one in gaps if one.after)
     return (*notes, *[f"missing cells: {line}" for line in commands])
 
 
@@ -66,11 +68,21 @@ def _value(filled: Filled) -> float | None:
 
 
 def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[str]:
-    said = {dataset: table.paper.datasets[dataset].note}
+    """What is set for every row, for each method and for its questions, with the sections."""
+    paper, place = table.paper, table.paper.datasets[dataset]
+    whole = " ".join([*paper.settings, *table.shape.settings])
+    said = {"settings of every row": f"{whole} ({paper.source})"}
+    said[dataset or "data set"] = place.note
+    if place.abstract and paper.making and table.shape.kind != "counts":
+        said["questions"] = paper.making.source
+    for name in dict.fromkeys(name for cell in cells for name in (cell.method, cell.versus)):
+        if held := table.method(name):
+            own = " ".join([*held.also, *([held.seeds] if held.seeds else [])])
+            said[name] = "; ".join(text for text in (own, held.source, held.note) if text)
     for cell in cells:
-        if cell.method:
-            said[cell.method] = table.paper.methods[cell.method].note
-    return [f"{name or 'data set'}: {text}" for name, text in said.items() if text]
+        for item, row in zip(cell.setting, table.rows_of(cell), strict=True):
+            said.setdefault(item, row.source)
+    return [f"{name}: {text}" for name, text in said.items() if text]
 
 
 def _grades(cells: Sequence[Printed], filled: Cells, named: Mapping[Row, str]) -> list[str]:
@@ -113,11 +125,17 @@ def _grouped(
 
 
 def comparing(lacking: Sequence[Filled]) -> list[str]:
-    """One command for each judge, over all runs that it has still to compare."""
-    runs: dict[tuple[str, ...], dict[str, None]] = {}
+    """The comparisons that each judge has still to make, and no others.
+
+    One command over all runs where every two of them are wanted, and one for each pair elsewhere.
+    """
+    pairs: dict[tuple[str, ...], dict[frozenset[str], tuple[str, str]]] = {}
     for one in lacking:
-        if one.compare:
-            runs.setdefault(one.judge, {}).update(dict.fromkeys(one.compare))
-    return [
-        shlex.join(["graphrag-bench", "compare", *held, *judge]) for judge, held in runs.items()
-    ]  # fmt: skip
+        for pair in one.compare:
+            pairs.setdefault(one.judge, {}).setdefault(frozenset(pair), pair)
+    lines = []
+    for judge, held in pairs.items():
+        runs = list(dict.fromkeys(run for pair in held.values() for run in pair))
+        together = len(held) == len(runs) * (len(runs) - 1) // 2
+        lines += [(*sides, *judge) for sides in ([runs] if together else held.values())]
+    return [shlex.join(["graphrag-bench", "compare", *words]) for words in lines]

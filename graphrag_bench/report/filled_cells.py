@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from graphrag_bench.report.commands import run_lines
 from graphrag_bench.report.grading import MISSING, Grade
 from graphrag_bench.report.papers import Printed
 
@@ -36,18 +37,25 @@ class Figure:
 class Filled:
     """What stands beside a printed cell: a figure, or what gives one, or why none does.
 
-    `runs` are the settings of the runs that are lacking, `after` the command that follows them;
-    `compare` are the folders of two runs that a judge has still to compare, `judge` its settings.
-    `failure` is the error of a row that was run and ended with one.
+    `before` is the command that makes the questions, `runs` are the settings of the runs that are
+    lacking, `after` is the command that follows them; `compare` are the folders of pairs of runs
+    that a judge has still to compare, `judge` its settings. A figure that is a mean over several
+    runs may have such gaps too. `failure` is the error of a row that was run and ended with one.
     """
 
     figure: Figure | None = None
+    before: str = ""
     runs: tuple[tuple[str, ...], ...] = ()
     after: str = ""
-    compare: tuple[str, ...] = ()
+    compare: tuple[tuple[str, str], ...] = ()
     judge: tuple[str, ...] = ()
     reason: str = ""
     failure: str = ""
+
+    @property
+    def commands(self) -> list[str]:
+        """What makes its questions and its runs, in order."""
+        return [*([self.before] if self.before else []), *run_lines(self.runs)]
 
 
 Cells = Mapping[Printed, Filled]

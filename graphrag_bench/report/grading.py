@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from graphrag_bench.report.papers import Model
+from graphrag_bench.report.paper_names import Model
 
 MISSING = "–"
+BUDGET, NATIVE = "budget_context", "native"
+"""The setting of one budget for all methods, and its value where each has its own."""
 _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECASE)
 
 
@@ -18,7 +20,8 @@ class Ours:
     """The conditions of a stored run; `settings` by path, models by their identities.
 
     `papers_prompts` is true only where the user says that the run was given the paper's prompts.
-    An embedder, build model or judge that was not used is "".
+    An embedder, build model or judge that was not used is "". `card` is the card of the data set
+    where questions of its own were made for it, whose name is then another.
     """
 
     dataset: str
@@ -30,6 +33,12 @@ class Ours:
     papers_prompts: bool = False
     verified: bool = True
     judge: str = ""
+    card: str = ""
+
+    @property
+    def corpus(self) -> str:
+        """The card whose corpus it is."""
+        return self.card or self.dataset
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,8 @@ class Theirs:
     """The conditions of a printed cell, in our words as far as there are any.
 
     `dataset` is the card of ours that holds the paper's set, None for none; `n_questions` None
-    where the paper gives no number; `settings` are those its recipe comes to here.
+    where the paper gives no number; `settings` are those its recipe comes to here. `own_questions`
+    are made by the paper and not published; `corpus_alone` says that no question matters.
     """
 
     dataset: str | None
@@ -49,6 +59,7 @@ class Theirs:
     embedder: Model | None
     settings: Mapping[str, object]
     own_questions: bool = False
+    corpus_alone: bool = False
     judge_name: str = ""
     judge: Model | None = None
 
@@ -97,10 +108,12 @@ def _other_data(ours: Ours, theirs: Theirs) -> list[str]:
     if theirs.dataset is None:
         name = theirs.dataset_name or "a set that the paper does not name"
         return [f"data: {ours.dataset}, not {name}"]
-    if theirs.dataset != ours.dataset:
+    if theirs.dataset != ours.corpus:
         return [f"data: {ours.dataset}, not {theirs.dataset_name}"]
     if theirs.own_questions:
         return [f"data: the questions of {ours.dataset}, not those made for {theirs.dataset_name}"]
+    if theirs.dataset != ours.dataset and not theirs.corpus_alone:
+        return [f"data: {ours.dataset}, not {theirs.dataset_name}"]
     return []
 
 
@@ -123,7 +136,7 @@ def _of_questions(ours: Ours, theirs: Theirs) -> list[str]:
     found = [] if ours.verified else ["data: this card was not checked against the original"]
     if theirs.n_questions is None:
         return [*found, "number of questions: the paper does not say"]
-    if theirs.dataset == ours.dataset and theirs.n_questions != ours.n_questions:
+    if theirs.dataset == ours.corpus and theirs.n_questions != ours.n_questions:
         return [*found, f"questions: {ours.n_questions:,}, not {theirs.n_questions:,}"]
     return found
 
@@ -151,6 +164,10 @@ def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object])
     undecided = {"method.title"}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}
+    if BUDGET not in ours or BUDGET not in theirs:
+        undecided.add(BUDGET)
+    elif ours[BUDGET] == theirs[BUDGET] != NATIVE:
+        undecided |= {name for name in {*ours, *theirs} if _follows_budget(name)}
     names = sorted(
         name for name in {*ours, *theirs} - undecided if ours.get(name) != theirs.get(name)
     )
@@ -159,6 +176,11 @@ def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object])
         f"{name.removeprefix('method.')}: {_said(ours, name)}, not {_said(theirs, name)}"
         for name in upper or names
     ]
+
+
+def _follows_budget(name: str) -> bool:
+    """Whether a setting of a step is what one budget for all makes of it."""
+    return _of_a_step(name) and name.endswith((".budget", ".top_k"))
 
 
 def _of_a_step(name: str) -> bool:

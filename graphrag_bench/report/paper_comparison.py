@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphrag_bench.report.commands import run_lines
 from graphrag_bench.report.comparison_notes import (
     DAGGER,
     Row,
@@ -165,7 +164,7 @@ def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...
         "; ".join(cell.setting), cell.shown, cell.unit, "yes" if cell.suspicious else "",
         cell.note,
     ]  # fmt: skip
-    commands = [*run_lines(one.runs), *comparing([one]), *([one.after] if one.after else [])]
+    commands = [*one.commands, *comparing([one]), *([one.after] if one.after else [])]
     fill = one.failure or " && ".join(commands) or one.reason
     figure = one.figure
     if figure is None:
@@ -176,5 +175,5 @@ def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...
     return (
         *printed, f"{figure.value:.6g}", *bounds, str(figure.n), str(figure.failed),
         figure.dataset, figure.llm, figure.embedder, figure.profile, figure.fidelity,
-        figure.grade.letter, "" if gap == MISSING else gap, differs, figure.run, "",
+        figure.grade.letter, "" if gap == MISSING else gap, differs, figure.run, fill,
     )  # fmt: skip

@@ -8,19 +8,36 @@ a list of settings as on the command line, e.g. `method=pathrag method.path_orde
 from __future__ import annotations
 
 import csv
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.report.commands import run_lines
+from graphrag_bench.report.paper_names import (
+    Grid,
+    Method,
+    Metric,
+    Paper,
+    Row,
+    Shape,
+    Sweep,
+    values_of,
+)
 
 FOLDER = Path(__file__).parent / "paper_tables"
-_COUNTING = ("method=bm25", "answer=off")
+_SIZES = ("answer=off", "limit=1")
+"""Sizes take no answers, and no question but one."""
+_COUNTING = ("method=bm25", *_SIZES)
 """A run that calls no model and has the chunks of its set, for what is only counted."""
+_ALONE = "frame=off"
+"""No run of a table is framed: its rows are what it is compared with."""
 _SUSPICIOUS = (
     "doubtful", "implausible", "pair sums to", "swapped", "transposed", "printed identically",
     "mean of the two data sets is", "equals DALK", "calls this an improvement",
@@ -56,108 +73,16 @@ class Printed:
         return self.method, self.versus, self.llm, self.setting
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+@dataclass(frozen=True)
+class Part:
+    """One run, or pair of runs, of a cell's figure: what is set for each side beside its row.
 
-
-class Method(_Entry):
-    """`run`: what must hold of a run, None for no method of ours; `also`: the paper's values."""
-
-    run: list[str] | None
-    also: list[str] = []
-    note: str = ""
-
-
-class DataSet(_Entry):
-    """The card that holds the set, None for none, and what is set beside it.
-
-    `abstract` says that its questions are not those of the card.
+    `level` is the value of the setting that the row runs over; "" where it runs over none.
     """
 
-    card: str | None
-    run: list[str] = []
-    questions: int | None = None
-    abstract: bool = False
-    note: str = ""
-
-
-class Model(_Entry):
-    """A language model or embedder: `found_by` is a regular expression over our identities."""
-
-    found_by: str = Field(alias="is")
-    run: list[str]
-
-
-class Metric(_Entry):
-    """Where our figure comes from: exactly one of the fields; `none` says why there is none.
-
-    Of metrics divided by `|` the first that a run has counts.
-    """
-
-    metric: str | None = None
-    judged: str | None = None
-    judged_answer: str | None = None
-    usage: str | None = None
-    cost: Literal["usd"] | None = None
-    count: Literal["documents", "questions", "chunks"] | None = None
-    graph: Literal["nodes", "relationships"] | None = None
-    build: Literal["tokens", "report_tokens"] | None = None
-    time: Literal["mean"] | None = None
-    none: str | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> Metric:
-        if len(self.model_dump(exclude_none=True)) != 1:
-            raise ValueError("exactly one source was expected")
-        return self
-
-    @property
-    def kind(self) -> str:
-        """The name of its source."""
-        return next(iter(self.model_dump(exclude_none=True)))
-
-
-class Grid(_Entry):
-    """The cells of a figure whose numbers are not printed: every combination of these names."""
-
-    datasets: list[str]
-    methods: list[str]
-    metrics: list[str]
-    rows: list[str] = [""]
-    llm: str = ""
-
-
-class Shape(_Entry):
-    """One table or figure: what it is about, and for an unprinted one the commands to run.
-
-    `graph` is the method whose graph a table of sizes is about.
-    """
-
-    kind: Literal["runs", "winrates", "counts", "unprinted"]
-    caption: str
-    shows: str = ""
-    recipe: list[str] = []
-    grid: Grid | None = None
-    graph: str | None = None
-
-
-class Paper(_Entry):
-    """`paper.yaml`: what the paper's names stand for."""
-
-    title: str
-    citation: str
-    llm: str
-    embedder: str | None
-    conditions: str
-    settings: list[str]
-    llms: dict[str, Model]
-    embedders: dict[str, Model]
-    methods: dict[str, Method]
-    datasets: dict[str, DataSet]
-    metrics: dict[str, Metric]
-    settings_of_rows: dict[str, list[str]] = Field(alias="rows")
-    tables: dict[str, Shape]
-    like: str | None = None
+    level: str = ""
+    own: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -185,35 +110,116 @@ class PaperTable:
         """The printed names of its language models, in printed order."""
         return tuple(dict.fromkeys(cell.llm for cell in self.cells if cell.llm))
 
-    def settings_of(self, cell: Printed) -> tuple[str, ...] | None:
-        """What must hold of a run to stand beside a cell; None when no method of ours does."""
-        held = self.paper.methods.get(cell.method)
+    def method(self, name: str) -> Method | None:
+        """What a printed method stands for in this table; None for no name or an unknown one."""
+        return self.shape.methods.get(name) or self.paper.methods.get(name)
+
+    def metric(self, cell: Printed) -> Metric:
+        """What a printed metric stands for on the data set of its cell."""
+        own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
+        return Metric(metric=own) if own else self.paper.metrics[cell.metric]
+
+    def rows_of(self, cell: Printed) -> list[Row]:
+        """What the printed settings of a cell stand for."""
+        return [self.paper.settings_of_rows[item] for item in cell.setting]
+
+    def parts(self, cell: Printed) -> tuple[Part, ...]:
+        """The runs, or pairs of runs, that the figure of a cell is made of; one for most cells."""
+        rows = self.rows_of(cell)
+        levels = [word for row in rows for word in values_of(row.levels)] or [""]
+        shared = [word for row in rows for word in values_of(row.seeds)] or [""]
+        sides = [self.method(name) for name in (cell.method, cell.versus)]
+        own, other = (values_of(side.seeds if side else "") or ("",) for side in sides)
+        return tuple(
+            Part(
+                level, _heeded(sides[0], level, seed, mine), _heeded(sides[1], level, seed, theirs)
+            )
+            for level, seed, mine, theirs in product(levels, shared, own, other)
+        )
+
+    def over(self, cell: Printed) -> Literal["lowest", "highest"] | None:
+        """Which figure of its levels a cell prints."""
+        return next((row.over for row in self.rows_of(cell) if row.over), None)
+
+    def layer(self, cell: Printed) -> str | None:
+        """The layer of a tree that a cell is about."""
+        return next((row.layer for row in self.rows_of(cell) if row.layer), None)
+
+    def settings_of(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
+        """What must hold of a run to stand beside a cell; None when no method of ours does.
+
+        `part` are the settings of one of several runs of the cell (`parts`).
+        """
+        held = self.method(cell.method)
         if cell.method and (held is None or held.run is None):
             return None
         own = [*(held.run or [])] if held else []
         if self.shape.graph and self.paper.metrics[cell.metric].graph:
             own.append(f"method={self.shape.graph}")
-        for item in cell.setting:
-            own += self.paper.settings_of_rows[item]
-        return merged(own)
+        own += _heeded(held, *(word for row in self.rows_of(cell) for word in row.run))
+        return merged([*own, *part])
 
-    def settings_of_paper(self, cell: Printed) -> tuple[str, ...] | None:
-        """All that the paper sets for a cell, data set and models included; None as above."""
-        own = self.settings_of(cell)
+    def settings_of_paper(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
+        """All settings of the run of a cell: what is printed to fill it and what `--run` runs.
+
+        What a row says goes before its method, its method before the table, the table before the
+        paper. Nothing frames the run, and a table of sizes asks for no answers. None where
+        `settings_of` is None, and where no set of ours can be run.
+        """
+        own = self.settings_of(cell, part)
         place = self.paper.datasets[cell.dataset]
-        if own is None or place.card is None:
+        if own is None or place.ran is None:
             return None
-        held = self.paper.methods.get(cell.method)
+        if not any(text.startswith("method=") for text in own):
+            words = place.words(corpus=not self.counts_questions)
+            return merged([*words, *own, *_COUNTING, _ALONE])
+        held = self.method(cell.method)
+        beside = [*self.paper.settings, *self.shape.settings, *(held.also if held else [])]
+        beside += _heeded(held, *(word for row in self.rows_of(cell) for word in row.also))
         model = self.paper.llms.get(cell.llm or self.paper.llm)
         embedder = self.paper.embedders.get(self.paper.embedder or "")
-        said = [f"dataset={place.card}", *place.run, *self.paper.settings]
-        said += [*(held.also if held else []), *own]
-        if not any(text.startswith("method=") for text in own):
-            return merged([f"dataset={place.card}", *place.run, *own, *_COUNTING])
-        return merged([*said, *(model.run if model else []), *(embedder.run if embedder else [])])
+        models = [*(model.run if model else []), *(embedder.run if embedder else [])]
+        counts = self.shape.kind == "counts"
+        end = [_ALONE, *(_SIZES if counts else ())]
+        return merged([*place.words(corpus=counts), *beside, *own, *models, *end])
+
+    @property
+    def counts_questions(self) -> bool:
+        """Whether it is a table of sizes that counts questions too, and not the corpus alone."""
+        counted = (self.paper.metrics[cell.metric].count for cell in self.cells)
+        return self.shape.kind == "counts" and "questions" in counted
+
+    def making(self, dataset: str) -> str:
+        """The command that makes the questions of a set; "" for one that has its own."""
+        place = self.paper.datasets[dataset]
+        if not place.abstract or self.paper.making is None:
+            return ""
+        words = [f"dataset={place.ran}", "kind=abstract", *self.paper.making.run]
+        return shlex.join(["graphrag-bench", "questions", *words, f"out={place.made}"])
+
+    @property
+    def recipe(self) -> tuple[str, ...]:
+        """The commands of its sweeps, the making of questions first."""
+        lines: dict[str, None] = {}
+        for sweep in self.shape.sweeps:
+            if making := self.making(sweep.dataset):
+                lines[making] = None
+            runs = [self._swept(sweep, name) for name in sweep.methods]
+            lines |= dict.fromkeys(run_lines(runs))
+        return tuple(lines)
+
+    def _swept(self, sweep: Sweep, method: str) -> tuple[str, ...]:
+        cell = Printed(sweep.dataset, method, "", "", sweep.llm, (), None, "", "", "")
+        return merged([*(self.settings_of_paper(cell) or ()), *sweep.over])
 
 
-def merged(settings: list[str]) -> tuple[str, ...]:
+def _heeded(method: Method | None, *words: str) -> tuple[str, ...]:
+    """The settings that concern a method."""
+    ignored = tuple(method.ignores) if method else ()
+    return tuple(word for word in words if word and not word.startswith(ignored))
+
+
+def merged(settings: Sequence[str]) -> tuple[str, ...]:
     """The settings, each name once: the last word holds, in the place of the first."""
     held = {text.partition("=")[0]: text for text in settings}
     return tuple(held.values())
@@ -280,17 +286,9 @@ def _cells(file: Path) -> list[Printed]:
 def _cell(row: dict[str, str]) -> Printed:
     value = row["value"]
     return Printed(
-        dataset=row["dataset"],
-        method=row["method"],
-        versus=row["versus"],
-        metric=row["metric"],
-        llm=row["llm"],
-        setting=_items(row["setting"]),
-        value=float(value) if value else None,
-        shown=value,
-        unit=row["unit"],
-        note=row["note"],
-    )
+        row["dataset"], row["method"], row["versus"], row["metric"], row["llm"],
+        _items(row["setting"]), float(value) if value else None, value, row["unit"], row["note"],
+    )  # fmt: skip
 
 
 def _items(setting: str) -> tuple[str, ...]:

@@ -8,8 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
-from toy_runs import WEIGHTLESS, command, ran, records, refused
+from toy_runs import WEIGHTLESS, command, metrics, ran, records, refused
 
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError
 from graphrag_bench.models.llm import Chat
 from graphrag_bench.models.scripted import Scripted, last_user_message
 
@@ -129,3 +131,42 @@ def test_a_wrong_decision_is_told_with_its_line(tmp_path: Path) -> None:
     assert "1-hop-0001: 'maybe' is none of keep, drop, edit" in refused(
         f"review={sheet}", name="questions"
     )
+
+
+def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path: Path) -> None:
+    home = f"paths.home={tmp_path}"
+    own = ran("dataset=toy", *WEIGHTLESS, "method=vanilla", "answer=off", "frame=off", home)
+    built = sorted(path.name for path in (tmp_path / "artifacts" / "toy").iterdir())
+    folder = made(*TEMPLATE, home, f"out={tmp_path}/q/abstract")
+    asked = f"dataset.questions={folder}"
+    run = ran("dataset=toy", asked, *WEIGHTLESS, "method=vanilla", "answer=off", "frame=off", home)
+    assert run.folder.parent.parent.name == "toy-abstract"
+    assert run.folder.name != own.folder.name
+    held = metrics(run.folder)
+    assert (held["dataset"], held["card"], held["n"]) == ("toy-abstract", "toy", 6)
+    assert {path.name for path in (tmp_path / "artifacts").iterdir()} == {"toy"}
+    assert set(built) <= {path.name for path in (tmp_path / "artifacts" / "toy").iterdir()}
+    assert {row["question"] for row in records(run.folder)} == {row["id"] for row in rows(folder)}
+    again = command("score", str(run.folder), "--home", str(tmp_path))  # which reads the set anew
+    assert again.code == 0, again.err
+
+
+def test_questions_that_are_not_there_are_answered_with_what_makes_them(tmp_path: Path) -> None:
+    missing = f"dataset.questions={tmp_path}/q/abstract"
+    said = refused(*TOY, missing, "method=bm25", "answer=off")
+    assert f"graphrag-bench questions dataset=toy kind=abstract out={tmp_path}/q/abstract" in said
+
+
+def test_a_file_of_questions_gives_its_name_to_the_set(tmp_path: Path) -> None:
+    file = tmp_path / "overviews.jsonl"
+    file.write_text('{"id": "a", "text": "What is it about?"}\n', encoding="utf-8")
+    found = read_dataset("toy", questions=file)
+    assert (found.name, found.corpus_name, len(found.questions)) == ("toy-overviews", "toy", 1)
+    file.write_text('{"id": "a", "text": "Who?", "evidence": ["nowhere"]}\n', encoding="utf-8")
+    with pytest.raises(UserError, match="evidence 'nowhere'"):
+        read_dataset("toy", questions=file)
+
+
+def test_a_made_world_has_its_own_questions(tmp_path: Path) -> None:
+    asked = ["dataset=world", "dataset.questions=q", "method=bm25", "answer=off"]
+    assert "leave out dataset.questions" in refused(*asked, *WEIGHTLESS)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 from graphrag_bench.data.card import Card, Layout, load_card
-from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.dataset import QUESTIONS, Dataset
 from graphrag_bench.data.kgqa import rog
 from graphrag_bench.data.readers.asqa import alce_asqa
 from graphrag_bench.data.readers.documents import folder_rows
 from graphrag_bench.data.readers.domains import ultradomain, ultradomain_original
-from graphrag_bench.data.readers.lines import jsonl
+from graphrag_bench.data.readers.lines import add_questions, jsonl
 from graphrag_bench.data.readers.multihop import (
     hotpotqa,
     hotpotqa_original,
@@ -30,7 +31,7 @@ from graphrag_bench.data.synthetic import synthetic
 from graphrag_bench.errors import UserError, nearest, unknown
 from graphrag_bench.locations import project_folder
 
-_SETTINGS = ("name", "root", "openie")
+_SETTINGS = ("name", "root", "openie", "questions")
 _OWN = ("jsonl", "folder")
 """The cards of sets of your own, which are named after their folders."""
 SYNTHETIC = "synthetic"
@@ -48,18 +49,21 @@ def read_dataset(
     settings: Mapping[str, object] = MappingProxyType({}),
     *,
     home: str | Path = ".",
+    questions: str | Path | None = None,
 ) -> Dataset:
     """The checked data set of a card, read from `root`.
 
     Without a root it is read from the card's own folder, or else from `home`/data/<name>, where
-    `fetch` puts it. `openie` names the OpenIE file to use where a folder holds several.
+    `fetch` puts it. `openie` names the OpenIE file to use where a folder holds several, `questions`
+    a file or folder of questions (`questions.jsonl`) that take the place of the set's own.
     `settings` are those of a set that is made rather than read. Raises UserError for an unknown
     name, for a setting that the set does not have, and for every fault in the files, with the file
     and line.
     """
     card = load_card(name)
     if card.reader == SYNTHETIC:
-        return synthetic(card, {"root": root, "openie": openie}, settings)
+        files = {"root": root, "openie": openie, "questions": questions}
+        return synthetic(card, files, settings)
     for setting in settings:
         close = ", ".join(nearest(setting, _SETTINGS) or _SETTINGS)
         raise UserError(f"There is no setting 'dataset.{setting}'. Nearest: {close}.")
@@ -72,7 +76,7 @@ def read_dataset(
     else:
         raise unknown("reader", layout.reader, READERS)
     rows.check(_files(folder, layout)[0])
-    return Dataset(
+    made = Dataset(
         name=name if root is None or name not in _OWN else f"{name}-{folder.resolve().name}",
         documents=tuple(rows.documents.values()),
         questions=tuple(rows.questions.values()),
@@ -83,6 +87,24 @@ def read_dataset(
         subgraphs=rows.subgraphs,
         training=_training_file(folder, layout),
     )
+    return made if questions is None else _asked(made, Path(questions))
+
+
+def _asked(dataset: Dataset, given: Path) -> Dataset:
+    """The set with the questions of a file, or of a folder, in the place of its own."""
+    file = given / QUESTIONS if given.suffix != ".jsonl" else given
+    if not file.is_file():
+        raise UserError(
+            f"Data set '{dataset.name}': there are no questions at '{file}' "
+            "(dataset.questions=FILE). Make them: graphrag-bench questions "
+            f"dataset={dataset.card.name} kind=abstract out={file.parent}"
+        )
+    rows = Rows({document.id: document for document in dataset.documents})
+    add_questions(rows, file)
+    rows.check(file)
+    questions = tuple(rows.questions.values())
+    made = replace(dataset, questions=questions, gold=rows.gold, questions_file=file)
+    return replace(made, name=f"{dataset.name}-{made.asked}")
 
 
 def data_folder(name: str, home: str | Path) -> Path:

@@ -1,4 +1,4 @@
-"""A question that was made, and the folder that runs it: `dataset=jsonl dataset.root=FOLDER`."""
+"""A question that was made, and the folder that holds it: `dataset.questions=FOLDER`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.dataset import QUESTIONS, Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.runs.folder import read_lines, write_rows
 from graphrag_bench.runs.record import Row
 from graphrag_bench.runs.sheets import read_sheet, write_sheet
 from graphrag_bench.text import normalise_name
 
-MADE, QUESTIONS, REVIEW = "made.jsonl", "questions.jsonl", "review.csv"
+MADE, REVIEW = "made.jsonl", "review.csv"
 _HEADS = (
     "id", "question", "answers", "evidence", "decision", "new question", "new answers", "note",
 )  # fmt: skip

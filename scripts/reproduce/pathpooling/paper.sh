@@ -1,16 +1,17 @@
 #!/bin/sh
 # Path Pooling at the paper's settings. What is given is laid over every run. The models stand at
-# addresses of their own: run Table 1 once for each, by what is given.
+# addresses of their own: `graphrag-bench table pathpooling/table1` prints a command for each.
 set -e
 graphrag-bench fetch dataset=cwq
-# Table 1, one model: four sizes with and without pooling
-graphrag-bench run -m dataset=cwq method=subgraphrag profile=upstream method.scorer=mlp method.top_k=25,50,100,200 pooling=off,rerank,reselect embedder=sentence_transformers embedder.model=Alibaba-NLP/gte-large-en-v1.5 llm=openai_compatible llm.model=meta-llama/Llama-3.1-8B-Instruct frame=off "$@"
-graphrag-bench table pathpooling/table1
-# Table 3: 500 triples
-graphrag-bench run -m dataset=cwq method=subgraphrag profile=upstream method.scorer=mlp method.top_k=500 pooling=off,rerank embedder=sentence_transformers embedder.model=Alibaba-NLP/gte-large-en-v1.5 llm=openai_compatible llm.model=meta-llama/Llama-3.1-8B-Instruct frame=off "$@"
-graphrag-bench table pathpooling/table3
-# Figures 4 and 9: path search; Figures 5 and 10: pooling
+# Table 2: milliseconds; they take `graphrag-bench time RUN n=20` of each run
+graphrag-bench table pathpooling/table2 --run "$@"
+# Figures 4 and 9: path search; Figures 5 and 10: pooling, all of Llama 3.1 8B, and with them its
+# rows of Table 1
 graphrag-bench table pathpooling/fig4 --run "$@"
 graphrag-bench table pathpooling/fig9 --run "$@"
-graphrag-bench table pathpooling/fig5 --run "$@"
 graphrag-bench table pathpooling/fig10 --run "$@"
+graphrag-bench run -m dataset=cwq method=subgraphrag profile=paper method.scorer=mlp method.order=recency method.max_tokens=4000 budget_context=20000 method.form=triplets pooling=off llm=openai_compatible llm.model=meta-llama/Llama-3.1-8B-Instruct llm.base_url=http://localhost:8000/v1 llm.api_key_env=null llm.prices=null embedder=sentence_transformers embedder.model=Alibaba-NLP/gte-large-en-v1.5 frame=off method.top_k=25,50,100,200 "$@"
+graphrag-bench run -m dataset=cwq method=subgraphrag profile=paper method.scorer=mlp method.order=recency method.max_tokens=4000 budget_context=20000 method.form=paths pooling=reselect llm=openai_compatible llm.model=meta-llama/Llama-3.1-8B-Instruct llm.base_url=http://localhost:8000/v1 llm.api_key_env=null llm.prices=null embedder=sentence_transformers embedder.model=Alibaba-NLP/gte-large-en-v1.5 frame=off method.top_k=25,50,100,200 pooling.pooling=mean,max "$@"
+# Tables 1 and 3: four models, 25 to 200 and 500 triples
+graphrag-bench table pathpooling/table1
+graphrag-bench table pathpooling/table3

@@ -5,27 +5,31 @@ for set in multihoprag quality popqa musique hotpotqa alce_asqa; do
     graphrag-bench fetch dataset=$set
 done
 
-# specific questions: Table 5, and with it Tables 6 and 12
+# specific questions: Table 5, and with it Tables 6 and 12 (seconds: `graphrag-bench time RUN n=20`)
 graphrag-bench table zhou2025/table5 --run "$@"
+# layers of the trees: Table 13
+graphrag-bench table zhou2025tr/table13 --run "$@"
 # chunk sizes: Tables 7 and 16
 graphrag-bench table zhou2025tr/table16 --run "$@"
 # new methods: Tables 8 and 15
 graphrag-bench table zhou2025tr/table15 --run "$@"
-# sizes of sets and graphs: Tables 4 and 18
-graphrag-bench table zhou2025/table4
-graphrag-bench table zhou2025tr/table18
-
-# language models: Tables 9 and 17 (each model at an address of its own: run them one by one)
-graphrag-bench run -m dataset=multihoprag method=zeroshot,vanilla,hlightrag,hipporag,raptor,vgraphrag profile=zhou2025 fidelity=paper embedder=sentence_transformers embedder.model=BAAI/bge-m3 llm=openai_compatible llm.model=gpt-4o-mini frame=off
+# language models: Tables 9 and 17 print a command for each model, which stand at addresses of their own
 graphrag-bench table zhou2025/table9
 
-# abstract questions: Figures 6 to 12 (questions are made anew, so that grade C is the best there is)
+# abstract questions, made first: Figures 6 to 12 and Table 10 (grade C is the best there is)
 for set in ultradomain_mix ultradomain_agriculture ultradomain_cs ultradomain_legal multihoprag; do
     graphrag-bench fetch dataset=$set
-    graphrag-bench questions dataset=$set kind=abstract n=125 out=questions/$set llm_build=openai_compatible llm_build.model=gpt-4o
-    graphrag-bench run -m dataset=jsonl dataset.root=questions/$set method=vanilla,raptor,ggraphrag,hlightrag,fastgraphrag,cheaprag chunking=token profile=zhou2025 fidelity=paper embedder=sentence_transformers embedder.model=BAAI/bge-m3 llm=openai_compatible llm.model=meta-llama/Meta-Llama-3-8B-Instruct frame=off "$@"
+    graphrag-bench questions dataset=$set kind=abstract n=125 llm_build=openai_compatible llm_build.model=gpt-4o out=questions/$set/abstract
 done
-# then `graphrag-bench compare RUN RUN ... llm_judge=openai_compatible llm_judge.model=gpt-4o`: the
-# tables name the runs that are there to compare
-graphrag-bench table zhou2025/fig6
-graphrag-bench table zhou2025/fig11
+graphrag-bench table zhou2025/fig6 --run "$@"
+graphrag-bench table zhou2025/fig7 --run "$@"
+graphrag-bench table zhou2025/fig8 --run "$@"
+graphrag-bench table zhou2025/fig9 --run "$@"
+graphrag-bench table zhou2025/fig10 --run "$@"
+graphrag-bench table zhou2025/fig11 --run "$@"
+graphrag-bench table zhou2025/table10 --run "$@"
+# the tables name the runs that a judge has still to compare
+
+# sizes of sets and graphs: Tables 4 and 18
+graphrag-bench table zhou2025/table4 --run "$@"
+graphrag-bench table zhou2025tr/table18 --run "$@"

@@ -1,0 +1,173 @@
+"""Figures read from one stored run: means, costs, seconds and tokens of steps, layers, sizes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline.plan import Planned
+from graphrag_bench.offline.tree import layer_of
+from graphrag_bench.runs.folder import SERIAL, write_whole
+from graphrag_bench.runs.record import Row
+from graphrag_bench.text import count_tokens
+
+_SUMS = ("calls", "prompt_tokens", "completion_tokens")
+"""What the usage of a run sums over its questions; the rest are means."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A figure over `n` questions; a `share` is in 0..1 and printed in percent."""
+
+    value: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+    share: bool = False
+
+
+def averaged(found: Iterable[Measured | None]) -> Measured | None:
+    """The mean of the figures of several runs, without an interval; one figure stays as it is."""
+    held = [one for one in found if one is not None]
+    if len(held) < 2:
+        return held[0] if held else None
+    mean = sum(one.value for one in held) / len(held)
+    return Measured(mean, min(one.n for one in held), share=held[0].share)
+
+
+def share_of(found: Mean | None) -> Measured | None:
+    """A mean of shares with its interval."""
+    return Measured(found.mean, found.n, found.low, found.high, share=True) if found else None
+
+
+def metric_of(held: Mapping[str, Any], names: str) -> Measured | None:
+    """The first metric of `a|b` that a run has."""
+    having = [name for name in names.split("|") if name in held["metrics"]]
+    if not having:
+        return None
+    found = held["metrics"][having[0]]
+    return Measured(found["mean"], found["n"], found["low"], found["high"], share=True)
+
+
+def usage_of(held: Mapping[str, Any], name: str) -> Measured | None:
+    """A mean of the usage of a question; None for 0."""
+    value = held["usage"].get(name)
+    n = held["n"] if name in _SUMS else 1
+    return Measured(value / n, held["n"]) if value else None
+
+
+def usd(held: Mapping[str, Any]) -> Measured | None:
+    """The mean US dollars of a question, cached replies at what they were worth; None for none."""
+    spent = [
+        part["paid"]["usd"] + part["cached"]["usd"] for part in held["cost"]["questions"].values()
+    ]
+    if not spent or not sum(spent):
+        return None
+    found = mean_with_interval(spent)
+    return Measured(found.mean, found.n, found.low, found.high)
+
+
+def build_tokens(held: Mapping[str, Any], *, reports: bool) -> Measured | None:
+    """Prompt and completion tokens of building, paid or cached, or those of the reports alone."""
+    cost = held["cost"]
+    named = {name: part for name, part in cost["steps"].items() if name.startswith("reports")}
+    parts = list(named.values()) if reports else [cost["stages"].get("build")]
+    n_tokens = sum(
+        part[where][kind]
+        for part in parts
+        if part
+        for where in ("paid", "cached")
+        for kind in ("prompt_tokens", "completion_tokens")
+    )
+    return Measured(n_tokens, held["n"]) if n_tokens else None
+
+
+def seconds(folder: Path, what: str = "") -> Measured | None:
+    """The mean seconds of a question by the serial timing of a run; None before there is one.
+
+    With `what` those of a stage or operator alone: the sum over its steps, a question for which a
+    step did not run counting as 0. None where no step is of it.
+    """
+    file = folder / SERIAL
+    if not file.is_file():
+        return None
+    held = json.loads(file.read_text(encoding="utf-8"))
+    if not what:
+        return Measured(held["seconds"]["mean"], held["n"])
+    parts = [one for name, one in held["steps"].items() if _is_of(name, what)]
+    if not parts:
+        return None
+    return Measured(sum(one["mean"] * one["n"] for one in parts) / held["n"], held["n"])
+
+
+def _is_of(step: str, what: str) -> bool:
+    """Whether a step, e.g. `retrieve.1 node.ppr`, is of a stage, or is an operator."""
+    place, _, operator = step.partition(" ")
+    return what in (place.partition(".")[0], operator)
+
+
+def step_tokens(rows: Iterable[Row], what: str) -> Measured | None:
+    """The mean prompt and completion tokens of a question in a stage or operator; None for none."""
+    totals = [
+        sum(
+            part.get("prompt_tokens", 0) + part.get("completion_tokens", 0)
+            for name, part in row["steps"].items()
+            if _is_of(name, what)
+        )
+        for row in rows
+        if row["status"] != "failed"
+    ]
+    if not sum(totals):
+        return None
+    found = mean_with_interval(totals)
+    return Measured(found.mean, found.n, found.low, found.high)
+
+
+def layer_share(rows: Iterable[Row], layer: str) -> Measured | None:
+    """The share of the nodes retrieved for the prompt that are of a layer: `0`, `1`, or `>1`.
+
+    The mean over questions that retrieved any; nodes that the budget cut count too. None where a
+    node is of no tree.
+    """
+    shares = []
+    for row in rows:
+        context = row.get("context") or {}
+        names = [one["id"] for one in context.get("pieces", ()) if one["kind"] == "node"]
+        names += [name for kind, name in context.get("cut", ()) if kind == "node"]
+        layers = [layer_of(name) for name in names]
+        if None in layers:
+            return None
+        if layers:
+            shares.append(sum(_is_in(one, layer) for one in layers) / len(layers))
+    return share_of(mean_with_interval(shares)) if shares else None
+
+
+def _is_in(found: int | None, layer: str) -> bool:
+    least = layer.removeprefix(">")
+    return found is not None and (found > int(least) if least != layer else found == int(layer))
+
+
+def corpus_tokens(dataset: Dataset, home: Path) -> int:
+    """The tokens (cl100k) of the texts of a corpus, titles aside; counted once and kept."""
+    file = home / "runs" / ".tables" / "corpus_tokens.json"
+    known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    if dataset.corpus_digest not in known:
+        known[dataset.corpus_digest] = sum(count_tokens(one.text) for one in dataset.documents)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps(known, indent=1, sort_keys=True) + "\n")
+    return int(known[dataset.corpus_digest])
+
+
+def length(folder: Path, item: Planned, what: str) -> int:
+    """The chunks, nodes or relationships of an artifact."""
+    if item.resource == "chunk_table":
+        return len(ChunkTable.load(folder).texts)
+    graph = Graph.load(folder)
+    return graph.n_nodes if what == "nodes" else graph.n_relationships

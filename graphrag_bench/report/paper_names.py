@@ -1,0 +1,209 @@
+"""What the names of a paper's tables stand for: the shape of `paper_tables/<paper>/paper.yaml`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+_BETWEEN, _TO = ",", ".."
+
+
+def values_of(text: str) -> tuple[str, ...]:
+    """The settings of `NAME=a,b,c` or `NAME=0..9`, one for each value; none for ""."""
+    name, equals, listed = text.partition("=")
+    if not equals:
+        return ()
+    first, to, last = listed.partition(_TO)
+    if to:
+        return tuple(f"{name}={value}" for value in range(int(first), int(last) + 1))
+    return tuple(f"{name}={value.strip()}" for value in listed.split(_BETWEEN))
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Method(_Entry):
+    """`run`: what must hold of a run, None for no method of ours; `also`: the paper's values.
+
+    `seeds` are the values of a setting over which the paper averages (`NAME=0..9`), `ignores` the
+    settings of rows that do not concern the method, by how they begin. `source` is the section of
+    the paper that says it.
+    """
+
+    run: list[str] | None
+    also: list[str] = []
+    seeds: str = ""
+    ignores: list[str] = []
+    note: str = ""
+    source: str = ""
+
+
+class Row(_Entry):
+    """A printed setting: `run` must hold of a run, `also` is set beside it.
+
+    `levels` are values of a setting that the row runs over, of which it prints the lowest or the
+    highest figure (`over`); `seeds` values over which it averages. `layer` is a layer of a tree:
+    `0`, `1`, or `>1` for all above. A list stands for `run`.
+    """
+
+    run: list[str] = []
+    also: list[str] = []
+    levels: str = ""
+    seeds: str = ""
+    over: Literal["lowest", "highest"] | None = None
+    layer: str | None = None
+    source: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        return {"run": value} if isinstance(value, list) else value
+
+
+class DataSet(_Entry):
+    """The card that holds the set, None for none, and what is set beside it.
+
+    `abstract` says that its questions are not those of the card, but made for its corpus;
+    `stand_in` is the card that is run where the paper does not name the set. `metrics` say which
+    metrics of ours the paper's names stand for here, where they are others than elsewhere.
+    """
+
+    card: str | None
+    run: list[str] = []
+    questions: int | None = None
+    abstract: bool = False
+    stand_in: str | None = None
+    metrics: dict[str, str] = {}
+    note: str = ""
+
+    @property
+    def ran(self) -> str | None:
+        """The card that a run of it names."""
+        return self.card or self.stand_in
+
+    def words(self, *, corpus: bool = False) -> list[str]:
+        """The settings that choose the set, with the questions made for it; or its corpus alone."""
+        made = [f"dataset.questions={self.made}"] if self.abstract and not corpus else []
+        return [f"dataset={self.ran}", *made, *self.run]
+
+    @property
+    def made(self) -> str:
+        """The folder of the questions made for its corpus."""
+        return f"questions/{self.ran}/abstract"
+
+
+class Making(_Entry):
+    """How the paper made its abstract questions: the settings of `graphrag-bench questions`."""
+
+    run: list[str]
+    source: str
+
+
+class Model(_Entry):
+    """A language model or embedder: `found_by` is a regular expression over our identities."""
+
+    found_by: str = Field(alias="is")
+    run: list[str]
+
+
+class Metric(_Entry):
+    """Where our figure comes from: exactly one of the fields; `none` says why there is none.
+
+    Of metrics divided by `|` the first that a run has counts. `judged_mean` is the mean win rate of
+    several criteria. `seconds` and `tokens` are those of a question in one stage (`convert`) or one
+    operator (`path.pool`); `layers` the share of retrieved nodes in the row's layer of a tree.
+    """
+
+    metric: str | None = None
+    judged: str | None = None
+    judged_mean: tuple[str, ...] | None = None
+    judged_answer: str | None = None
+    usage: str | None = None
+    cost: Literal["usd"] | None = None
+    count: Literal["documents", "questions", "chunks", "tokens"] | None = None
+    graph: Literal["nodes", "relationships"] | None = None
+    build: Literal["tokens", "report_tokens"] | None = None
+    time: Literal["mean"] | None = None
+    seconds: str | None = None
+    tokens: str | None = None
+    layers: Literal["retrieved"] | None = None
+    none: str | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Metric:
+        if len(self.model_dump(exclude_none=True)) != 1:
+            raise ValueError("exactly one source was expected")
+        return self
+
+    @property
+    def kind(self) -> str:
+        """The name of its source."""
+        return next(iter(self.model_dump(exclude_none=True)))
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The criteria by which answers are compared for it; none for other metrics."""
+        return self.judged_mean or ((self.judged,) if self.judged else ())
+
+
+class Grid(_Entry):
+    """The cells of a figure whose numbers are not printed: every combination of these names."""
+
+    datasets: list[str]
+    methods: list[str]
+    metrics: list[str]
+    rows: list[str] = [""]
+    llm: str = ""
+
+
+class Sweep(_Entry):
+    """Runs of a method on a set over values of settings (`NAME=a,b,c`), for lines of a figure."""
+
+    dataset: str
+    methods: list[str]
+    over: list[str]
+    llm: str = ""
+
+
+class Shape(_Entry):
+    """One table or figure: what it is about, and the sweeps that an unprinted one shows.
+
+    `graph` is the method whose graph a table of sizes is about. `settings` and `methods` hold in
+    this table instead of those of the paper.
+    """
+
+    kind: Literal["runs", "winrates", "counts", "unprinted"]
+    caption: str
+    shows: str = ""
+    sweeps: list[Sweep] = []
+    grid: Grid | None = None
+    graph: str | None = None
+    settings: list[str] = []
+    methods: dict[str, Method] = {}
+    note: str = ""
+
+
+class Paper(_Entry):
+    """`paper.yaml`: what the paper's names stand for.
+
+    `settings` hold for every row; `source` names the sections that say so.
+    """
+
+    title: str
+    citation: str
+    llm: str
+    embedder: str | None
+    conditions: str
+    settings: list[str]
+    source: str
+    making: Making | None = None
+    llms: dict[str, Model]
+    embedders: dict[str, Model]
+    methods: dict[str, Method]
+    datasets: dict[str, DataSet]
+    metrics: dict[str, Metric]
+    settings_of_rows: dict[str, Row] = Field(alias="rows")
+    tables: dict[str, Shape]
+    like: str | None = None

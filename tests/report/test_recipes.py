@@ -1,0 +1,233 @@
+"""A table prints the runs that `--run` makes; every row has its settings, with the section."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import pytest
+from toy_runs import WEIGHTLESS
+
+from graphrag_bench.cli.cells import cells, one_method_only
+from graphrag_bench.cli.overrides import prepared
+from graphrag_bench.experiment.experiment import Experiment, load_plugins
+from graphrag_bench.experiment.given_settings import composed_of
+from graphrag_bench.experiment.paper_figures import collected
+from graphrag_bench.experiment.paper_runs import wanted_rows
+from graphrag_bench.experiment.paper_sources import FigureSource
+from graphrag_bench.report.commands import run_lines
+from graphrag_bench.report.paper_comparison import comparison_tables, long_table
+from graphrag_bench.report.papers import load_paper, load_table, paper_names, table_names
+
+MODELS = ("llm=", "llm.", "embedder=", "embedder.")
+ABSTRACT = ("zhou2025/fig7", "zhou2025/table10", "pathrag/table1", "pathcorag/table2",
+            "pankrag/table1", "zhou2025tr/fig28", "pathrag/fig3")  # fmt: skip
+Words = tuple[str, ...]
+FILLED = [name for name in table_names() if load_table(name).cells]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    load_plugins(["operators", "methods"])
+    return tmp_path
+
+
+def told_of(name: str) -> list[str]:
+    """The notes under a table for which nothing is stored."""
+    table = load_table(name)
+    filled = collected(table, [], FigureSource(Path()))
+    return [note for block in comparison_tables(table, filled) for note in block.notes]
+
+
+notes = cache(told_of)
+
+
+def printed(
+    told: list[str], what: str = "run", heads: Words = ("missing cells", "recipe")
+) -> Words:
+    """The commands of one kind among the notes."""
+    lines = [note.partition(": ") for note in told]
+    return tuple(line for head, _, line in lines
+                 if head in heads and line.startswith(f"graphrag-bench {what} "))  # fmt: skip
+
+
+def expanded(line: str) -> list[Words]:
+    """The settings of every run of a command, in an order of their own."""
+    words = [word for word in shlex.split(line)[2:] if word != "-m"]
+    if "-m" not in shlex.split(line):
+        return [tuple(sorted(words))]
+    names = [word.partition("=")[0] for word in words]
+    values = [word.partition("=")[2].split(",") for word in words]
+    return [
+        tuple(sorted(f"{name}={value}" for name, value in zip(names, chosen, strict=True)))
+        for chosen in product(*values)
+    ]
+
+
+def weightless(words: Words) -> list[str]:
+    """The settings on the toy set, with models that need no weights and no training."""
+    own = [word for word in words if not word.startswith((*MODELS, "dataset", "limit="))]
+    return ["dataset=toy", *WEIGHTLESS, *(word for word in own if word != "method.scorer=mlp")]
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_the_commands_of_a_table_are_the_runs_that_it_makes(name: str) -> None:
+    """Every setting of every cell; what is not compared with anything has a sweep alone."""
+    made = {tuple(sorted(one.settings)) for one in wanted_rows(load_table(name), [], small=False)}
+    lines = printed(notes(name), heads=("missing cells",))
+    told = {run for line in lines for run in expanded(line)}
+    assert told == made or (name == "pathcorag/fig4" and not told)
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_each_cell_has_the_command_of_its_own_runs(name: str) -> None:
+    table = load_table(name)
+    made = {tuple(sorted(one.settings)) for one in wanted_rows(table, [], small=False)}
+    for cell, one in collected(table, [], FigureSource(Path())).items():
+        told = {run for line in run_lines(one.runs) for run in expanded(line)}
+        assert told <= made
+        assert bool(told) != bool(one.reason), cell
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_a_command_and_the_run_have_one_key(name: str) -> None:
+    """A line of each table as the command line has it, and its rows as `--run` has them."""
+    lines = printed(notes(name), heads=("missing cells",))
+    if not lines:
+        assert name == "pathcorag/fig4"
+        return
+    shortest = min(lines, key=lambda line: (len(expanded(line)), line))
+    words = weightless(tuple(word for word in shlex.split(shortest)[2:] if word != "-m"))
+    told = {Experiment.prepare(one_method_only(one), swept=True).key
+            for one in cells(prepared(words))}  # fmt: skip
+    made = {
+        Experiment.prepare(composed_of(weightless(one.settings)), swept=True).key
+        for one in wanted_rows(load_table(name), [], small=False)
+        if tuple(sorted(one.settings)) in expanded(shortest)
+    }
+    assert told == made
+
+
+@pytest.mark.parametrize("name", ABSTRACT)
+def test_an_abstract_table_begins_with_the_making_of_its_questions(name: str) -> None:
+    making = printed(notes(name), "questions")
+    assert making
+    commands = [note for note in notes(name) if "graphrag-bench " in note]
+    assert " questions dataset=" in commands[0]
+    folders = {word.removeprefix("out=") for line in making for word in shlex.split(line)
+               if word.startswith("out=")}  # fmt: skip
+    abstract = [run for line in printed(notes(name)) for run in expanded(line)
+                if not {"dataset=squality", "dataset=summscreen"} & set(run)]  # fmt: skip
+    asked = {word.removeprefix("dataset.questions=") for run in abstract for word in run
+             if word.startswith("dataset.questions=")}  # fmt: skip
+    assert asked == folders
+    assert all(any(word.startswith("dataset.questions=") for word in run) for run in abstract)
+
+
+def test_questions_that_are_there_are_not_made_again(home: Path) -> None:
+    assert printed(told_of("zhou2025/fig7"), "questions")
+    folder = home / "questions" / "multihoprag" / "abstract"
+    folder.mkdir(parents=True)
+    (folder / "questions.jsonl").write_text("")
+    told = told_of("zhou2025/fig7")
+    assert not printed(told, "questions")
+    asked = "dataset.questions=questions/multihoprag/abstract"
+    assert printed(told) and all(asked in line for line in printed(told))
+
+
+def test_the_command_in_the_csv_makes_questions_then_runs_then_compares() -> None:
+    table = load_table("zhou2025/fig7")
+    shown = long_table(table, collected(table, [], FigureSource(Path())))
+    fills = [row[-1] for row in shown.rows if row[-1].startswith("graphrag-bench")]
+    order = re.compile(r"graphrag-bench questions .* && graphrag-bench run .* && .* compare ")
+    assert fills and all(order.match(fill) for fill in fills)
+
+
+def rows_of(name: str) -> dict[str, Words]:
+    """A printed method to the settings of its run, of the first cell that has one."""
+    table = load_table(name)
+    found: dict[str, Words] = {}
+    for cell in table.cells:
+        if settings := table.settings_of_paper(cell):
+            found.setdefault(cell.method, settings)
+    return found
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+def test_every_row_of_pathrag_has_8000_tokens(number: int) -> None:
+    for method, settings in rows_of(f"pathrag/table{number}").items():
+        assert "budget_context=8000" in settings, method
+        assert "profile=paper" in settings
+        assert not any(word.startswith("method.budget=") for word in settings)
+    assert "method.top_k=60" in rows_of("pathrag/table1")["LightRAG"]
+
+
+def test_pathcorag_has_the_tokens_that_its_table_4_prints() -> None:
+    held = rows_of("pathcorag/table2")
+    assert "budget_context=8830" in held["PathCoRAG"]
+    assert "budget_context=21074" in held["LightRAG"]
+    assert "budget_context=8000" in held["PathRAG"]
+    assert "limit=1000" in rows_of("pathcorag/table6")["HippoRAG"]
+
+
+def test_path_pooling_orders_every_prompt_alike_and_merges_paths() -> None:
+    for name in ("pathpooling/table1", "pathpooling/table3"):
+        for method, settings in rows_of(name).items():
+            assert "method.order=recency" in settings
+            assert "budget_context=20000" in settings
+            form = "triplets" if method == "S-RAG" else "paths"
+            assert f"method.form={form}" in settings
+
+
+@pytest.mark.parametrize(("method", "form"), [("S-RAG", "triplets"), ("S-RAG w/ours", "paths")])
+def test_the_prompt_of_500_triples_is_packed_as_the_recipe_says(method: str, form: str) -> None:
+    words = weightless(rows_of("pathpooling/table3")[method])
+    steps = Experiment.prepare(composed_of(words), swept=True).method.pipeline.describe()
+    held = {one["op"]: one["settings"] for one in steps if "op" in one}
+    assert held["context.triples"] == {"form": form, "budget": 20000}
+    assert held["relationship.placed"] == {"order": "recency"}
+    assert held["relationship.triple_scores"] == {"top_k": 500}
+
+
+def test_one_budget_for_all_of_pankrag_and_local_search_for_specific_questions() -> None:
+    for number in range(1, 5):
+        assert all("budget_context=12000" in s for s in rows_of(f"pankrag/table{number}").values())
+    assert "method=lgraphrag" in rows_of("pankrag/table2")["GraphRAG"]
+    assert "method=ggraphrag" in rows_of("pankrag/table1")["GraphRAG"]
+
+
+@pytest.mark.parametrize("name", paper_names())
+def test_what_a_recipe_sets_names_the_section_that_says_so(name: str) -> None:
+    paper = load_paper(name)
+    section = re.compile(r"section|appendix|Table|code of", re.IGNORECASE)
+    assert section.search(paper.source)
+    assert paper.making is None or section.search(paper.making.source)
+    methods = dict(paper.methods)
+    for shape in paper.tables.values():
+        methods |= {f"{shape.caption}: {key}": one for key, one in shape.methods.items()}
+    said = {key: one.source for key, one in methods.items() if one.also or one.seeds}
+    said |= {key: row.source for key, row in paper.settings_of_rows.items()
+             if row.also or row.seeds or row.levels}  # fmt: skip
+    assert all(section.search(source) for source in said.values()), said
+
+
+def test_the_sections_stand_under_the_table() -> None:
+    told = notes("pathrag/table1")
+    assert any(note.startswith("settings of every row: profile=paper") for note in told)
+    assert any(note.startswith("LightRAG: method.top_k=60; LightRAG's code") for note in told)
+
+
+def test_commands_that_differ_in_one_setting_are_one_sweep() -> None:
+    base = ("dataset=toy", "method=pathrag", "method.path_order=random")
+    seeds = [(*base, f"method.path_seed={seed}", "frame=off") for seed in range(3)]
+    (line,) = run_lines(seeds)
+    assert line == ("graphrag-bench run -m dataset=toy method=pathrag method.path_order=random "
+                    "method.path_seed=0,1,2 frame=off")  # fmt: skip
+    both = [(*base, f"method.path_seed={seed}", f"method.k={k}") for seed, k in ((0, 1), (1, 2))]
+    assert len(run_lines(both)) == 2  # 0 with 1 and 1 with 2 are no product
+    models = [(*base, f"llm.model={name}") for name in ("a", "b")]
+    assert len(run_lines(models)) == 2  # a server for each
