@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from graphrag_bench.models.fit import Fit
+from graphrag_bench.report.long_texts import long_text_notes
 from graphrag_bench.report.selection import FRAMES, INFLATED, mark
 
 FAIR = 1.1
@@ -42,28 +42,6 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         notes.append("! some questions failed: means are over the rest; run again to retry them")
         notes += [f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]]
     return tuple(notes)
-
-
-def long_text_notes(runs: Sequence[Run]) -> list[str]:
-    """How many texts were longer than the embedder reads, a warning where they were cut.
-
-    One line for the same texts of several runs; it names them where it does not hold of all.
-    """
-    titles: dict[str, dict[str, None]] = {}
-    embedding = [run for run in runs if run.get("long_texts")]
-    for run in embedding:
-        for row in run["long_texts"]:
-            fit = Fit.of(row)
-            if fit.n_long or fit.long_texts == "cut":
-                mark = "! " if fit.long_texts == "cut" and fit.n_long else ""
-                line = f"{mark}{run['dataset']}: {fit.said(row['what'])}"
-                titles.setdefault(line, {})[run["title"]] = None
-    n_titles = len({run["title"] for run in embedding})
-    return [
-        line if len(named) == n_titles else f"{line} ({', '.join(named)})"
-        for line, named in titles.items()
-        if not line.endswith(": ")
-    ]
 
 
 def _drawn(runs: Sequence[Run]) -> str:
