@@ -93,8 +93,12 @@ class SentenceEmbedder:
 
     @property
     def window(self) -> int | None:
-        """The tokens it reads; None where neither its files nor the loaded model tell."""
+        """The tokens it reads; None where neither its files nor the loaded model tell.
+
+        Raises UserError for a window that was set and that the model has no positions for.
+        """
         if self.given_window is not None:
+            self._check_window()
             return self.given_window
         if (folder := self._files) is not None and (stated := stated_window(folder)) is not None:
             return stated

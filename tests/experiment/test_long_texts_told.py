@@ -41,6 +41,15 @@ def test_plan_says_how_many_chunks_are_longer_and_what_is_not_known_yet() -> Non
     assert "% of their tokens are not embedded" in cut
 
 
+def test_plan_counts_a_part_of_very_many_chunks_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("graphrag_bench.experiment.long_texts.COUNTED", 200)
+    said = command("plan", *served("http://127.0.0.1:9/v1", *ALONE)).out
+    assert f"of 2 {LONGER}" in said
+    assert "(one of 4 counted; a run counts all)" in said
+
+
 def test_plan_says_nothing_where_nothing_is_embedded_and_names_a_window_it_does_not_know() -> None:
     assert "embedder" not in command("plan", *TOY, "method=bm25").out
     assert "embedder: texts of any length" in command("plan", *TOY, "method=vanilla").out
