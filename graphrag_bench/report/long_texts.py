@@ -8,7 +8,7 @@ from typing import Any
 from graphrag_bench.models.fit import Fit
 
 Run = Mapping[str, Any]
-_CUT = ":long=cut("
+_CUT, _UNKNOWN = ":long=cut(", "(not known"
 
 
 def long_text_notes(runs: Sequence[Run]) -> list[str]:
@@ -27,10 +27,16 @@ def long_text_notes(runs: Sequence[Run]) -> list[str]:
                 line = f"{mark}{run['dataset']}: {fit.said(row['what'])}"
                 titles.setdefault(line, {})[str(run["title"])] = None
     n_titles = len({run["title"] for run in embedding})
-    return [
+    notes = [
         line if len(named) == n_titles else f"{line} ({', '.join(named)})"
         for line, named in titles.items()
     ]
+    if unknown := {str(run["title"]): None for run in runs if _UNKNOWN in run.get("embedder", "")}:
+        notes.append(
+            "! how many tokens the embedder reads is not known, and its server may have cut longer "
+            f"texts (embedder.window=N sets it): {', '.join(unknown)}"
+        )
+    return notes
 
 
 def cut_notes(embedders: Iterable[tuple[str, str]]) -> list[str]:
