@@ -3,7 +3,7 @@
 A function's fingerprint covers its syntax tree without comments and docstrings, and in the same
 way every function, class and constant of the same code base that it refers to, directly or through
 others. Editing a line that can change a result changes it; editing a comment does not, and neither
-does editing what registers functions, reports progress or words errors.
+does editing what registers functions, reports progress, counts long texts or words errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from typing import Any
 
 KEY_LENGTH = 12
 _CORE = ("graphrag_bench", "operators", "methods")
-_APART = tuple(f"graphrag_bench.{name}" for name in ("contract", "registry", "progress", "errors"))
+_APART = (
+    "graphrag_bench.contract",
+    "graphrag_bench.registry",
+    "graphrag_bench.progress",
+    "graphrag_bench.errors",
+    "graphrag_bench.models.fit",
+)
 _PLAIN = (str, int, float, bool, bytes, tuple, frozenset, type(None))
 
 

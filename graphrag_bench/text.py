@@ -6,10 +6,12 @@ import html
 import re
 import sys
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
+from itertools import accumulate
 from typing import Any, Literal
 
 Encoding = Literal["cl100k", "o200k"]
@@ -62,6 +64,18 @@ def encode(text: str, encoding: Encoding = "cl100k") -> list[int]:
 def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
     """The text of token ids; a character cut in two at the ends is left out."""
     return bytes(_decoder(encoding).decode_bytes(list(tokens))).decode("utf-8", errors="ignore")
+
+
+def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int]]:
+    """Start and end of every token in characters; a character cut in two belongs to both tokens."""
+    first = list(accumulate((len(char.encode()) for char in _whole(text)), initial=0))
+    decoder = _decoder(encoding)
+    spans, at = [], 0
+    for token in encode(text, encoding):
+        end = at + len(decoder.decode_bytes([token]))
+        spans.append((bisect_right(first, at) - 1, bisect_left(first, end)))
+        at = end
+    return spans
 
 
 def count_tokens(text: str, encoding: Encoding = "cl100k") -> int:

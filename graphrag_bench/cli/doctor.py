@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from graphrag_bench.cli.overrides import composed, prepared
-from graphrag_bench.experiment.doctor import examine
+from graphrag_bench.experiment.doctor import examine, examine_texts
 from graphrag_bench.experiment.groups import names
 from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.report.tables import Table, show
@@ -15,7 +15,8 @@ _HELP = """usage: graphrag-bench doctor [llm=NAME] [embedder=NAME] [SETTING=VALU
 
 Looks at the models that a run with the same settings would use, with a few small real calls:
 address, key, model name, JSON replies, context window, speed; one embedding, its dimension and
-length. Prints a table of `pass`, or what to mend. Writes nothing; a key is never printed.
+length; how many tokens the embedder reads, and how many chunks of the data set are longer. Prints a
+table of `pass`, or what to mend. Writes nothing; a key is never printed.
 
   llm=         {llm}
   llm_build=   the same, where another model builds
@@ -38,7 +39,8 @@ def main(arguments: Sequence[str]) -> int:
         choices = {group: ", ".join(names(group)) for group in ("llm", "embedder")}
         sys.stdout.write(_HELP.format(**choices))
         return 0
-    checks = examine(check_settings(composed(prepared(arguments))))
+    values = composed(prepared(arguments))
+    checks = [*examine(check_settings(values)), *examine_texts(values)]
     rows = tuple((check.part, check.name, check.result, check.said) for check in checks)
     n_mend = sum(check.result == "mend" for check in checks)
     n_open = sum(check.result == "not tried" for check in checks)

@@ -11,6 +11,7 @@ from graphrag_bench.cli.tuning import is_tuning
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.long_texts import Measured
 from graphrag_bench.experiment.matching import matched
 from graphrag_bench.experiment.pooling import left_out
 from graphrag_bench.experiment.read_tracking import refuse_idle
@@ -38,8 +39,9 @@ def main(arguments: Sequence[str]) -> int:
             without[cell_of(experiment)] = reason
     if multirun:
         refuse_idle(given_names(overrides), list(seen.values()))
+    measured: Measured = {}
     for name, experiment in seen.items():
-        sys.stdout.write(describe(experiment) + "\n\n")
+        sys.stdout.write(describe(experiment, measured) + "\n\n")
         if name in without:
             sys.stdout.write(f"no pooling: {without[name]}\n\n")
     if multirun:

@@ -9,14 +9,18 @@ from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.estimate import Estimate, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.long_texts import Measured, planned_lines
 
 
-def describe(experiment: Experiment) -> str:
-    """The plan: artifacts to build or reuse, steps with their slots, questions left, LLM calls."""
-    return "\n".join(_lines(experiment))
+def describe(experiment: Experiment, measured: Measured | None = None) -> str:
+    """The plan: artifacts to build or reuse, steps with their slots, questions left, LLM calls.
+
+    `measured` keeps what was counted of texts, for further plans of the same ones.
+    """
+    return "\n".join(_lines(experiment, {} if measured is None else measured))
 
 
-def _lines(experiment: Experiment) -> Iterator[str]:
+def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
     method, pipeline = experiment.method, experiment.method.pipeline
     settings = experiment.settings
     sources = f"profile {settings.profile}, fidelity {settings.fidelity}"
@@ -34,6 +38,7 @@ def _lines(experiment: Experiment) -> Iterator[str]:
         state = "reuse" if store.holds(item) else "build"
         own = ", ".join(f"{k}={v}" for k, v in {**item.settings, **item.thinning}.items())
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
+    yield from planned_lines(experiment, measured)
     yield ""
     yield "steps"
     for step in pipeline.steps():

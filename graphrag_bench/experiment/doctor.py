@@ -8,14 +8,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply, UserError, nearest
 from graphrag_bench.experiment.backends import make
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import ROLES
+from graphrag_bench.experiment.long_texts import chunk_line
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.endpoint import Endpoint, Rejected
@@ -89,9 +91,9 @@ class _Looks:
         """Note what to mend."""
         self.checks.append(Check(self.part, name, "mend", said))
 
-    def skip(self, *names: str) -> None:
+    def skip(self, *names: str, why: str = "") -> None:
         """Note what could not be tried, because something before it has to be mended."""
-        self.checks += [Check(self.part, name, "not tried", "") for name in names]
+        self.checks += [Check(self.part, name, "not tried", why) for name in names]
 
 
 def examine(settings: RunSettings) -> list[Check]:
@@ -252,6 +254,26 @@ def _embedder(model: Embedder) -> list[Check]:
         looks.skip("vector")
     else:
         looks.look("vector", lambda: _vector(model))
+    looks.passes("window", model.reading)
+    return looks.checks
+
+
+def examine_texts(values: Mapping[str, Any]) -> list[Check]:
+    """How many chunks of the data set are longer than the embedder reads; none where none can be.
+
+    `values` are the resolved settings of a run. Without its data set this is not tried.
+    """
+    looks = _Looks("embedder")
+    try:
+        experiment = Experiment.prepare(values)
+    except UserError as error:
+        looks.skip("long texts", why=str(error).splitlines()[0])
+        return looks.checks
+    try:
+        if said := chunk_line(experiment):
+            looks.passes("long texts", f"{experiment.dataset.name}: {said}")
+    except UserError as error:
+        looks.mend("long texts", f"{experiment.dataset.name}: {error}")
     return looks.checks
 
 

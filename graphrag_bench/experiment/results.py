@@ -12,6 +12,7 @@ from graphrag_bench.experiment.budgets import context_budget
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import ROLES
+from graphrag_bench.experiment.long_texts import long_text_rows
 from graphrag_bench.experiment.scoring import scored_by
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.api_key import public_address
@@ -79,6 +80,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "llm": models.identity("llm") if "llm" in needs else "",
         "llm_build": models.identity("llm_build") if "llm_build" in built else "",
         "embedder": models.identity("embedder") if "embedder" in built | needs else "",
+        "long_texts": long_text_rows(experiment, selected),
         "tokenizer": models.identity("tokenizer") if "tokenizer" in needs else "",
         "selected": len(selected),
         "cost": cost(experiment, selected),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from graphrag_bench.columns import load_array, save_array
+from graphrag_bench.models.fit import Fit
 from graphrag_bench.progress import Advance, no_advance
 
 Vectors = NDArray[np.float32]
@@ -32,6 +33,23 @@ class Embedder(Protocol):
         """The length of a vector."""
         ...
 
+    @property
+    def window(self) -> int | None:
+        """The tokens it reads of a text, special ones included; None: no bound, or not known."""
+        ...
+
+    @property
+    def reading(self) -> str:
+        """In words: how much of a text it reads, and what becomes of a longer one."""
+        ...
+
+    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
+        """How many of these passages are longer than its window; embeds nothing.
+
+        With `load` a model whose files do not tell is loaded; without, its window is None then.
+        """
+        ...
+
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Float32 (n, dimension), unit rows in the order of the texts."""
         ...
@@ -48,6 +66,13 @@ class Hashing:
     def identity(self) -> str:
         """`hashing:<dimension>`."""
         return f"hashing:{self.dimension}"
+
+    window = None
+    reading = "texts of any length"
+
+    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
+        """Every text is read whole."""
+        return Fit(None, "windows", len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Unit rows; a text without letters or digits gives the first unit vector."""

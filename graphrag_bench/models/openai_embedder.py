@@ -6,11 +6,13 @@ import copy
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from pydantic import PositiveInt
 
 from graphrag_bench.models.attempts import Clock
 from graphrag_bench.models.budget import Budget, Spending
@@ -19,13 +21,18 @@ from graphrag_bench.models.chat_protocol import TOKENS_A_MESSAGE
 from graphrag_bench.models.embedder import Kind, Vectors
 from graphrag_bench.models.endpoint import Endpoint, Rejected
 from graphrag_bench.models.faults import Again
+from graphrag_bench.models.fit import Fit, LongTexts, said_reading
 from graphrag_bench.models.llm import CallFailed, Completion, Outcome, RunStopped
+from graphrag_bench.models.long_texts import Windowing
 from graphrag_bench.models.openai_compatible import OPENAI
 from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore, StoredVectors
+from graphrag_bench.models.served_windows import served_window, served_windowing
 from graphrag_bench.models.settings import Limits, Patience, Prices, group
 from graphrag_bench.text import count_tokens
 
 _RATIO = 1.2
+_TOKENS_A_CALL = 300_000
+"""What OpenAI takes in one call; 64 texts of usual length are far below it."""
 _Block = tuple[StoredVectors, Completion]
 
 
@@ -33,8 +40,10 @@ class OpenAIEmbedder:
     """Unit vectors from `/embeddings`, under the limits and with the patience of the chat client.
 
     Equal texts are sent once. Passages go in blocks that depend on the texts alone: sorted by
-    length and then by text, `batch_size` at a time; questions one by one. A block is one call, one
-    row of the cache and one line of the ledger. There is no partial result: what failed is raised.
+    length and then by text, `batch_size` at a time, fewer where they are long; questions one by
+    one. A block is one call, one row of the cache and one line of the ledger. There is no partial
+    result: what failed is raised. A text longer than the model's window goes in overlapping
+    windows, whole (`cut`: the server may cut or refuse it), or is refused, as `long_texts` says.
     """
 
     def __init__(
@@ -48,17 +57,27 @@ class OpenAIEmbedder:
         question_prefix: str = "",
         passage_prefix: str = "",
         batch_size: int = 64,
+        long_texts: LongTexts = "windows",
+        window: PositiveInt | None = None,
+        tokenizer: str | None = None,
         limits: Limits | Mapping[str, Any] | None = None,
         patience: Patience | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`dimension` is the length of a vector; with `shorten` the server is asked for it."""
+        """`dimension` is the length of a vector; with `shorten` the server is asked for it.
+
+        The `window` is known by the names of common models; `tokenizer` (cl100k, o200k, or
+        hf:NAME_OR_PATH) counts the tokens of a text where it has to fit.
+        """
         self.model = model
         self.dimension = dimension
         self.shorten = shorten
         self.prefixes: Mapping[Kind, str] = {"question": question_prefix, "passage": passage_prefix}
         self.batch_size = batch_size
+        self.long_texts: LongTexts = long_texts
+        self.tokenizer = tokenizer
+        self.given_window = window
         self.limits = group(Limits, limits)
         self.prices = group(Prices, prices)
         self._endpoint = Endpoint(
@@ -83,10 +102,34 @@ class OpenAIEmbedder:
 
     @property
     def identity(self) -> str:
-        """Model, dimension, normalisation and prefixes; no address, no key."""
+        """Model, dimension, normalisation, long texts and prefixes; no address, no key."""
+        window = self.window or "not known"
+        how = f"{window}, {self.tokenizer.rpartition('/')[2]}" if self.tokenizer else window
+        return self._identity(f":long={self.long_texts}({how})")
+
+    def _identity(self, long: str = "") -> str:
+        """Whatever can change a vector; without `long` what can change that of a text sent."""
         prefixes = ",".join(self.prefixes.values())
         length = f"{self.dimension}{'(shortened)' if self.shorten else ''}"
-        return f"openai:{self.model}:{length}:unit:prefixes={prefixes}"
+        return f"openai:{self.model}:{length}:unit{long}:prefixes={prefixes}"
+
+    @property
+    def window(self) -> int | None:
+        """The tokens that the model reads: as set, or by its name; None where that is unknown."""
+        return self.given_window or served_window(self.model)
+
+    @property
+    def reading(self) -> str:
+        """The window and what becomes of longer texts, in words."""
+        return said_reading(self.window, self.long_texts, f"of '{self.model}'")
+
+    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
+        """How many of these passages are longer than the model's window; nothing is loaded."""
+        return self._windowing.fit(texts, self.prefixes["passage"])
+
+    @cached_property
+    def _windowing(self) -> Windowing:
+        return served_windowing(self.model, self.given_window, self.long_texts, self.tokenizer)
 
     def attached(
         self,
@@ -110,12 +153,18 @@ class OpenAIEmbedder:
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Float32 (n, dimension), unit rows in the order of the texts.
 
-        Raises CallFailed when a block got no vectors, RunStopped when none ever will.
+        Raises CallFailed when a block got no vectors, RunStopped when none ever will, UserError for
+        a text that is refused.
         """
-        prefixed = [self.prefixes[kind] + text for text in texts]
-        distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
         size = 1 if kind == "question" else self.batch_size
-        blocks = [distinct[start : start + size] for start in range(0, len(distinct), size)]
+        return self._windowing.encode(
+            texts, self.prefixes[kind], lambda prefixed: self._in_blocks(prefixed, size)
+        )
+
+    def _in_blocks(self, prefixed: list[str], size: int) -> Vectors:
+        """The vectors of texts as they are sent, in blocks of at most so many."""
+        distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
+        blocks = list(_blocks(distinct, size))
         row_of = {text: row for row, text in enumerate(distinct)}
         if not blocks:
             return np.zeros((0, self.dimension), np.float32)
@@ -127,7 +176,7 @@ class OpenAIEmbedder:
 
     def _vectors(self, block: list[str]) -> Vectors:
         """The vectors of a block, from the store or from the server, entered into the ledger."""
-        key = _block_key(self.identity, block)
+        key = _block_key(self._identity(), block)
         try:
             stored, paid = self._stored(key) or self._paid(key, block)
         except CallFailed as failure:
@@ -190,7 +239,7 @@ class OpenAIEmbedder:
             n_tokens = sum(count_tokens(text) for text in block)
         return StoredVectors(
             key,
-            self.identity,
+            self._identity(),
             self.dimension,
             rows.tobytes(),
             str(answer.get("model") or ""),
@@ -229,6 +278,21 @@ def _rows(answer: Mapping[str, Any], n_texts: int) -> Vectors:
     if rows.ndim != 2:
         raise Again("The answer holds vectors of different lengths.")
     return rows
+
+
+def _blocks(texts: Sequence[str], size: int) -> Iterator[list[str]]:
+    """The texts in order, at most `size` in a block and `_TOKENS_A_CALL` of cl100k together."""
+    block: list[str] = []
+    n_held = 0
+    for text in texts:
+        n_tokens = count_tokens(text)
+        if block and (len(block) == size or n_held + n_tokens > _TOKENS_A_CALL):
+            yield block
+            block, n_held = [], 0
+        block.append(text)
+        n_held += n_tokens
+    if block:
+        yield block
 
 
 def _block_key(identity: str, block: list[str]) -> str:

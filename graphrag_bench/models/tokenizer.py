@@ -58,15 +58,15 @@ class HuggingFace:
     @property
     def identity(self) -> str:
         """The last part of the name and the fingerprint of the file."""
-        return f"hf:{Path(self.name).name}@{file_digest(self._file)}"
+        return f"hf:{Path(self.name).name}@{file_digest(self.file)}"
 
     def count(self, text: str) -> int:
         """The number of tokens of a text, however long, without special ones around it."""
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     @cached_property
-    def _file(self) -> Path:
-        """The file; raises UserError when there is none and none can be fetched."""
+    def file(self) -> Path:
+        """The `tokenizer.json`; raises UserError when there is none and none can be fetched."""
         path = Path(self.name).expanduser()
         if path.is_dir():
             path = path / _FILE
@@ -87,7 +87,7 @@ class HuggingFace:
     def _tokenizer(self) -> Any:
         from tokenizers import Tokenizer as Reader
 
-        reader = Reader.from_file(str(self._file))
+        reader = Reader.from_file(str(self.file))
         reader.no_truncation()
         reader.no_padding()
         return reader

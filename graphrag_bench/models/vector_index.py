@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,13 @@ _SPARE = 16
 
 @dataclass(frozen=True, eq=False)
 class VectorIndex:
-    """Unit rows, float32 (n, dimension); row i belongs to row i of the table it indexes."""
+    """Unit rows, float32 (n, dimension); row i belongs to row i of the table it indexes.
+
+    `statistics` tells how the texts fitted into the embedder's window, when the index was made.
+    """
 
     vectors: Vectors
+    statistics: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of vectors."""

@@ -26,11 +26,20 @@ RelationshipText = Literal["context", "description"]
 
 
 def index_texts(
-    texts: Sequence[str], embedder: Embedder, scratch: Path, progress: Progress, label: str
+    texts: Sequence[str], embedder: Embedder, scratch: Path, progress: Progress, what: str
 ) -> VectorIndex:
-    """The vectors of some texts in the order given, committed block by block."""
-    with progress.task(label, len(set(texts))) as advance:
-        return VectorIndex(encode_in_blocks(texts, embedder, scratch, advance))
+    """The vectors of some texts in the order given, committed block by block.
+
+    How many of the texts, named by `what`, are longer than the embedder reads is said before any is
+    embedded, and kept with the index. Raises UserError for longer ones under `long_texts=refuse`.
+    """
+    fit = embedder.fit(texts)
+    fit.refuse(what)
+    if fit.n_long:
+        progress.say(fit.said(what))
+    with progress.task(f"embedding {what}", len(set(texts))) as advance:
+        vectors = encode_in_blocks(texts, embedder, scratch, advance)
+    return VectorIndex(vectors, {"what": what, **fit.row})
 
 
 @artifact("chunk_index")
@@ -38,8 +47,12 @@ def chunk_index(
     *, chunk_table: ChunkTable, embedder: Embedder, scratch: Path, progress: Progress
 ) -> VectorIndex:
     """One vector for each chunk, of its title and text."""
-    texts = [chunk_table.passage(row) for row in range(len(chunk_table))]
-    return index_texts(texts, embedder, scratch, progress, "embedding chunks")
+    return index_texts(chunk_texts(chunk_table), embedder, scratch, progress, "chunks")
+
+
+def chunk_texts(chunk_table: ChunkTable) -> list[str]:
+    """The title and text of every chunk."""
+    return [chunk_table.passage(row) for row in range(len(chunk_table))]
 
 
 @artifact("name_index.extraction")
@@ -57,7 +70,7 @@ def name_index(
     `titles` is that of the graph; where the graph sets it, it is set here too.
     """
     names = list(node_rows(titled(extraction, chunk_table, titles)))
-    return index_texts(names, embedder, scratch, progress, "embedding node names")
+    return index_texts(names, embedder, scratch, progress, "node names")
 
 
 @artifact("name_index.graph")
@@ -65,7 +78,7 @@ def graph_name_index(
     *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
 ) -> VectorIndex:
     """One vector for each node name, in node order, of a graph not made of an extraction."""
-    return index_texts(list(graph.names), embedder, scratch, progress, "embedding node names")
+    return index_texts(list(graph.names), embedder, scratch, progress, "node names")
 
 
 @artifact("node_index.name")
@@ -86,11 +99,15 @@ def description_index(
     Source: Zhou et al. 2025, section 5 (they embed the description alone, their code name, type and
     description); `node_index.text` is the reading of the paper.
     """
-    texts = [
+    return index_texts(named_node_texts(graph), embedder, scratch, progress, "node descriptions")
+
+
+def named_node_texts(graph: Graph) -> list[str]:
+    """Name, colon and description of every node, the name alone where nothing describes it."""
+    return [
         f"{name}: {described}" if described else name
         for name, described in zip(graph.names, _descriptions(graph), strict=True)
     ]
-    return index_texts(texts, embedder, scratch, progress, "embedding nodes")
 
 
 @artifact("node_index.text")
@@ -101,7 +118,7 @@ def text_index(
 
     A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
     """
-    return index_texts(node_texts(graph), embedder, scratch, progress, "embedding nodes")
+    return index_texts(node_texts(graph), embedder, scratch, progress, "node descriptions")
 
 
 def node_texts(graph: Graph) -> list[str]:
@@ -132,10 +149,10 @@ def relationship_index(
     texts = relationship_texts(graph, text)
     facts = np.flatnonzero(~np.asarray(graph.synonym, bool))
     given = [texts[row] for row in facts.tolist()]
-    index = index_texts(given, embedder, scratch, progress, "embedding relationships")
+    index = index_texts(given, embedder, scratch, progress, "relationships")
     vectors = np.zeros((len(texts), embedder.dimension), np.float32)
     vectors[facts] = index.vectors
-    return VectorIndex(vectors)
+    return VectorIndex(vectors, index.statistics)
 
 
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
@@ -175,10 +192,10 @@ def community_index(
     texts = list(reports.texts)
     told = [row for row, text in enumerate(texts) if text]
     given = [texts[row] for row in told]
-    index = index_texts(given, embedder, scratch, progress, "embedding reports")
+    index = index_texts(given, embedder, scratch, progress, "reports")
     vectors = np.zeros((len(texts), embedder.dimension), np.float32)
     vectors[told] = index.vectors
-    return VectorIndex(vectors)
+    return VectorIndex(vectors, index.statistics)
 
 
 @artifact("tfidf")

@@ -128,4 +128,4 @@ def sentence_index(
 ) -> VectorIndex:
     """One vector for each sentence of a Tri-Graph, in its order."""
     texts = list(tri_graph.sentences)
-    return index_texts(texts, embedder, scratch, progress, "embedding sentences")
+    return index_texts(texts, embedder, scratch, progress, "sentences")

@@ -26,7 +26,7 @@ def triple_index(
     names = list(graph.names)
     rows = zip(graph.source.tolist(), graph.relations, graph.target.tolist(), strict=True)
     texts = [triple_text(names[head], relation, names[tail]) for head, relation, tail in rows]
-    return index_texts(texts, embedder, scratch, progress, "embedding triples")
+    return index_texts(texts, embedder, scratch, progress, "triples")
 
 
 def triple_text(head: str, relation: str, tail: str) -> str:

@@ -44,7 +44,7 @@ def mlp_scorer(
     kinds: dict[str, int] = {}
     relation = np.array([kinds.setdefault(name, len(kinds)) for name in graph.relations], np.int64)
     texts = [*names, *(triple_text("", name, "") for name in kinds)]
-    vectors = index_texts(texts, embedder, scratch, progress, "embedding names").vectors
+    vectors = index_texts(texts, embedder, scratch, progress, "names").vectors
     if vectors.shape[1] != triple_weights.dimension:
         raise UserError(
             f"The triple scorer was trained with vectors of {triple_weights.dimension} numbers; "

@@ -69,7 +69,7 @@ def _vectors(examples: Examples, embedder: Embedder, scratch: Path, progress: Pr
     names = [triple_text(name, "", "") for name in examples.names]
     relations = [triple_text("", name, "") for name in examples.relations]
     texts = [*names, *relations]
-    held = index_texts(texts, embedder, scratch, progress, "embedding training names").vectors
+    held = index_texts(texts, embedder, scratch, progress, "training names").vectors
     readable = np.array([bool(name) for name in names], bool)
     asked = embedder.encode(list(examples.texts), kind="question")
     return Vectors(asked, held[: len(names)], readable, held[len(names) :])

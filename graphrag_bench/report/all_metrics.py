@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.report.arrange import arranged
+from graphrag_bench.report.long_texts import cut_notes
 from graphrag_bench.report.tables import MISSING, Table
 
 
@@ -26,6 +27,7 @@ def metrics_table(runs: Sequence[Mapping[str, Any]]) -> Table:
         missing = [f"{name} {n}" for name, n in run.get("missing", {}).items()]
         notes += [f"{run['title']}: judgements not read: {', '.join(missing)}"] if missing else []
         notes += [f"{run['title']}: {said}" for said in run.get("flags", ())]
+    notes += cut_notes((str(run["title"]), str(run.get("embedder", ""))) for run in ordered)
     return Table("all metrics", ("metric", *titles), rows, tuple(notes), texts=("metric",))
 
 

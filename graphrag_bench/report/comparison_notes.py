@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from graphrag_bench.report.commands import run_lines
 from graphrag_bench.report.filled_cells import Cells, Filled
+from graphrag_bench.report.long_texts import cut_notes
 from graphrag_bench.report.papers import PaperTable, Printed
 from graphrag_bench.report.ranks import rank_notes
 from graphrag_bench.report.selection import INFLATED
@@ -47,6 +48,9 @@ def comparison_notes(
     notes += [f"{DAGGER} {text}" for text in doubts]
     if any(one.figure and one.figure.failed for one in map(filled.__getitem__, cells)):
         notes.append("! some questions failed: the mean is over the rest")
+    notes += cut_notes(
+        (named[cell.row], figure.embedder) for cell in cells if (figure := filled[cell].figure)
+    )
     notes += _grouped(cells, named, {c: filled[c].failure for c in cells}, "failed")
     chosen = {c: figure.selected for c in cells if (figure := filled[c].figure)}
     notes += _grouped(cells, named, chosen, "chosen")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.evaluation.statistics import Mean
+from graphrag_bench.report.long_texts import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 
 NATIVE = "native"
@@ -83,6 +84,7 @@ def _notes(points: Sequence[Point]) -> tuple[str, ...]:
         f"answers by {', '.join(readers) or 'none'}; intervals are 95 % bootstrap; evidence in "
         "context: share of the gold documents among the chunks of the packed context"
     ]
+    notes += cut_notes((_named(one), str(one.metrics.get("embedder", ""))) for one in points)
     several: dict[str, set[object]] = {}
     for point in points:
         several.setdefault(_named(point), set()).add(point.metrics.get("budget_context"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from graphrag_bench.report.long_texts import long_text_notes
 from graphrag_bench.report.selection import FRAMES, INFLATED, mark
 
 FAIR = 1.1
@@ -29,6 +30,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         f"{_drawn(runs)}; faults and fallbacks: shares of the LLM calls; context: its mean tokens; "
         "cut: share of questions with evidence that the budget cut from it",
     ]
+    notes += long_text_notes(runs)
     notes += _repeats(runs)
     notes += _unequal_contexts(runs)
     notes += _without_chunks(runs)

@@ -8,6 +8,7 @@ from itertools import product
 
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.report.long_texts import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 from graphrag_bench.report.selection import INFLATED
 
@@ -206,6 +207,9 @@ def _notes(
     ]
     marks = {f"{run.fields.get('title', 'a run')} {run.mark}": None for run in every if run.mark}
     notes += [f"{_CHOSEN} {', '.join(marks)}; {INFLATED}"] if marks else []
+    notes += cut_notes(
+        (run.fields.get("title", "a run"), run.fields.get("embedder", "")) for run in every
+    )
     differ: dict[str, None] = {}
     for runs in held.values():
         fields = [run.fields for run, _ in runs]

@@ -1,14 +1,19 @@
 """Embeddings by API: unit rows in order, and the same limits, cache, ledger and faults as chat."""
 
+import hashlib
+import json
+
 import numpy as np
 import pytest
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.models.budget import Budget
 from graphrag_bench.models.cache_sharing import export_replies, import_replies
 from graphrag_bench.models.ledger import Ledger, read_ledger, sums
 from graphrag_bench.models.llm import CallFailed, RunStopped
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
-from graphrag_bench.models.reply_store import ReplyStore
+from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore
+from graphrag_bench.text import count_tokens
 
 FAST = {"first_pause": 0.01, "longest_pause": 0.05, "total": 5.0}
 TEXTS = ["bb", "a", "ccc dd", "a", "ee"]
@@ -135,3 +140,85 @@ def test_identity_holds_whatever_can_change_a_vector(fake):
         OpenAIEmbedder("m", 8, passage_prefix="q"),
     ]
     assert len({one, *(other.identity for other in others)}) == 6
+
+
+# ---- texts longer than the model reads
+
+LONG = " ".join(f"The mayor of town {number} is called Ada." for number in range(12))
+
+
+def windowed(url, **more):
+    return embedder(url, **{"window": 40, "tokenizer": "cl100k", **more})
+
+
+def test_a_long_text_is_sent_in_windows_and_its_end_changes_its_vector(fake):
+    url = fake.scenario()
+    one, other = windowed(url).encode([LONG, LONG + " The sea is far."], kind="passage")
+    assert not np.array_equal(one, other)
+    assert np.allclose(np.linalg.norm([one, other], axis=1), 1)
+    sent = [text for body in fake.stats(url).bodies for text in body["input"]]
+    assert len(sent) > 4 and max(count_tokens(text) for text in sent) <= 40
+    assert all(text in f"{LONG} The sea is far." for text in sent)
+
+
+def test_the_prefix_stands_before_every_window(fake):
+    url = fake.scenario()
+    windowed(url, question_prefix="query: ").encode([LONG], kind="question")
+    sent = [body["input"] for body in fake.stats(url).bodies]
+    assert len(sent) > 2 and all(len(block) == 1 for block in sent)
+    assert all(text.startswith("query: ") and count_tokens(text) <= 40 for (text,) in sent)
+
+
+def test_cut_sends_the_whole_text_and_refuse_sends_none(fake):
+    url = fake.scenario()
+    windowed(url, long_texts="cut").encode([LONG], kind="passage")
+    assert [body["input"] for body in fake.stats(url).bodies] == [[LONG]]
+    with pytest.raises(UserError, match="1 of 2 texts are longer than the embedder's 40 tokens"):
+        windowed(url, long_texts="refuse").encode([LONG, "a"], kind="passage")
+    assert fake.stats(url).requests == 1
+
+
+def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path):
+    url = fake.scenario()
+    store = ReplyStore(tmp_path / "replies.sqlite")
+    windowed(url).attached(store=store).encode(["bb", "a"], kind="passage")
+    row_of_old = hashlib.sha256(
+        json.dumps(["openai:fake:8:unit:prefixes=,", ["a", "bb"]]).encode()
+    ).hexdigest()[:KEY_DIGITS]
+    assert store.get_vectors(row_of_old) is not None
+    for how in ("cut", "refuse"):
+        windowed(url, long_texts=how).attached(store=store).encode(["a", "bb"], kind="passage")
+    assert fake.stats(url).requests == 1
+    first = windowed(url).attached(store=store).encode([LONG], kind="passage")
+    n_asked = fake.stats(url).requests
+    assert np.array_equal(windowed(url).attached(store=store).encode([LONG], kind="passage"), first)
+    assert fake.stats(url).requests == n_asked
+    store.close()
+
+
+def test_a_call_holds_no_more_tokens_than_a_server_takes(fake, monkeypatch):
+    monkeypatch.setattr("graphrag_bench.models.openai_embedder._TOKENS_A_CALL", 6)
+    url = fake.scenario()
+    embedder(url).encode(["one two", "three four", "five six", "a b c d e f g h"], kind="passage")
+    sizes = sorted(sum(map(count_tokens, b["input"])) for b in fake.stats(url).bodies)
+    assert sizes == [6, 8]
+
+
+def test_what_becomes_of_long_texts_is_part_of_the_identity():
+    def named(**more):
+        return OpenAIEmbedder("text-embedding-3-small", 8, **more).identity
+
+    assert named() == ("openai:text-embedding-3-small:8:unit:long=windows(8191):prefixes=,")
+    others = [
+        named(long_texts="cut"),
+        named(long_texts="refuse"),
+        named(window=500),
+        named(tokenizer="o200k"),
+    ]
+    assert len({named(), *others}) == 5
+    assert (
+        OpenAIEmbedder("mine", 8).identity
+        == "openai:mine:8:unit:long=windows(not known):prefixes=,"
+    )
+    assert OpenAIEmbedder("mine", 8).window is None
+    assert "not known of 'mine' (embedder.window=N" in OpenAIEmbedder("mine", 8).reading

@@ -1,0 +1,169 @@
+"""Texts longer than an embedder reads: embedded in overlapping windows, cut, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models.fit import Fit, LongTexts
+
+OVERLAP = 8
+"""A window shares an eighth of its tokens with the next one."""
+_AT_ONCE = 1024
+
+Span = tuple[int, int]
+Rows = NDArray[np.float32]
+Embed = Callable[[list[str]], Rows]
+
+
+class Tokens(Protocol):
+    """The tokens that an embedder reads."""
+
+    @property
+    def counted_in(self) -> str:
+        """What counts in the place of the embedder's own tokenizer; "" where that is known."""
+        ...
+
+    @property
+    def n_special(self) -> int:
+        """How many special tokens stand around every text."""
+        ...
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, without special ones."""
+        ...
+
+    def spans(self, text: str) -> list[Span]:
+        """Start and end of every token, in characters of the text."""
+        ...
+
+
+@dataclass(frozen=True)
+class Windowing:
+    """What an embedder does with texts of more than `size` tokens; a size of None bounds nothing.
+
+    The prefix of a text and its special tokens count. `cut` is what models do by themselves.
+    Deviation: the papers say nothing of passages that their embedder does not read whole; by
+    default all of a passage counts.
+    """
+
+    size: int | None
+    mode: LongTexts
+    tokens: Tokens
+
+    def fit(self, texts: Sequence[str], prefix: str = "") -> Fit:
+        """How many of the texts are longer, and what share of their tokens lies past the window."""
+        if self.size is None:
+            return Fit(None, self.mode, len(texts))
+        starts = range(0, len(texts), _AT_ONCE)
+        parts = [self._fit(texts[start : start + _AT_ONCE], prefix) for start in starts]
+        total = Fit(self.size, self.mode, 0, counted_in=self.tokens.counted_in)
+        for part in parts:
+            total = total.plus(part)
+        return total
+
+    def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Rows:
+        """Unit rows, float32, in the order of the texts; `embed` gives those of prefixed texts.
+
+        A text that fits is given to `embed` as it is. Of one in windows comes out the mean of the
+        windows' unit vectors, weighted by their tokens, at length one. Raises UserError for a
+        longer text under `refuse`.
+        """
+        prefixed = [prefix + text for text in texts]
+        if self.size is None or self.mode == "cut":
+            return embed(prefixed)
+        lengths = self._lengths(prefixed)
+        if max(lengths, default=0) <= self.size:
+            return embed(prefixed)
+        if self.mode == "refuse":
+            self._fit(texts, prefix).refuse("texts")
+        groups = [
+            [(whole, length)] if length <= self.size else self._windows(text, prefix)
+            for text, whole, length in zip(texts, prefixed, lengths, strict=True)
+        ]
+        return _means(embed([piece for group in groups for piece, _ in group]), groups)
+
+    def _fit(self, texts: Sequence[str], prefix: str) -> Fit:
+        assert self.size is not None
+        lengths = self._lengths([prefix + text for text in texts])
+        long = [row for row, length in enumerate(lengths) if length > self.size]
+        windowed = long if self.mode == "windows" else []
+        return Fit(
+            self.size,
+            self.mode,
+            len(texts),
+            len(long),
+            max(lengths, default=0),
+            sum(lengths[row] for row in long),
+            sum(lengths[row] - self.size for row in long),
+            sum(len(self._windows(texts[row], prefix)) for row in windowed),
+            self.tokens.counted_in,
+        )
+
+    def _lengths(self, prefixed: Sequence[str]) -> list[int]:
+        """The tokens that the embedder would have to read of each."""
+        return [count + self.tokens.n_special for count in self.tokens.counts(prefixed)]
+
+    def _windows(self, text: str, prefix: str) -> list[tuple[str, int]]:
+        """The windows of a text with the prefix before each, and the tokens of text in each."""
+        assert self.size is not None
+        room = self.size - self.tokens.n_special - self.tokens.counts([prefix])[0]
+        if room < 1:
+            raise UserError(
+                f"The prefix {prefix!r} leaves no room in the embedder's {self.size} tokens."
+            )
+        spans = self.tokens.spans(text)
+        begins = [_begins_word(text, start) for start, _ in spans]
+        return [
+            (prefix + text[spans[start][0] : spans[end - 1][1]], end - start)
+            for start, end in cuts(begins, room)
+        ]
+
+
+def cuts(begins: Sequence[bool], room: int) -> Iterator[Span]:
+    """First token and the one after the last of each window of at most `room` tokens.
+
+    `begins` says of every token whether a word begins with it: windows begin and end between words
+    where one ends in the second half of a window. The next window begins an eighth of the room
+    before the end of the last (at most two eighths, to begin with a word).
+    """
+    overlap = room // OVERLAP
+    start = 0
+    while len(begins) - start > room:
+        end = _last_word(begins, start + room // 2, start + room)
+        yield start, end
+        start = _last_word(begins, max(start, end - 2 * overlap), end - overlap)
+    yield start, len(begins)
+
+
+def _last_word(begins: Sequence[bool], after: int, last: int) -> int:
+    """The last token in (after, last] that begins a word; `last` where none does."""
+    return next((token for token in range(last, after, -1) if begins[token]), last)
+
+
+def _begins_word(text: str, start: int) -> bool:
+    return start == 0 or text[start : start + 1].isspace() or text[start - 1].isspace()
+
+
+def _means(vectors: Rows, groups: Sequence[Sequence[tuple[str, int]]]) -> Rows:
+    """One unit row for each group of windows; the row itself for a group of one."""
+    rows = np.empty((len(groups), vectors.shape[1]), np.float32)
+    first = 0
+    for row, group in enumerate(groups):
+        part = vectors[first : first + len(group)]
+        first += len(group)
+        if len(group) == 1:
+            rows[row] = part[0]
+            continue
+        weights = np.array([n_tokens for _, n_tokens in group], np.float64)
+        mean = (part.astype(np.float64) * weights[:, None]).sum(axis=0)
+        norm = np.linalg.norm(mean)
+        if not norm:
+            raise UserError("The windows of a text have vectors that cancel each other out.")
+        rows[row] = mean / norm
+    return rows

@@ -1,0 +1,61 @@
+"""The tokens of an embedder: by its own `tokenizer.json`, or by an encoding of OpenAI's models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.models.long_texts import Span
+from graphrag_bench.text import Encoding, count_tokens, token_spans
+
+
+class OwnTokens:
+    """The tokens of a model by its own fast tokenizer, however long a text is."""
+
+    counted_in = ""
+
+    def __init__(self, written: str) -> None:
+        """`written` is what a `tokenizer.json` holds."""
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        from tokenizers import Tokenizer
+
+        self._tokenizer: Any = Tokenizer.from_str(written)
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self.n_special = int(self._tokenizer.num_special_tokens_to_add(is_pair=False))
+
+    @classmethod
+    def of_file(cls, path: Path) -> OwnTokens:
+        """The tokens of a `tokenizer.json`."""
+        return cls(path.read_text(encoding="utf-8"))
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, without special ones."""
+        found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [len(one.ids) for one in found]
+
+    def spans(self, text: str) -> list[Span]:
+        """Start and end of every token, in characters of the text."""
+        found: list[Span] = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        return found
+
+
+class PairTokens:
+    """The tokens of an encoding of OpenAI's models; for another model they stand in."""
+
+    n_special = 0
+
+    def __init__(self, encoding: Encoding = "cl100k", *, stands_in: bool = False) -> None:
+        """`stands_in` is said; it changes no count."""
+        self.encoding: Encoding = encoding
+        self.counted_in = f"{encoding}, a stand-in" if stands_in else ""
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text."""
+        return [count_tokens(text, self.encoding) for text in texts]
+
+    def spans(self, text: str) -> list[Span]:
+        """Start and end of every token, in characters of the text."""
+        return token_spans(text, self.encoding)

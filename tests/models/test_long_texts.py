@@ -1,0 +1,268 @@
+"""Texts longer than an embedder reads: windows, their mean, cut and refuse, by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.models.fit import Fit
+from graphrag_bench.models.long_texts import Windowing, cuts
+from graphrag_bench.models.model_files import positions, stated_window, tokenizer_file
+from graphrag_bench.models.served_windows import served_window, served_windowing
+from graphrag_bench.models.window_tokens import PairTokens
+from graphrag_bench.text import count_tokens, token_spans
+
+
+class Words:
+    """Every word is a token, and two special ones stand around a text."""
+
+    counted_in = ""
+    n_special = 2
+
+    def counts(self, texts):
+        return [len(text.split()) for text in texts]
+
+    def spans(self, text):
+        found, at = [], 0
+        for word in text.split():
+            start = text.index(word, at)
+            at = start + len(word)
+            found.append((start, at))
+        return found
+
+
+class Seen:
+    """Gives the n-th text that it sees the n-th unit vector, and keeps the texts."""
+
+    def __init__(self):
+        self.texts = []
+
+    def __call__(self, texts):
+        self.texts.append(list(texts))
+        return np.eye(len(texts), 8, dtype=np.float32)
+
+
+def windowing(size=10, mode="windows"):
+    return Windowing(size, mode, Words())
+
+
+TEN = "a b c d e f g h i j"
+
+
+# ---- where windows begin and end
+
+
+def test_a_window_shares_an_eighth_with_the_next():
+    assert list(cuts([True] * 20, 8)) == [(0, 8), (7, 15), (14, 20)]
+    assert list(cuts([True] * 8, 8)) == [(0, 8)]
+    assert list(cuts([True] * 9, 8)) == [(0, 8), (7, 9)]
+
+
+def test_a_window_ends_between_words_where_one_ends_in_its_second_half():
+    begins = [True, False, False, False, False, False, True, False, False, True]
+    assert list(cuts(begins, 8)) == [(0, 6), (5, 10)]
+    no_words = [True] + [False] * 11
+    assert list(cuts(no_words, 8)) == [(0, 8), (7, 12)]
+
+
+@pytest.mark.parametrize("room", [1, 2, 3, 7, 8, 16, 100])
+@pytest.mark.parametrize("every", [1, 3, 50])
+def test_windows_leave_no_token_out_and_hold_no_more_than_their_room(room, every):
+    begins = [token % every == 0 for token in range(230)]
+    found = list(cuts(begins, room))
+    assert found[0][0] == 0 and found[-1][1] == 230
+    assert all(0 < end - start <= room for start, end in found)
+    assert all(
+        before[0] < after[0] <= before[1] for before, after in zip(found, found[1:], strict=False)
+    )
+
+
+# ---- vectors
+
+
+def test_the_vector_of_a_long_text_is_the_mean_of_its_windows_by_tokens_at_length_one():
+    seen = Seen()
+    (row,) = windowing().encode([TEN], "", seen)
+    assert seen.texts == [["a b c d e f g h", "h i j"]]
+    want = np.array([8.0, 3.0]) / np.hypot(8.0, 3.0)
+    np.testing.assert_allclose(row[:2], want, rtol=1e-6)
+    assert not row[2:].any()
+
+
+def test_texts_that_fit_are_embedded_as_they_are_and_at_once():
+    seen = Seen()
+    texts = ["a b c", "a b c d e f g h"]
+    rows = windowing().encode(texts, "", seen)
+    assert seen.texts == [texts]
+    assert np.array_equal(rows, np.eye(2, 8, dtype=np.float32))
+
+
+def test_short_and_long_texts_keep_their_order():
+    seen = Seen()
+    rows = windowing().encode(["x", TEN, "y"], "", seen)
+    assert seen.texts == [["x", "a b c d e f g h", "h i j", "y"]]
+    assert rows[0].argmax() == 0 and rows[2].argmax() == 3
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-6)
+
+
+def test_a_prefix_counts_and_stands_before_every_window():
+    seen = Seen()
+    windowing().encode(["a b c d e f g h"], "query: ", seen)
+    assert seen.texts == [["query: a b c d e f g", "query: h"]]
+    seen = Seen()
+    windowing().encode(["a b c d e f g"], "query: ", seen)
+    assert seen.texts == [["query: a b c d e f g"]]
+    with pytest.raises(UserError, match="leaves no room in the embedder's 4 tokens"):
+        windowing(4).encode(["a b"], "one two ", Seen())
+
+
+def test_a_text_is_cut_by_the_model_itself_and_an_unknown_window_bounds_nothing():
+    for made in (windowing(mode="cut"), windowing(None)):
+        seen = Seen()
+        made.encode([TEN], "p ", seen)
+        assert seen.texts == [[f"p {TEN}"]]
+
+
+def test_a_refused_text_is_told_with_how_many_how_long_and_what_to_do():
+    seen = Seen()
+    with pytest.raises(UserError) as error:
+        windowing(mode="refuse").encode(["a", TEN, TEN + " k"], "", seen)
+    said = str(error.value)
+    assert "2 of 3 texts are longer than the embedder's 10 tokens (the longest has 13)" in said
+    assert "embedder.long_texts=windows" in said and "chunking.size=N" in said
+    assert not seen.texts
+    assert len(windowing(mode="refuse").encode(["a"], "", Seen())) == 1
+
+
+# ---- how much is longer
+
+
+def test_what_lies_past_the_window_is_counted_with_special_tokens_and_prefix():
+    fit = windowing().fit(["a b", TEN, TEN + " k l"])
+    assert fit == Fit(10, "windows", 3, 2, 14, 26, 6, 4)
+    assert fit.said("chunks") == (
+        "2 of 3 chunks are longer than the embedder's 10 tokens (the longest has 14) and are "
+        "embedded in overlapping windows: 4 windows, 23 % of their tokens lie past the first"
+    )
+    assert windowing().fit([TEN], "query: ").longest == 13
+    assert (
+        windowing(mode="cut")
+        .fit([TEN, "a"])
+        .said("chunks")
+        .endswith("and are cut: 17 % of their tokens are not embedded")
+    )
+    assert windowing().fit(["a"]).said("reports") == (
+        "none of 1 reports is longer than the embedder's 10 tokens"
+    )
+
+
+def test_nothing_is_said_of_a_window_that_is_not_known_and_of_no_texts():
+    assert windowing(None).fit([TEN]).said("chunks") == ""
+    assert windowing().fit([]).said("chunks") == ""
+    assert Hashing().window is None and Hashing().fit([TEN]) == Fit(None, "windows", 1)
+
+
+def test_a_fit_comes_back_from_its_row_and_adds_up():
+    one, other = windowing().fit([TEN]), windowing().fit(["a", TEN + " k"])
+    assert Fit.of(json.loads(json.dumps({"what": "chunks", **one.row}))) == one
+    assert one.plus(other) == windowing().fit([TEN, "a", TEN + " k"])
+
+
+# ---- tokens
+
+
+def test_the_spans_of_tokens_are_those_of_the_text_in_any_script():
+    for text in ("Hello there, world", "Ärger in 東京都", "a 🤖 b", ""):
+        spans = token_spans(text)
+        assert len(spans) == count_tokens(text)
+        covered = {char for start, end in spans for char in range(start, end)}
+        assert covered == set(range(len(text)))
+
+
+# ---- what files and names state
+
+
+def model(folder: Path, **files: object) -> Path:
+    for name, held in files.items():
+        path = folder / f"{name.replace('__', '/')}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(held), encoding="utf-8")
+    return folder
+
+
+def test_the_smallest_of_what_the_files_state_is_the_window(tmp_path):
+    bert = {"max_position_embeddings": 512}
+    folder = model(tmp_path / "a", config=bert, sentence_bert_config={"max_seq_length": 256})
+    assert stated_window(folder) == 256
+    folder = model(tmp_path / "b", config=bert, tokenizer_config={"model_max_length": 128})
+    assert stated_window(folder) == 128
+    no_bound = {"model_max_length": 1000000000000000019884624838656}
+    assert stated_window(model(tmp_path / "c", config=bert, tokenizer_config=no_bound)) == 512
+    assert stated_window(tmp_path / "none") is None
+
+
+def test_positions_that_begin_after_the_padding_token_are_fewer(tmp_path):
+    config = {"max_position_embeddings": 514, "model_type": "xlm-roberta", "pad_token_id": 1}
+    assert positions(model(tmp_path, config=config)) == 512
+
+
+def test_the_files_of_the_first_module_count(tmp_path):
+    folder = model(
+        tmp_path,
+        modules=[{"path": "0_Transformer"}, {"path": "1_Pooling"}],
+        **{"0_Transformer__sentence_bert_config": {"max_seq_length": 77}},
+        **{"0_Transformer__tokenizer": {}},
+    )
+    assert stated_window(folder) == 77
+    assert tokenizer_file(folder) == tmp_path / "0_Transformer" / "tokenizer.json"
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("text-embedding-3-small", 8191),
+        ("text-embedding-ada-002", 8191),
+        ("bge-m3:latest", 8192),
+        ("BAAI/bge-large-en-v1.5", 512),
+        ("nomic-embed-text", 8192),
+        ("intfloat/multilingual-e5-large", 512),
+        ("Alibaba-NLP/gte-large-en-v1.5", 8192),
+        ("thenlper/gte-large", 512),
+        ("all-minilm", 256),
+        ("my-own-model", None),
+    ],
+)
+def test_the_windows_of_common_models_are_known_by_name(name, size):
+    assert served_window(name) == size
+
+
+def test_three_quarters_are_filled_where_another_tokenizer_stands_in():
+    own = served_windowing("text-embedding-3-small", None, "windows", None)
+    assert (own.size, own.tokens.counted_in) == (8191, "")
+    other = served_windowing("bge-m3", None, "windows", None)
+    assert (other.size, other.tokens.counted_in) == (6144, "cl100k, a stand-in")
+    assert served_windowing("bge-m3", None, "cut", None).size == 8192
+    assert served_windowing("bge-m3", None, "windows", "cl100k").size == 8192
+    assert served_windowing("mine", 100, "windows", None).size == 75
+    said = other.fit(["word " * 7000]).said("chunks")
+    assert "6,144 tokens (of cl100k, a stand-in, the longest has 7,00" in said
+    with pytest.raises(UserError, match="embedder.tokenizer=gpt"):
+        served_windowing("bge-m3", None, "windows", "gpt")
+
+
+def test_windows_of_byte_pairs_are_texts_between_words():
+    text = "The river rises in the north and runs to the sea. " * 8
+    seen = Seen()
+    made = Windowing(30, "windows", PairTokens())
+    made.encode([text], "", seen)
+    (pieces,) = seen.texts
+    assert len(pieces) > 2
+    assert all(count_tokens(piece) <= 30 for piece in pieces)
+    assert all(piece in text for piece in pieces)
+    words = set(text.split())
+    assert all(set(piece.split()) <= words for piece in pieces)
