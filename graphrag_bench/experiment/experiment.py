@@ -14,12 +14,14 @@ from graphrag_bench.contract import builders, operators
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.answer_asking import forms_in_key
 from graphrag_bench.experiment.budgets import within_budget
 from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, imported_choices
 from graphrag_bench.experiment.method import Method, check_parameters, read_method
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.pooling import pooled, why_not
+from graphrag_bench.experiment.reader_prompts import with_common_reader
 from graphrag_bench.experiment.scoring import check_scoring
 from graphrag_bench.experiment.settings import RunSettings, check_settings
 from graphrag_bench.fingerprint import digest
@@ -99,6 +101,7 @@ class Experiment:
         found = dataset or read_dataset(
             asked.name, asked.root, asked.openie, asked.own, home=settings.paths.home
         )
+        found = found.in_form(None if settings.answers == "auto" else settings.answers)
         check_scoring(found, settings.evaluation, settings.answering)
         if settings.method.get("name") in names("method"):
             check_parameters(load("method", settings.method["name"]), settings.method)
@@ -106,8 +109,7 @@ class Experiment:
             settings = settings.model_copy(update={"pooling": None})
         if not read_method(settings.method).problems:
             settings = within_budget(settings, swept=swept)
-        pooling = settings.pooling
-        method = read_method(pooled(settings.method, pooling) if pooling else settings.method)
+        method = read_method(_as_asked(settings))
         experiment = cls(settings, found, method, Models(settings, found))
         problems = list(method.problems)
         if not problems:
@@ -209,6 +211,7 @@ class Experiment:
             pipeline.describe(),
             inputs,
             gold,
+            forms_in_key(pipeline, self.dataset.questions),
         )
 
     @property
@@ -257,6 +260,14 @@ class Experiment:
         """How entities were read, as tables name it; empty when the method has no graph."""
         made = [item for item in self.plan if item.resource in REPLACED or _is_imported(item)]
         return made[0].builder.variant if made else ""
+
+
+def _as_asked(settings: RunSettings) -> Mapping[str, Any]:
+    """The method of the settings with what they put into its steps."""
+    method: Mapping[str, Any] = settings.method
+    if settings.pooling:
+        method = pooled(method, settings.pooling)
+    return with_common_reader(method) if settings.reader_prompt == "common" else method
 
 
 def _as_settings(resource: str, choice: Any) -> dict[str, Any]:
