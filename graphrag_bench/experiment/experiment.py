@@ -107,9 +107,9 @@ class Experiment:
             check_parameters(load("method", settings.method["name"]), settings.method)
         if swept and settings.pooling and why_not(settings.method):
             settings = settings.model_copy(update={"pooling": None})
-        if not read_method(settings.method).problems:
-            settings = within_budget(settings, swept=swept)
-        method = read_method(_as_asked(settings))
+        sound = not read_method({**settings.method, "prompts": None}).problems
+        settings = within_budget(settings, swept=swept) if sound else settings
+        method = read_method(_as_asked(settings) if sound else settings.method)
         experiment = cls(settings, found, method, Models(settings, found))
         problems = list(method.problems)
         if not problems:

@@ -38,6 +38,12 @@ class Measured:
     share: bool = False
 
 
+def metric_of(table: PaperTable, cell: Printed) -> Metric:
+    """What a printed metric stands for on the data set of its cell."""
+    own = table.paper.datasets[cell.dataset].metrics.get(cell.metric)
+    return Metric(metric=own) if own else table.paper.metrics[cell.metric]
+
+
 def reason_of(table: PaperTable, cell: Printed) -> str:
     """Why nothing of ours can stand beside a metric; "" where something can."""
     return table.paper.metrics[cell.metric].none or ""
@@ -57,7 +63,7 @@ class FigureSource:
 
     def measured(self, table: PaperTable, cell: Printed, one: Candidate) -> Measured | None:
         """Our figure for a cell out of one candidate; None when it does not have it."""
-        metric = table.paper.metrics[cell.metric]
+        metric = metric_of(table, cell)
         other = one.other.folder.path if one.other else None
         key = (metric, one.run.folder.path, other, one.judge)
         if key not in self._known:
@@ -113,9 +119,10 @@ class FigureSource:
         sides and a judge.
         """
         own = table.settings_of_paper(cell)
-        metric = table.paper.metrics[cell.metric]
+        metric = metric_of(table, cell)
         if run is not None and metric.metric:
-            return (), f"graphrag-bench score {run.folder.path}"
+            wanted = metric.metric.split("|")[0]
+            return (), f"graphrag-bench score {run.folder.path} --metrics {wanted}"
         if metric.time:
             timed = run.folder.path if run else "RUN"
             return ((own,) if own and not run else ()), f"graphrag-bench time {timed} n=20"

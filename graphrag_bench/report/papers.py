@@ -71,13 +71,15 @@ class Method(_Entry):
 class DataSet(_Entry):
     """The card that holds the set, None for none, and what is set beside it.
 
-    `abstract` says that its questions are not those of the card.
+    `abstract` says that its questions are not those of the card, `metrics` which metrics of ours
+    the paper's names stand for here, where it is another one than elsewhere.
     """
 
     card: str | None
     run: list[str] = []
     questions: int | None = None
     abstract: bool = False
+    metrics: dict[str, str] = {}
     note: str = ""
 
 
