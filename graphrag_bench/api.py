@@ -204,15 +204,20 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer with the context it was given and what every step did."""
+    """An answer with the context it was given and what every step did.
+
+    `fallbacks` says where the method went another way than its own.
+    """
 
     answer: str
     context: Context
     trace: tuple[StepTrace, ...]
+    fallbacks: tuple[str, ...] = ()
 
     def report(self) -> str:
-        """The answer, its context and its steps as text."""
-        lines = [self.answer, "", "context"]
+        """The answer, the fallbacks taken, its context and its steps as text."""
+        lines = [self.answer, *(f"fallback: {reason}" for reason in self.fallbacks)]
+        lines += ["", "context"]
         lines += [f"  {p.score:.3f}  {p.id}  {p.text[:90]!r}" for p in self.context.pieces]
         lines += ["", "steps"]
         for step in self.trace:
@@ -230,7 +235,9 @@ def ask(experiment: Experiment, text: str) -> Answered:
     """One question through a checked experiment; raises UserError when a step fails."""
     if experiment.settings.graph.scope != "all":
         raise UserError("A question of your own has no scope; ask with graph.scope=all.")
-    question = Question("asked", text)
+    given = experiment.settings.answers
+    form = experiment.dataset.card.form_of("") if given == "auto" else given
+    question = Question("asked", text, form=form)
     experiment = replace(
         experiment, dataset=replace(experiment.dataset, gold={question.id: Gold()})
     )
@@ -241,7 +248,7 @@ def ask(experiment: Experiment, text: str) -> Answered:
     if isinstance(finished.outcome, Failure):
         raise UserError(f"{finished.outcome.step}: {finished.outcome.message}")
     answer, context = finished.outcome.get("answer"), finished.outcome.get("context")
-    return Answered(answer.text, context or Context(()), finished.trace)
+    return Answered(answer.text, context or Context(()), finished.trace, finished.fallbacks)
 
 
 @dataclass(frozen=True)

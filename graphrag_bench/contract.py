@@ -27,11 +27,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Sizes:
-    """What an estimate can know before a run: mean tokens of a question and a chunk, and chunks."""
+    """What an estimate can know: mean tokens of a question, a chunk and a longest answer."""
 
     question: float
     chunk: float
     n_chunks: int = 0
+    answer: float = 0.0
 
 
 TokensOf = Callable[[Mapping[str, Any], Sizes], tuple[float, float]]

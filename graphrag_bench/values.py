@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphrag_bench.answer_forms import FormName
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
@@ -24,12 +26,14 @@ class Question:
 
     `scope` names the part of the corpus (a book, a script) the question is asked of, if any;
     `entities` are the names that it is about, where the data set gives them with the question.
+    `form` is the form of answer that it wants.
     """
 
     id: str
     text: str
     scope: str | None = None
     entities: tuple[str, ...] = ()
+    form: FormName = "short"
 
 
 class Node:

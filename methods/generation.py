@@ -13,7 +13,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Question
-from methods.context import blocks
+from methods.reader import READER, expected_tokens, most_tokens, reader_values
 
 _CHUNKS = 4
 
@@ -23,13 +23,13 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     prompt: Prompt = settings["prompt"]
     with_context = bool({"pieces", "blocks"} & prompt.variables)
     context = _CHUNKS * sizes.chunk if with_context else 0.0
-    return count_tokens(prompt.text) + sizes.question + context, settings["max_tokens"] / 2
+    return count_tokens(prompt.text) + sizes.question + context, expected_tokens(settings, sizes)
 
 
 @operator(
     "answer.direct",
     calls=1,
-    supplies={"question", "pieces", "blocks", "dependencies"},
+    supplies=READER,
     tokens=_tokens,
 )
 def direct(
@@ -39,23 +39,19 @@ def direct(
     *,
     llm: LLM,
     prompt: Prompt,
-    max_tokens: PositiveInt = 48,
+    max_tokens: PositiveInt | None = None,
     stop: tuple[str, ...] = (),
 ) -> Answer:
     """The model's answer to the question, from the context where the step uses one.
 
     The prompt is given `pieces` (the texts in order), `blocks` (runs of one kind with the head of
-    their table) and `dependencies` (pairs of a sub-question and its answer). Raises CallFailed when
-    the model gives no answer.
+    their table), `dependencies` (pairs of a sub-question and its answer), and the `manner` and
+    `cue` of the form of answer that the question wants. That form bounds the answer, unless
+    `max_tokens` does. Raises CallFailed when the model gives no answer.
     Source: Zhou et al. 2025, section 6.2, direct generation.
     """
     pieces = context.pieces if context else ()
-    chat = prompt.render(
-        {
-            "question": question.text,
-            "pieces": pieces,
-            "blocks": blocks(pieces),
-            "dependencies": dependencies.pairs if dependencies else (),
-        }
-    )
-    return Answer(reply(llm, chat, max_tokens=max_tokens, stop=stop).text.strip())
+    pairs = dependencies.pairs if dependencies else ()
+    chat = prompt.render(reader_values(question, pieces, pairs))
+    most = most_tokens(question, max_tokens)
+    return Answer(reply(llm, chat, max_tokens=most, stop=stop).text.strip())

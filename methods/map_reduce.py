@@ -17,7 +17,8 @@ from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, fit
 from graphrag_bench.values import Answer, Context, Piece, Question, value
-from methods.context import with_block
+from methods.context import Row, with_block
+from methods.reader import READER, expected_tokens, most_tokens, reader_values
 
 FAILURE = "Sorry, I'm not able to provide an answer to that question."
 MAP = Prompt("methods:msgraphrag/prompts/map.j2")
@@ -154,21 +155,25 @@ def points_context(
 
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
-    rows = [
+    return with_block(None, "point", _rows(points), tokenizer, budget, 1.0)
+
+
+def _rows(points: Points) -> list[Row]:
+    scored = zip(points.texts, points.scores, strict=True)
+    return [
         (str(row), f"[importance {score}] {text}", float(score))
-        for row, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))
+        for row, (text, score) in enumerate(scored)
     ]
-    return with_block(None, "point", rows, tokenizer, budget, 1.0)
 
 
 def _reduce_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     expected = _GROUPS_EXPECTED * 100
     points = min(settings["budget"] or expected, expected)
     prompt = count_tokens(settings["prompt"].text) + sizes.question + points
-    return prompt, settings["max_tokens"] / 2
+    return prompt, expected_tokens(settings, sizes)
 
 
-@operator("answer.reduce", calls=1, supplies={"question", "points"}, tokens=_reduce_tokens)
+@operator("answer.reduce", calls=1, supplies=READER | {"points"}, tokens=_reduce_tokens)
 def reduce(
     question: Question,
     points: Points,
@@ -177,11 +182,12 @@ def reduce(
     tokenizer: Tokenizer,
     prompt: Prompt = REDUCE,
     budget: PositiveInt | None = None,
-    max_tokens: PositiveInt = 256,
+    max_tokens: PositiveInt | None = None,
 ) -> Answer:
     """The model's answer from the points, best first, as many as fit the budget of tokens.
 
-    Without a point it is the failure sentence of the paper's code, and no call is made.
+    Without a point it is the failure sentence of the paper's code, and no call is made. The form of
+    answer that the question wants bounds the answer, unless `max_tokens` does.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     if not len(points):
@@ -192,5 +198,6 @@ def reduce(
     ]
     n_tokens = [tokenizer.count(text) for text in points.texts]
     kept = len(rows) if budget is None else max(1, fit(n_tokens, budget))
-    chat = prompt.render({"question": question.text, "points": rows[:kept]})
-    return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())
+    pieces = [Piece("point", *row, tokenizer.count(row[1])) for row in _rows(points)[:kept]]
+    chat = prompt.render({**reader_values(question, pieces), "points": rows[:kept]})
+    return Answer(reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip())

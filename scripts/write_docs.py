@@ -253,6 +253,10 @@ def _card_facts(card: Card) -> Iterator[str]:
         files = ", ".join(f"`{file}`" for file in dict.fromkeys(shape.files.values()))
         if files:
             yield f"Read from {files} (reader `{shape.reader}`){shape.note and ': ' + shape.note}"
+    if card.answers != "short":
+        forms = card.answers if isinstance(card.answers, dict) else {"all": card.answers}
+        said = ", ".join(f"{form} ({kind})" for kind, form in forms.items())
+        yield f"Answers asked for as: {said}"
     if card.counts_from:
         yield f"Counts from {card.counts_from}"
     yield from card.known_problems

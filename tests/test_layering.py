@@ -13,7 +13,8 @@ CODE = ("graphrag_bench", "operators", "methods")
 PLUGINS = frozenset({"operators", "methods"})
 
 LEVELS: tuple[frozenset[str], ...] = (
-    frozenset({"values", "text", "errors", "fingerprint", "columns", "locations", "progress"})
+    frozenset({"answer_forms", "values", "text", "errors", "fingerprint", "columns", "locations"})
+    | {"progress"}
     | {"prompts", "question_plan", "registry", "world_grammar"},
     frozenset({"contract", "graph", "models", "data"}),
     frozenset({"pipeline", "offline", "evaluation"}),

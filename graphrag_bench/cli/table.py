@@ -49,7 +49,8 @@ is run. Each of ours has its interval, n, model, profile and a grade:
   A  same data, models, settings and prompts
   B  the same data and language model; what differs is named
   C  other data or another language model
-A difference is printed for A and B only; for C the notes give the rank correlation of the methods.
+A difference is printed for A and B only; for C the notes give the rank correlation of the methods,
+from 6 methods and 30 questions on.
 † marks a printed figure that there is reason to doubt, and the note says which. What is lacking is
 followed by the command that fills it.
 

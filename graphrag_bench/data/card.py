@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
+from graphrag_bench.answer_forms import FormName
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.locations import project_folder
 
 UNKNOWN = "unknown"
 """What a card says of a checksum or a revision that nobody has checked; never an invented one."""
+DEFAULT_FORM = "default"
+ABSTRACT = "abstract"
+"""The type of questions about a corpus as a whole, as `graphrag-bench questions` makes them."""
 
 
 class _Part(BaseModel):
@@ -64,7 +68,8 @@ class Card(_Part):
     """`datasets/<name>/card.yaml`: identity, licence, readers and expected shape of a set.
 
     `verified` says whether the shape was checked against the publisher's files or documentation,
-    `checked` against which. `counts` are what the publisher or `counts_from` prints.
+    `checked` against which. `counts` are what the publisher or `counts_from` prints. `answers` is
+    the form of answer that the questions want: one for all, or `default` and others by type.
     """
 
     name: str
@@ -83,9 +88,26 @@ class Card(_Part):
     counts: dict[str, int] = {}
     counts_from: str = ""
     pinned: dict[str, dict[int, str]] = {}
+    answers: FormName | dict[str, FormName] = "short"
     metrics: list[str] = []
     known_problems: list[str] = []
     contamination: str = ""
+
+    @field_validator("answers")
+    @classmethod
+    def _with_default(cls, value: FormName | dict[str, FormName]) -> object:
+        if isinstance(value, dict) and DEFAULT_FORM not in value:
+            raise ValueError(f"answers by type need a '{DEFAULT_FORM}' for the other types")
+        return value
+
+    def form_of(self, question_type: str) -> FormName:
+        """The form of answer that a question of that type wants; an abstract one a paragraph.
+
+        What the card says of a type counts first.
+        """
+        held = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
+        by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **held}
+        return by_type.get(question_type, by_type[DEFAULT_FORM])
 
     @property
     def shapes(self) -> list[Layout]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphrag_bench.answer_forms import FormName
 from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.data.world import World
 from graphrag_bench.errors import UserError
@@ -127,6 +128,19 @@ class Dataset:
             for rank, question in enumerate(group)
         ]
         return tuple(question for _, _, question in sorted(places, key=lambda place: place[:2]))
+
+    def in_form(self, form: FormName | None) -> Dataset:
+        """The same set with every question in that form of answer; for None, in its own.
+
+        A question with options wants a choice, any other what the card says of its type.
+        """
+
+        def own(question: Question) -> FormName:
+            gold = self.gold[question.id]
+            return "choice" if gold.options else self.card.form_of(gold.type)
+
+        asked = tuple(replace(row, form=form or own(row)) for row in self.questions)
+        return replace(self, questions=asked)
 
     def scopes(self) -> list[str | None]:
         """The scopes of the questions, sorted; a set without scopes has the one scope None."""

@@ -19,6 +19,7 @@ from graphrag_bench.experiment.context_room import Room
 from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.profiles import DEFAULT
 from graphrag_bench.experiment.settings import RunSettings
+from graphrag_bench.experiment.step_lists import Item, every_list
 from graphrag_bench.pipeline.build import STAGES
 
 FEWEST_TOKENS = 50
@@ -26,7 +27,6 @@ FEWEST_TOKENS = 50
 fill the budget."""
 _BUDGET, _TOP_K = "budget", "top_k"
 OWN_BUDGET = f"method.{_BUDGET}"
-Item = dict[str, Any]
 
 
 def within_budget(
@@ -144,7 +144,7 @@ def _stages(method: Mapping[str, Any]) -> list[list[Item]]:
 
 def _bounded(stages: Sequence[list[Item]]) -> list[Item]:
     """The steps whose budget bounds a prompt, each as its place in the method."""
-    return [step for items in _lists(stages) for step in _bounded_in(items)]
+    return [step for items in every_list(stages) for step in _bounded_in(items)]
 
 
 def _bounded_in(items: Sequence[Item]) -> Iterator[Item]:
@@ -210,7 +210,7 @@ def _free(items: Sequence[Item], slot: str) -> Iterator[Item]:
     """
     found: list[Item] = []
     for step in items:
-        inner = [step, *(deep for held in _lists([[step]]) for deep in held)]
+        inner = [step, *(deep for held in every_list([[step]]) for deep in held)]
         if any(_asks_about(one, slot) for one in inner):
             found = []
         for plain in (step, *(deep for case in _cases(step) for deep in case)):
@@ -241,16 +241,6 @@ def _operator(step: Item) -> Operator | None:
 
 def _cases(step: Item) -> Iterator[list[Item]]:
     yield from (step.get("cases") or {}).values()
-
-
-def _lists(lists: Sequence[list[Item]]) -> Iterator[list[Item]]:
-    """Every list of steps, those inside combinators too."""
-    for items in lists:
-        yield items
-        for step in items:
-            inner = [*(step.get("branch") or {}).values(), *_cases(step)]
-            inner += [step[key] for key in ("steps", "answer") if step.get(key)]
-            yield from _lists(inner)
 
 
 def _refuse_two_budgets(settings: RunSettings) -> None:

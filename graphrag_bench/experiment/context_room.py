@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.answer_forms import answer_form
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.experiment.models import Models
@@ -23,8 +24,8 @@ CHUNKS, SHARE = 4, 0.33
 context that methods with tables leave to chunks."""
 ASSUMED_WINDOW = 8192
 """Tokens of the window where neither the model's name nor a setting tells it."""
-RESERVED, ANSWER_TOKENS = 600, 512
-"""Tokens of the window that are kept for instructions and question, and for the answer."""
+RESERVED = 600
+"""Tokens of the window that are kept for instructions and question."""
 ROW = 1.05
 """What a row of a prompt adds to its chunk: its number, and the quotes of a table."""
 STAND_IN = 1.15
@@ -82,7 +83,9 @@ def room_of(settings: RunSettings, dataset: Dataset, models: Models) -> Room:
     """The room of a run's prompts. No model is asked or loaded."""
     margin = STAND_IN if "(stand-in)" in models.identity("tokenizer") else 1.0
     window = reader_window(settings, models)
-    return Room(chunk_size(settings, dataset), window, RESERVED + ANSWER_TOKENS, margin)
+    forms = {question.form for question in dataset.questions}
+    answer_tokens = max((answer_form(form).max_tokens for form in forms), default=0)
+    return Room(chunk_size(settings, dataset), window, RESERVED + answer_tokens, margin)
 
 
 def reader_window(settings: RunSettings, models: Models) -> int | None:

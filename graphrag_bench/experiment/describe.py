@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graphrag_bench.evaluation.detection import detectable_share
+from graphrag_bench.experiment.answer_asking import form_lines
 from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.estimate import Estimate, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured, planned_lines
+from graphrag_bench.experiment.reader_prompts import own_answers
+from graphrag_bench.experiment.settings import RunSettings
 
 
 def describe(experiment: Experiment, measured: Measured | None = None) -> str:
@@ -59,10 +62,20 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     calls = sum(pipeline.bound(question.id in to_answer) for question in left)
     yield f"questions: {len(selected)} selected, {len(selected) - len(left)} done, {len(left)} left"
     yield f"LLM calls: at most {calls} ({pipeline.bound()} for each answered question)"
+    yield from form_lines(pipeline, [q for q in selected if q.id in to_answer])
+    yield from _reader(experiment.settings)
     yield from _comparable(experiment, len(selected))
     n_answers = sum(question.id in to_answer for question in left)
     yield from estimate_lines(estimates(experiment, len(left), n_answers))
     yield f"run: {experiment.folder.path}"
+
+
+def _reader(settings: RunSettings) -> Iterator[str]:
+    """Which prompt answers, where it is not the method's own."""
+    if settings.reader_prompt == "common":
+        yield "reader prompt: one for all methods (reader_prompt=common)"
+        if kept := own_answers(settings.method):
+            yield f"  the method's own for answers inside its search: {', '.join(kept)}"
 
 
 def _comparable(experiment: Experiment, n_questions: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
+from graphrag_bench.answer_forms import answer_form
 from graphrag_bench.contract import Sizes
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.models.fan_out import FanOut
@@ -121,4 +122,6 @@ def _sizes(experiment: Experiment) -> Sizes:
         stride = size - planned.settings.get("overlap", 0)
         n_chunks = round(n_chunks * fmean(max(1, -(-n // stride)) for n in documents))
         chunk = min(chunk, float(size))
-    return Sizes(fmean(questions) if questions else 0.0, chunk, n_chunks)
+    answers = [answer_form(row.form).max_tokens for row in experiment.dataset.questions]
+    asked, answer = (fmean(held) if held else 0.0 for held in (questions, answers))
+    return Sizes(asked, chunk, n_chunks, answer)

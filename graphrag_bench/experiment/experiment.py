@@ -14,6 +14,7 @@ from graphrag_bench.contract import builders, operators
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.answer_asking import forms_in_key
 from graphrag_bench.experiment.budgets import within_budget
 from graphrag_bench.experiment.context_room import Room, room_of
 from graphrag_bench.experiment.groups import load, names
@@ -21,6 +22,7 @@ from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, impo
 from graphrag_bench.experiment.method import Method, check_parameters, read_method
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.pooling import pooled, why_not
+from graphrag_bench.experiment.reader_prompts import with_common_reader
 from graphrag_bench.experiment.scoring import check_scoring
 from graphrag_bench.experiment.settings import RunSettings, check_settings
 from graphrag_bench.fingerprint import digest
@@ -105,16 +107,17 @@ class Experiment:
             home=settings.paths.home,
             questions=asked.questions,
         )
+        found = found.in_form(None if settings.answers == "auto" else settings.answers)
         check_scoring(found, settings.evaluation, settings.answering)
         if settings.method.get("name") in names("method"):
             check_parameters(load("method", settings.method["name"]), settings.method)
         if swept and settings.pooling and why_not(settings.method):
             settings = settings.model_copy(update={"pooling": None})
-        if not read_method(settings.method).problems:
+        sound = not read_method({**settings.method, "prompts": None}).problems
+        if sound:
             room = cache(partial(room_of, settings, found, Models(settings, found)))
             settings = within_budget(settings, room, swept=swept)
-        pooling = settings.pooling
-        method = read_method(pooled(settings.method, pooling) if pooling else settings.method)
+        method = read_method(_as_asked(settings) if sound else settings.method)
         experiment = cls(settings, found, method, Models(settings, found))
         problems = list(method.problems)
         if not problems:
@@ -216,6 +219,7 @@ class Experiment:
             pipeline.describe(),
             inputs,
             gold,
+            forms_in_key(pipeline, self.dataset.questions),
         )
 
     @cached_property
@@ -269,6 +273,14 @@ class Experiment:
         """How entities were read, as tables name it; empty when the method has no graph."""
         made = [item for item in self.plan if item.resource in REPLACED or _is_imported(item)]
         return made[0].builder.variant if made else ""
+
+
+def _as_asked(settings: RunSettings) -> Mapping[str, Any]:
+    """The method of the settings with what they put into its steps."""
+    method: Mapping[str, Any] = settings.method
+    if settings.pooling:
+        method = pooled(method, settings.pooling)
+    return with_common_reader(method) if settings.reader_prompt == "common" else method
 
 
 def _as_settings(resource: str, choice: Any) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from typing import Any
 
 import yaml
 
+from graphrag_bench.experiment.answer_asking import forms_asked
 from graphrag_bench.experiment.budgets import context_budget
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import ROLES
 from graphrag_bench.experiment.long_texts import long_text_rows
+from graphrag_bench.experiment.reader_prompts import own_answers
 from graphrag_bench.experiment.scoring import scored_by
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.api_key import public_address
@@ -22,7 +24,9 @@ from graphrag_bench.runs.provenance import commit, environment
 from graphrag_bench.runs.scoring import score
 from graphrag_bench.values import Question
 
-_DECIDING = {"method", "chunking", "pooling", "build", "graph", "seed"}
+_DECIDING = {
+    "method", "chunking", "pooling", "build", "graph", "seed", "answers", "reader_prompt"
+}  # fmt: skip
 """The settings that can change an answer, models aside, whose identities are kept."""
 
 
@@ -73,6 +77,9 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "dev_share": settings.dev_share,
         "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
+        "answer_forms": forms_asked(selected),
+        "reader_prompt": settings.reader_prompt,
+        "own_answers": own_answers(settings.method) if settings.reader_prompt == "common" else [],
         "budget_context": context_budget(settings),
         "commit": commit(),
         "extraction": experiment.extraction,

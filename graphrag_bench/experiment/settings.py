@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
+from graphrag_bench.answer_forms import FormName
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.splits import DEV_SHARE, Split
 
@@ -170,6 +171,13 @@ class RunSettings(_Settings):
     )
     answer: Literal["on", "off"] | PositiveInt = Field(
         "on", description="off stops at the packed context; a number answers only the first so many"
+    )
+    answers: Literal["auto"] | FormName = Field(
+        "auto",
+        description="the form that every answer is asked for in; auto: as the set's card says",
+    )
+    reader_prompt: Literal["own", "common"] = Field(
+        "own", description="the prompt that answers: each method's own, or one for all methods"
     )
     match_tokens: str | None = Field(
         None, description="give the method as many context tokens as this other method used"

@@ -275,10 +275,10 @@ _TASKS: tuple[tuple[Literal["system", "end"], str, Callable[[Notes], str]], ...]
     ("system", '"points"', _points),
     ("system", '"sub_questions"', _sub_questions),
     ("system", '"order"', _order),
-    ("system", '"ans:"', _listed),
     ("system", "(Score: x)", _relations),
     ("system", "Reranked Triple N", _reranked),
     ("system", "{Yes}", _enough),
+    ("system", '"ans:"', _listed),
     ("system", "from their points", _short),
     ("end", "Scores:", _candidates),
     ("end", "Needed next:", _next_evidence),
@@ -286,6 +286,7 @@ _TASKS: tuple[tuple[Literal["system", "end"], str, Callable[[Notes], str]], ...]
     ("end", "Passage:", _next_evidence),
     ("end", "Sentences:", _sentences),
     ("end", "step by step:", _steps),
-    ("end", "hort answer:", _short),
+    ("end", "nswer:", _short),
+    ("end", "Summary:", _short),
 )
 """How a task is told: by what the instructions ask for, or by how the prompt ends."""

@@ -23,7 +23,7 @@ _FORMS: Mapping[str, frozenset[str]] = {
     "branch": frozenset({"branch", "merge"}),
     "repeat": frozenset({"repeat", "until", "keep", "steps"}),
     "each": frozenset({"each", "merge", "at_most", "steps"}),
-    "switch": frozenset({"switch", "cases"}),
+    "switch": frozenset({"switch", "cases", "fallback"}),
     "resolve": frozenset({"resolve", "merge", "at_most", "prune_unused", "steps", "answer"}),
     "aside": frozenset({"aside", "steps"}),
 }
@@ -179,7 +179,29 @@ class _Builder:
 
     def _switch(self, item: Mapping[str, Any], path: str) -> Step:
         cases = self._arms(item.get("cases"), f"{path}.cases")
-        return Switch(str(item["switch"]), cases, f"{path} switch")
+        return Switch(
+            str(item["switch"]), cases, f"{path} switch", self._fallback(item, cases, path)
+        )
+
+    def _fallback(
+        self, item: Mapping[str, Any], cases: Mapping[str, Steps], path: str
+    ) -> dict[str, str]:
+        """The reasons of a switch's fallbacks by case; each must name a case of it."""
+        given = item.get("fallback") or {}
+        if not isinstance(given, Mapping):
+            self.problems.append(
+                f"{path} fallback: a reason for each case was expected, not {given!r}."
+            )
+            return {}
+        for name, reason in given.items():
+            if str(name) not in cases:
+                close = ", ".join(nearest(str(name), cases) or cases) or "none"
+                self.problems.append(f"{path} fallback: no case '{name}'; nearest: {close}.")
+            if not isinstance(reason, str) or not reason.strip():
+                self.problems.append(
+                    f"{path} fallback: case '{name}' needs a reason in words, not {reason!r}."
+                )
+        return {str(name): str(reason) for name, reason in given.items()}
 
     def _repeat(self, item: Mapping[str, Any], path: str) -> Step:
         keep = self._choice(item.get("keep", "last"), get_args(Keep), f"{path} keep")

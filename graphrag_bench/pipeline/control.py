@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_bench.fingerprint import code
@@ -69,16 +69,21 @@ class Switch:
     """The arm that the value of a slot names; the state goes on unchanged when none does.
 
     A slot that is not written, or has no items, is `empty`; any other value stands for itself as
-    text, and for `some`. The arm `otherwise` takes what no other arm names.
+    text, and for `some`. The arm `otherwise` takes what no other arm names. `fallback` says of arms
+    that are not the method's own way why they are taken, and what they do instead.
     """
 
     slot: str
     cases: Mapping[str, Steps]
     label: str
+    fallback: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
-        """Each state after its arm; states of one arm run as one block."""
+        """Each state after its arm; states of one arm run as one block. Fallbacks are noted."""
         names = [self._case(state) for state in states]
+        for state, name in zip(states, names, strict=True):
+            if name in self.fallback:
+                world.fall_back(state, self.fallback[name])
         outcomes: list[Outcome] = list(states)
         for name, steps in self.cases.items():
             rows = [row for row, chosen in enumerate(names) if chosen == name]

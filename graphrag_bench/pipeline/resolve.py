@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from graphrag_bench.answer_forms import form_of_part
 from graphrag_bench.fingerprint import code
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.joining import combined, join
@@ -24,10 +25,11 @@ class Resolve:
     """The inner steps and the answer for every sub-question of a plan, then the final question.
 
     Each runs on a copy of the state whose question is the sub-question, with the sub-questions it
-    hangs on and their answers in `dependencies`, and its kind in `sought`. Sub-questions that do
-    not need each other run as one block. The final question is not answered here: what it hangs
-    on, its kind, and what the steps wrote for it are left for the steps that follow. Ranked rows of
-    all sub-questions are merged, the final question's last.
+    hangs on and their answers in `dependencies`, its kind in `sought`, and the form of answer that
+    part of the question wants. Sub-questions that do not need each other run as one block. The
+    final question is not answered here: what it hangs on, its kind, and what the steps wrote for it
+    are left for the steps that follow. Ranked rows of all sub-questions are merged, the final
+    question's last.
     Source: PankRAG (2025), section 3: planning and resolving; architecture of this project.
     """
 
@@ -147,6 +149,9 @@ class _Work:
             tuple(self._answer(name) for name in one.dependencies),
         )
         asked = replace(self.start.question, text=one.text)
+        if one is not self.plan.final:
+            form = form_of_part(asked.form, abstract=one.kind == "abstract")
+            asked = replace(asked, form=form)
         state = self.start.write({"dependencies": found, "sought": Sought(one.kind)})
         return replace(state, question=asked)
 

@@ -31,11 +31,15 @@ def attempt(step: str, work: Callable[[], T]) -> T | Failure:
 
 @dataclass(frozen=True)
 class Finished:
-    """A question with its final state, or the failure and the last state before it."""
+    """A question with its final state, or the failure and the last state before it.
+
+    `fallbacks` says where the method went another way than its own, in the order of its steps.
+    """
 
     question: Question
     outcome: Outcome
     trace: tuple[StepTrace, ...]
+    fallbacks: tuple[str, ...] = ()
 
     @property
     def failure(self) -> Failure | None:
@@ -81,4 +85,5 @@ def _finish(
     for row, outcome in zip(alive, run_steps(steps, block, world), strict=True):
         final[row] = outcome
     for question, outcome in zip(questions, final, strict=True):
-        yield Finished(question, outcome, tuple(world.traces.pop(question.id, ())))
+        trace = tuple(world.traces.pop(question.id, ()))
+        yield Finished(question, outcome, trace, tuple(world.fallbacks.pop(question.id, ())))

@@ -62,7 +62,7 @@ class StepTrace:
 
 @dataclass
 class World:
-    """The resources of a run, its ledger and gates, and the trace of every question in order.
+    """The resources of a run, its ledger and gates; trace and fallbacks of every question in order.
 
     `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
     failed, once there were that many. `attempt` decides what becomes of a step's error.
@@ -74,12 +74,17 @@ class World:
     failure_limit: float = 1.0
     failure_after: int = 50
     traces: dict[str, list[StepTrace]] = field(default_factory=dict)
+    fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
     attempt: Attempt = let_through
 
     def note(self, state: RetrievalState, trace: StepTrace) -> None:
         """Keep a trace with its question."""
         self.traces.setdefault(state.question.id, []).append(trace)
+
+    def fall_back(self, state: RetrievalState, reason: str) -> None:
+        """Note that a question went another way; a reason counts once."""
+        self.fallbacks.setdefault(state.question.id, {})[reason] = None
 
     def meter(self, need: str, step: str, question: str) -> Metered:
         """A model of the resources for one step and question, metered, logged and gated."""

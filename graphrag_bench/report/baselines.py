@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build",
-          "limit")  # fmt: skip
+          "limit", "reader_prompt")  # fmt: skip
 """What a run and its baseline should share, as far as there is such a run of the baseline."""
 Run = Mapping[str, Any]
 

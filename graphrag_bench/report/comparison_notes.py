@@ -9,7 +9,7 @@ from graphrag_bench.report.commands import run_lines
 from graphrag_bench.report.filled_cells import Cells, Filled
 from graphrag_bench.report.long_texts import cut_notes
 from graphrag_bench.report.papers import PaperTable, Printed
-from graphrag_bench.report.ranks import rank_notes
+from graphrag_bench.report.ranks import Pair, rank_notes
 from graphrag_bench.report.selection import INFLATED
 
 DAGGER = "†"
@@ -42,7 +42,7 @@ def comparison_notes(
         ),
         *recipe_notes(table),
         *_grades(cells, filled, named),
-        *rank_notes([(cell, _value(filled[cell])) for cell in cells]),
+        *rank_notes([_pair(cell, filled[cell]) for cell in cells]),
     ]
     doubts = {f"{named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
     notes += [f"{DAGGER} {text}" for text in doubts]
@@ -65,10 +65,12 @@ def comparison_notes(
     return (*notes, *[f"missing cells: {line}" for line in commands])
 
 
-def _value(filled: Filled) -> float | None:
-    """The figure where only ranks can be compared."""
+def _pair(cell: Printed, filled: Filled) -> Pair:
+    """A cell with its figure, where only ranks can be compared."""
     figure = filled.figure
-    return figure.value if figure and not figure.grade.comparable else None
+    if figure is None or figure.grade.comparable:
+        return Pair(cell)
+    return Pair(cell, figure.value, figure.n)
 
 
 def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from graphrag_bench.report.asking_notes import asking_notes
 from graphrag_bench.report.long_texts import long_text_notes
 from graphrag_bench.report.selection import FRAMES, INFLATED, mark
 
@@ -27,10 +28,12 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         f"contexts counted in tokens of {said('tokenizer')}",
         "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
         "answered (of them with gold answers); intervals are 95 % bootstrap over "
-        f"{_drawn(runs)}; faults and fallbacks: shares of the LLM calls; context: its mean tokens; "
+        f"{_drawn(runs)}; faults and fallback calls: shares of the LLM calls; fallback questions: "
+        "share that went another way than the method's own; context: its mean tokens; "
         "cut: share of questions with evidence that the budget cut from it",
     ]
     notes += long_text_notes(runs)
+    notes += asking_notes(runs)
     notes += _repeats(runs)
     notes += _unequal_contexts(runs)
     notes += _without_chunks(runs)

@@ -30,7 +30,8 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     The floor comes first and the ceiling last. Beside every mean stands its interval, and the
     spread over the repeats of a run that has any. `context` is the mean tokens of a context, `cut`
     the share of questions with evidence that was retrieved and then cut from it by the budget.
-    `faults` and `fallbacks` are shares of the LLM calls; a mean is marked with `!` while questions
+    `faults` and `fallback calls` are shares of the LLM calls, `fallback questions` the share of the
+    questions that went another way than the method's own. A mean is marked with `!` while questions
     have failed. With `seconds` stand those that `graphrag-bench time` has measured, and no others;
     without, the table holds only what the configuration determines. Runs are what `metrics.json`
     holds.
@@ -41,7 +42,9 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
         columns += _answers(ordered)
     if any(run["rates"] for run in ordered):
         columns += [("faults", lambda run: _shares(run["rates"])[0])]
-        columns += [("fallbacks", lambda run: _shares(run["rates"])[1])]
+        columns += [("fallback calls", lambda run: _shares(run["rates"])[1])]
+    if any(run.get("fallbacks") for run in ordered):
+        columns.append(("fallback questions", _fell_back))
     if seconds:
         columns.append((_SECONDS, lambda run: _seconds(run.get("timing_serial"))))
     rows = tuple(tuple(cell(run) for _, cell in columns) for run in ordered)
@@ -127,6 +130,10 @@ def _shares(rates: Mapping[str, Mapping[str, float]]) -> tuple[str, str]:
     bad = sum((rate["failed"] + rate["unreadable"]) * rate["calls"] for rate in rates.values())
     fallen = sum(rate["fallbacks"] * rate["calls"] for rate in rates.values())
     return f"{bad / calls:.1%}", f"{fallen / calls:.1%}"
+
+
+def _fell_back(run: Run) -> str:
+    return f"{run.get('fell_back', 0) / max(run['n'], 1):.1%}"
 
 
 def _caption(runs: Sequence[Run]) -> str:

@@ -52,6 +52,8 @@ def record(finished: Finished, chunk_table: ChunkTable | None, trace: Trace = "i
         row |= _answered(outcome, chunk_table)
         if (reason := _why_empty(outcome, finished.trace)) is not None:
             row["empty_context"] = reason
+    if finished.fallbacks:
+        row["fallbacks"] = list(finished.fallbacks)
     for name in ("calls", "prompt_tokens", "completion_tokens"):
         row[name] = sum(getattr(step.calls, name) for step in finished.trace)
     row["steps"] = _calls_by_step(finished.trace)

@@ -32,9 +32,10 @@ def score(
     Each metric has `mean`, `low`, `high` (95 % bootstrap interval), its own `n`, and, where
     questions share scopes, `clusters`, how many were drawn whole for the interval; metrics that no
     question can be scored by are left out. Failed questions are counted and not averaged.
-    `missing` counts the judgements that could not be read, by metric; `lengths` has the mean words
-    of answers and of gold answers over the questions with both, `computed_by` the packages of the
-    metrics that need one, `flags` what `containment_flag` says.
+    `fallbacks` counts the questions that went another way than the method's own, by reason, and
+    `fell_back` all of them. `missing` counts the judgements that could not be read, by metric;
+    `lengths` has the mean words of answers and of gold answers over the questions with both,
+    `computed_by` the packages of the metrics that need one, `flags` what `containment_flag` says.
     """
     values: dict[str, list[float]] = {}
     scopes: dict[str, list[str | None]] = {}
@@ -55,6 +56,8 @@ def score(
         "usage": _usage(rows, timing),
         "errors": _errors(rows),
         "rates": _rates(rows),
+        "fell_back": sum("fallbacks" in row for row in rows),
+        "fallbacks": _fallbacks(rows),
         "missing": _missing(alive, scored),
         "lengths": _lengths(alive, gold, scored),
         "computed_by": metric_notes(name for name in scored.names if name in values),
@@ -132,6 +135,12 @@ def _rates(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
         | {name: round(total[name] / total["calls"], 4) for name in names}
         for step, total in sorted(totals.items())
     }
+
+
+def _fallbacks(rows: Sequence[Row]) -> dict[str, int]:
+    """How many questions went another way than the method's own, by reason, most first."""
+    counted = Counter(reason for row in rows for reason in row.get("fallbacks", ()))
+    return dict(sorted(counted.items(), key=_most_first))
 
 
 def _errors(rows: Sequence[Row]) -> list[str]:

@@ -15,6 +15,7 @@ from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
+from methods.reader import READER, expected_tokens, most_tokens, reader_values
 
 SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
@@ -59,16 +60,11 @@ def evidence(
 def _answer_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     texts = settings["steps_prompt"].text, settings["prompt"].text
     template = sum(count_tokens(text) for text in texts) / 2
-    completion = (settings["max_step_tokens"] + settings["max_tokens"]) / 4
+    completion = (settings["max_step_tokens"] / 2 + expected_tokens(settings, sizes)) / 2
     return template + sizes.question + 2 * _EVIDENCE_EXPECTED, completion
 
 
-@operator(
-    "answer.stepwise",
-    calls=2,
-    supplies={"question", "pieces", "reasoning"},
-    tokens=_answer_tokens,
-)
+@operator("answer.stepwise", calls=2, supplies=READER | {"reasoning"}, tokens=_answer_tokens)
 def stepwise(
     question: Question,
     context: Context,
@@ -77,14 +73,18 @@ def stepwise(
     steps_prompt: Prompt = STEPS,
     prompt: Prompt = FINAL,
     max_step_tokens: PositiveInt = 128,
-    max_tokens: PositiveInt = 48,
+    max_tokens: PositiveInt | None = None,
 ) -> Answer:
     """The model's answer after it has reasoned step by step over the evidence; two calls.
 
-    Raises CallFailed when the model gives no reply.
+    The answering prompt is given the `reasoning`, which is also the last of its `blocks`. The form
+    of answer that the question wants bounds the answer, unless `max_tokens` does. Raises CallFailed
+    when the model gives no reply.
     Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
     """
-    values = {"question": question.text, "pieces": context.pieces, "reasoning": ""}
-    steps = reply(llm, steps_prompt.render(values), max_tokens=max_step_tokens).text.strip()
-    chat = prompt.render({**values, "reasoning": steps})
-    return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())
+    first = {**reader_values(question, context.pieces), "reasoning": ""}
+    steps = reply(llm, steps_prompt.render(first), max_tokens=max_step_tokens).text.strip()
+    thought = Piece("reasoning", "steps", steps, 1.0, count_tokens(steps))
+    shown = reader_values(question, (*context.pieces, thought))
+    chat = prompt.render({**shown, "pieces": context.pieces, "reasoning": steps})
+    return Answer(reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip())

@@ -24,6 +24,7 @@ from graphrag_bench.values import (
     Ranked,
     Relationship,
 )
+from methods.reader import READER, expected_tokens, most_tokens, reader_values
 
 Form = Literal["triplets", "paths"]
 ARROW = "->"
@@ -108,30 +109,31 @@ def line(graph: Graph, rows: tuple[int, ...], form: Form) -> str:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and a hundred triples; a part of what an answer may take."""
+    """The template, the question and a hundred triples; half of what an answer may take."""
     prompt = count_tokens(settings["prompt"].text) + sizes.question + 100 * _TRIPLE_TOKENS
-    return prompt, min(settings["max_tokens"], 512) / 2
+    return prompt, min(expected_tokens(settings, sizes), 256)
 
 
-@operator("answer.listed", calls=1, supplies={"question", "pieces"}, tokens=_tokens)
+@operator("answer.listed", calls=1, supplies=READER, tokens=_tokens)
 def listed(
     question: Question,
     context: Context,
     *,
     llm: LLM,
     prompt: Prompt,
-    max_tokens: PositiveInt = 4000,
+    max_tokens: PositiveInt | None = None,
     keep: Literal["reply", "answers"] = "reply",
 ) -> Answer:
-    """The model's reply, in which each answer stands on a line that begins with `ans:`.
+    """The model's reply; of a list, each answer stands on a line that begins with `ans:`.
 
-    `keep="answers"` keeps what stands behind these marks, joined by ", ", for sets whose answers
-    are scored as texts; a reply without a mark is kept whole. Raises CallFailed when the model
-    gives no reply.
+    The form of answer that the question wants says whether a list is asked for, and bounds the
+    reply, unless `max_tokens` does. `keep="answers"` keeps what stands behind these marks, joined
+    by ", ", for sets whose answers are scored as texts; a reply without a mark is kept whole.
+    Raises CallFailed when the model gives no reply.
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """
-    chat = prompt.render({"question": question.text, "pieces": context.pieces})
-    text = reply(llm, chat, max_tokens=max_tokens).text.strip()
+    chat = prompt.render(reader_values(question, context.pieces))
+    text = reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip()
     found = [part.partition(_MARK)[2].strip() for part in text.splitlines() if _MARK in part]
     answers = ", ".join(dict.fromkeys(answer for answer in found if answer))
     return Answer(answers if keep == "answers" and answers else text)

@@ -18,6 +18,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Question
 from methods.context import with_block
+from methods.reader import READER, expected_tokens, most_tokens, reader_values
 
 ENOUGH = Prompt("methods:tog/prompts/enough.j2")
 FINAL = Prompt("methods:tog/prompts/answer.j2")
@@ -27,7 +28,7 @@ _TRIPLES_EXPECTED = 6
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     prompt = count_tokens(settings["prompt"].text) + sizes.question + _TRIPLES_EXPECTED * 15
-    return prompt, settings["max_tokens"] / 2
+    return prompt, expected_tokens(settings, sizes)
 
 
 @operator("context.exploration")
@@ -51,25 +52,26 @@ def exploration_context(
     return with_block(None, "relationship", rows, tokenizer, budget, 1.0)
 
 
-@operator("answer.if_enough", calls=1, supplies={"question", "triples"}, tokens=_tokens)
+@operator("answer.if_enough", calls=1, supplies=READER | {"triples"}, tokens=_tokens)
 def if_enough(
     question: Question,
     context: Context,
     *,
     llm: LLM,
     prompt: Prompt = ENOUGH,
-    max_tokens: PositiveInt = 48,
+    max_tokens: PositiveInt | None = None,
 ) -> Answer | None:
     """The answer, once the model says that the triples found so far are enough; otherwise none.
 
     The model begins with {Yes} or {No}; after Yes the answer stands in braces, or is the rest of
-    the line. Any other reply means no. Without a triple no call is made.
+    reply. Any other reply means no. Without a triple no call is made. The form of answer that the
+    question wants bounds the reply, unless `max_tokens` does.
     Source: ToG (Sun et al. 2024), section 2.1, reasoning; Zhou et al. 2025, section 6.2.
     """
     if not context.pieces:
         return None
-    chat = prompt.render({"question": question.text, "triples": _texts(context)})
-    said = reply(llm, chat, max_tokens=max_tokens).text.strip()
+    chat = prompt.render(_values(question, context))
+    said = reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip()
     if not re.match(r"\W*yes\b", said, re.IGNORECASE):
         return None
     rest = re.sub(r"\A\W*yes\b\W*", "", said, count=1, flags=re.IGNORECASE)
@@ -78,23 +80,25 @@ def if_enough(
     return Answer(text) if text else None
 
 
-@operator("answer.from_triples", calls=1, supplies={"question", "triples"}, tokens=_tokens)
+@operator("answer.from_triples", calls=1, supplies=READER | {"triples"}, tokens=_tokens)
 def from_triples(
     question: Question,
     context: Context,
     *,
     llm: LLM,
     prompt: Prompt = FINAL,
-    max_tokens: PositiveInt = 48,
+    max_tokens: PositiveInt | None = None,
 ) -> Answer:
     """The model's answer from the triples found, and from its own knowledge where they end.
 
-    Raises CallFailed when the model gives no answer.
+    The form of answer that the question wants bounds it, unless `max_tokens` does. Raises
+    CallFailed when the model gives no answer.
     Source: ToG (Sun et al. 2024), section 2.1; Zhou et al. 2025, section 6.2.
     """
-    chat = prompt.render({"question": question.text, "triples": _texts(context)})
-    return Answer(reply(llm, chat, max_tokens=max_tokens).text.strip())
+    chat = prompt.render(_values(question, context))
+    return Answer(reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip())
 
 
-def _texts(context: Context) -> list[str]:
-    return [piece.text for piece in context.pieces]
+def _values(question: Question, context: Context) -> dict[str, Any]:
+    triples = [piece.text for piece in context.pieces]
+    return {**reader_values(question, context.pieces), "triples": triples}

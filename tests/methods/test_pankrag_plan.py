@@ -17,6 +17,7 @@ from graphrag_bench.values import Question
 from methods.map_reduce import MapReply
 from methods.pankrag.plan_reply import PlanReply, bounded_reply, placeholders, plan_of
 from methods.pankrag.planning import plan, rephrase, substituted
+from methods.reader import reader_values
 
 ORIGINAL = "Which film won the prize that Ada Marsh founded?"
 
@@ -228,6 +229,7 @@ def test_at_most_thirty_words_stand_in() -> None:
 
 @pytest.mark.parametrize("name", ["plan", "rephrase", "answer"])
 def test_what_changes_stands_in_the_last_message_only(name: str) -> None:
-    values = {"question": "Q?", "dependencies": [("D?", "E")], "blocks": [], "points": []}
+    asked = reader_values(Question("q", "Q?"), (), [("D?", "E")])
+    values = {**asked, "points": []}
     first, last = Prompt(f"methods:pankrag/prompts/{name}.j2").render(values)
     assert "Q?" in last.content and "Q?" not in first.content

@@ -28,6 +28,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Context, Node, Question, Ranked, Relationship, RetrievalState
 from methods.context import nodes_context, relationships_context
 from methods.paths import paths_context
+from methods.reader import reader_values
 from operators.node import by_step
 from operators.path import flow_prune, k_shortest, members, pool
 
@@ -82,7 +83,8 @@ def test_the_layout_says_where_the_context_stands_and_what_comes_first(
 ) -> None:
     method = compose({"method": {**load("method", "pathrag"), "layout": layout}}, {})["method"]
     rows = [{"kind": "path", "head": "", "rows": ["Ada -> Norvik"]}]
-    chat = Prompt(method["generate"][-1]["prompt"]).render({"question": "Who?", "blocks": rows})
+    asked = {**reader_values(Question("q", "Who?")), "blocks": rows}
+    chat = Prompt(method["generate"][-1]["prompt"]).render(asked)
     roles = {one.role: one.content for one in chat}
     assert "Ada -> Norvik" in roles[place] and "Question: Who?" in roles["user"]
     assert sum("Ada -> Norvik" in text for text in roles.values()) == 1

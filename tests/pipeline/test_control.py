@@ -10,6 +10,7 @@ from tiny_runs import CHUNKS, START, nodes, outcomes
 
 from graphrag_bench.pipeline import control
 from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.steps import World
 from graphrag_bench.values import Mentions, RetrievalState
 
 # ---- branch
@@ -54,6 +55,23 @@ SWITCH = {
     "switch": "mentions",
     "cases": {"empty": [{"op": "tiny.twice"}], "some": [{"op": "tiny.grow"}]},
 }
+
+
+def test_an_arm_that_is_a_fallback_is_noted_for_its_questions_alone():
+    world = World({})
+    held = {**SWITCH, "fallback": {"empty": "no name in the question: twice"}}
+    outcomes([START, {"op": "tiny.names"}, held, held], "5", "5 ada", world=world)
+    assert {name: list(why) for name, why in world.fallbacks.items()} == {
+        "q0": ["no name in the question: twice"]
+    }
+
+
+def test_a_fallback_names_a_case_of_its_switch_and_says_why():
+    _, problems = build({"retrieve": [START, {**SWITCH, "fallback": {"emty": "x", "some": ""}}]})
+    assert problems == [
+        "retrieve.1 fallback: no case 'emty'; nearest: empty.",
+        "retrieve.1 fallback: case 'some' needs a reason in words, not ''.",
+    ]
 
 
 def test_a_question_goes_into_the_arm_that_a_slot_names():

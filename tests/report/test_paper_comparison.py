@@ -11,7 +11,7 @@ from graphrag_bench.report.filled_cells import Figure, Filled, difference
 from graphrag_bench.report.grading import Grade
 from graphrag_bench.report.paper_comparison import comparison_tables, long_table
 from graphrag_bench.report.papers import PaperTable, Printed, load_table
-from graphrag_bench.report.ranks import rank_correlation, rank_notes
+from graphrag_bench.report.ranks import Pair, rank_correlation, rank_notes
 
 A = Grade("A")
 B = Grade("B", (), ("questions: 200, not 1,172", "damping: 0.5, not 0.1"))
@@ -108,13 +108,30 @@ def test_questions_that_failed_mark_the_mean() -> None:
 
 
 def test_ranks_are_compared_over_the_rows_of_grade_c() -> None:
-    table = popqa()
-    up = {"ZeroShot": 1.0, "DALK": 2.0, "VanillaRAG": 3.0}  # the paper: 28.6, 45.6, 60.8
-    held = filled(table, **{name: replace(FIGURE, value=v) for name, v in up.items()})
-    notes = comparison_tables(table, held)[0].notes
-    assert any("Accuracy: Spearman +1.00, Kendall +1.00 (n = 3)" in note for note in notes)
-    same = filled(table, **{name: replace(FIGURE, value=1.0) for name in up})
-    assert any("none (n = 3" in note for note in comparison_tables(table, same)[0].notes)
+    notes = " ".join(rank_note(6, 30))
+    assert notes.endswith("Accuracy: Spearman +1.00, Kendall +1.00 (n = 6)")
+    assert "none: the figures of one side are all alike (n = 6)" in " ".join(rank_note(6, 30, 1.0))
+
+
+def test_few_methods_or_questions_have_no_rank_correlation_and_the_line_says_why() -> None:
+    assert rank_note(5, 30) == [
+        "rank correlation with the paper, Accuracy: none over 5 methods: an order of fewer than 6 "
+        "is often chance"
+    ]
+    assert rank_note(6, 29) == [
+        "rank correlation with the paper, Accuracy: none over 29 questions: fewer than 30 do not "
+        "settle the order of methods"
+    ]
+
+
+def rank_note(n_methods: int, n_questions: int, same: float | None = None) -> list[str]:
+    """The notes on ranks of the first methods of Table 5 on PopQA, ours as the paper's or alike."""
+    cells = [c for c in TABLE5.cells if c.dataset == "PopQA" and c.metric == "Accuracy"]
+    cells = [c for c in cells if c.value is not None][:n_methods]
+    ours = {c.method: replace(FIGURE, value=same or c.value or 0.0, n=n_questions) for c in cells}
+    table = replace(TABLE5, cells=tuple(cells))
+    notes = comparison_tables(table, filled(table, **ours))[0].notes
+    return [note for note in notes if note.startswith("rank correlation")]
 
 
 def test_rank_correlation_by_hand() -> None:
@@ -122,16 +139,18 @@ def test_rank_correlation_by_hand() -> None:
     found = rank_correlation([10, 20, 30, 40], [2, 1, 3, 4])
     assert found is not None
     assert (found.spearman, found.kendall, found.n) == (0.8, 0.666667, 4)
-    assert rank_correlation([1, 2], [1, 2]) is None
     assert rank_correlation([1, 1, 1], [1, 2, 3]) is None
 
 
 def test_of_a_pair_one_side_is_ranked_and_the_diagonal_is_not() -> None:
     cells = load_table("zhou2025/fig6").cells
-    overall = [(c, c.value) for c in cells if c.metric == "Overall"]
-    assert len(overall) == 25
-    (note,) = rank_notes(overall)
-    assert note.endswith("Spearman +1.00, Kendall +1.00 (n = 10)")  # 5 * 4 / 2 pairs
+    five = [Pair(c, c.value, 125) for c in cells if c.metric == "Overall"]
+    assert len(five) == 25
+    (note,) = rank_notes(five)
+    assert note.endswith("none over 5 methods: an order of fewer than 6 is often chance")
+    sixth = replace(five[1].cell, method="Sixth", value=1.0)  # against the second method
+    (note,) = rank_notes([*five, Pair(sixth, 1.0, 125)])
+    assert note.endswith("Spearman +1.00, Kendall +1.00 (n = 11)")  # 5 * 4 / 2 pairs, and one
 
 
 def test_the_long_table_has_a_row_for_every_printed_cell_with_all_that_is_known() -> None:

@@ -1,0 +1,49 @@
+"""The forms of an answer: what a prompt asks for, how it ends, and how long the answer may be.
+
+They stand in `answer_forms.yaml`. A form is chosen for each question, by the card of its data set
+or by the run setting `answers`, so that every method is asked for the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+FormName = Literal["short", "list", "choice", "paragraph", "summary"]
+FORMS = Path(__file__).with_name("answer_forms.yaml")
+
+
+@dataclass(frozen=True)
+class AnswerForm:
+    """One form: `manner` ends "Answer the question ...", `cue` the prompt; tokens of the answer."""
+
+    name: FormName
+    manner: str
+    cue: str
+    max_tokens: int
+
+
+def answer_form(name: FormName) -> AnswerForm:
+    """The form of that name; raises KeyError for a name that is none."""
+    return _forms()[name]
+
+
+@cache
+def _forms() -> dict[str, AnswerForm]:
+    import yaml
+
+    read = yaml.safe_load(FORMS.read_text(encoding="utf-8"))
+    return {name: AnswerForm(name, **fields) for name, fields in read.items()}
+
+
+def form_of_part(whole: FormName, *, abstract: bool) -> FormName:
+    """The form of a sub-question's answer, where the question itself wants the form `whole`.
+
+    An abstract sub-question wants a paragraph at least. Of a question with options the
+    sub-questions have none, so that they want a few words; those of a summary want a paragraph.
+    """
+    if abstract or whole == "summary":
+        return "paragraph"
+    return "short" if whole == "choice" else whole

@@ -1,0 +1,57 @@
+"""What every answering prompt is given, the common one of `reader_prompt=common` among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from graphrag_bench.answer_forms import answer_form
+from graphrag_bench.contract import Sizes
+from graphrag_bench.values import Piece, Question
+from methods.context import blocks
+
+READER = frozenset(
+    {"question", "pieces", "blocks", "dependencies", "form", "manner", "cue"}
+)  # fmt: skip
+"""The variables of a prompt that asks for an answer."""
+
+
+def reader_values(
+    question: Question,
+    pieces: Sequence[Piece] = (),
+    dependencies: Iterable[tuple[str, str]] = (),
+) -> dict[str, Any]:
+    """The values of `READER`: the question, what was retrieved, and the form of the answer.
+
+    `pieces` are the texts in order, `blocks` runs of one kind (`kind`, `head`, `rows`, and `table`,
+    whether its rows are numbered table rows under that head), `dependencies` pairs of a
+    sub-question and its answer. `form` is the form's name; `manner` ends "Answer the question ...",
+    and `cue` the prompt.
+    """
+    form = answer_form(question.form)
+    return {
+        "question": question.text,
+        "pieces": pieces,
+        "blocks": [{**block, "table": _is_table(block)} for block in blocks(pieces)],
+        "dependencies": tuple(dependencies),
+        "form": form.name,
+        "manner": form.manner,
+        "cue": form.cue,
+    }
+
+
+def _is_table(block: Mapping[str, Any]) -> bool:
+    """Whether every row of a block begins with its number: the same kinds come as plain texts."""
+    numbered = (row.startswith(f"{place},") for place, row in enumerate(block["rows"]))
+    return bool(block["head"]) and all(numbered)
+
+
+def most_tokens(question: Question, max_tokens: int | None) -> int:
+    """The tokens that an answer may have: as set, or those of the form that the question wants."""
+    return answer_form(question.form).max_tokens if max_tokens is None else max_tokens
+
+
+def expected_tokens(settings: Mapping[str, Any], sizes: Sizes) -> float:
+    """Half of what an answer may take, for estimates."""
+    held = settings["max_tokens"]
+    return (sizes.answer if held is None else held) / 2

@@ -1,0 +1,107 @@
+"""`reader_prompt=common`: one prompt answers for every method, whatever its context holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran
+
+from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.experiment.describe import describe
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.groups import names
+from graphrag_bench.experiment.reader_prompts import COMMON, own_answers
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.report.asking_notes import asking_notes
+from graphrag_bench.values import Piece, Question
+from methods.reader import reader_values
+
+IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
+
+
+def experiment(method: str, *settings: str) -> Experiment:
+    words = ["dataset=toy", *WEIGHTLESS, f"method={method}", "reader_prompt=common", *settings]
+    return Experiment.prepare(composed(prepared(words)))
+
+
+def shown(*pieces: Piece, dependencies: tuple[tuple[str, str], ...] = ()) -> str:
+    """The common prompt about some pieces."""
+    asking = reader_values(Question("q", "Who?"), pieces, dependencies)
+    return "\n".join(message.content for message in COMMON.render(asking))
+
+
+def piece(kind: str, text: str) -> Piece:
+    return Piece(kind, "1", text, 1.0, 5)
+
+
+@pytest.mark.parametrize("name", names("method"))
+def test_every_method_ends_with_the_common_prompt_and_keeps_its_search(name: str) -> None:
+    made = experiment(name)
+    pipeline = made.method.pipeline
+    final = [op for step in pipeline.generate for op in step.operators()]
+    answering = [op for op in final if "answer" in op.operator.returns]
+    assert answering
+    assert {op.settings["prompt"].name for op in answering} == {COMMON.name}
+    search = [op for step in (*pipeline.convert, *pipeline.retrieve) for op in step.operators()]
+    used = [value.name for op in search for value in op.settings.values() if hasattr(value, "name")]
+    assert COMMON.name not in used
+    assert own_answers(made.settings.method) == IN_SEARCH.get(name, [])
+
+
+def test_the_plan_says_so_and_names_the_answers_of_the_search() -> None:
+    plan = describe(experiment("tog"))
+    assert "reader prompt: one for all methods (reader_prompt=common)" in plan
+    assert "answers inside its search: answer.if_enough (retrieve)" in plan
+
+
+def test_it_is_in_the_key_by_content(tmp_path: Path) -> None:
+    own = Experiment.prepare(composed(prepared([*TOY, "method=vanilla"]))).key
+    common = experiment("vanilla").key
+    assert common != own
+    (tmp_path / "common.j2").write_text("Another: {{ question }} {{ blocks }}")
+    assert experiment("vanilla", f"method.prompts={tmp_path}").key not in (own, common)
+
+
+def test_rows_of_tables_have_their_head_and_plain_texts_of_the_same_kind_have_none() -> None:
+    table = shown(piece("chunk", '0,"Ada, a founder."'), piece("chunk", "1,Otto."))
+    assert "-----Passages-----\nid,content\n0," in table
+    text = shown(piece("chunk", "Ada, a founder."), piece("relationship", "ada, founded, norvik"))
+    assert "-----Passages-----\nAda, a founder.\n-----Relationships-----\nada, founded" in text
+    assert "id,content" not in text
+
+
+def test_sub_answers_are_shown_and_a_closed_book_is_told_of_no_context() -> None:
+    held = shown(piece("path", "a -> b"), dependencies=(("Who built it?", "Ada"),))
+    assert "Known: Who built it? Answer: Ada" in held
+    assert "was retrieved" in held
+    assert "retrieved" not in shown()
+    assert shown().endswith("Question: Who?\nShort answer:")
+
+
+def test_points_triples_and_reasoning_reach_the_reader(tmp_path: Path) -> None:
+    for method, wanted in (("ggraphrag", "-----Statements-----\n[importance 80] Ada Marsh"),
+                           ("dalk", "-----Reasoning-----\nAda Marsh"),
+                           ("tog", "Question: ")):  # fmt: skip
+        asked.clear()
+        ran(*TOY, f"method={method}", "reader_prompt=common", "frame=off", "limit=1",
+            f"paths.home={tmp_path}")  # fmt: skip
+        assert wanted in asked[-1]
+
+
+def test_tables_name_it_and_warn_of_a_mixture(tmp_path: Path) -> None:
+    settings = [*TOY, "method=vanilla", f"paths.home={tmp_path}", "frame=off"]
+    own, common = (metrics(ran(*settings, *more).folder) for more in ([], ["reader_prompt=common"]))
+    assert list(asking_notes([common]))[-1:] == [
+        "one reader prompt for all methods (reader_prompt=common)"
+    ]
+    mixed = [note for note in asking_notes([own, common]) if note.startswith("!")]
+    assert mixed == [
+        "! reader prompts differ: the common one for VanillaRAG; each method's own for the others "
+        "(reader_prompt)"
+    ]
+    assert not [note for note in asking_notes([own]) if "reader" in note]
+
+
+def test_the_common_prompt_asks_for_no_more_than_every_answer_is_given() -> None:
+    assert Prompt(COMMON.name).variables == {"blocks", "dependencies", "question", "manner", "cue"}

@@ -1,0 +1,202 @@
+"""Every method asks for the form of answer that the question wants, and gives it as many tokens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran, refused, write_set
+
+from graphrag_bench.answer_forms import FORMS, answer_form, form_of_part
+from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.data.card import Card, card_names, load_card
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.groups import names
+from graphrag_bench.models.fan_out import Request
+from graphrag_bench.models.llm import Completion
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.models.tokenizer import BytePairs
+from graphrag_bench.values import Context, Piece, Question
+from methods.dalk.evidence import stepwise
+from methods.generation import direct
+from methods.map_reduce import REDUCE, Points, reduce
+from methods.subgraphrag.listing import listed
+from methods.tog.answering import from_triples, if_enough
+
+PARAGRAPH = answer_form("paragraph").manner
+CONTEXT = Context((Piece("chunk", "c", "Mira Holt was taught by Otto Brandt.", 1.0, 9),))
+TRIPLETS = "methods:subgraphrag/prompts/triplets.j2"
+
+
+class Listening(Scripted):
+    """A model that says `Otto`, and keeps what it was asked and the most tokens it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(answer=lambda _: "{Yes} {Otto}")
+        self.most: list[int] = []
+
+    def call(self, request: Request) -> Completion:
+        self.most.append(request.max_tokens)
+        return super().call(request)
+
+    @property
+    def told(self) -> str:
+        """All messages of the last call."""
+        return "\n".join(message.content for message in self.asked[-1])
+
+
+def experiment(*settings: str, dataset: str = "toy") -> Experiment:
+    words = [f"dataset={dataset}", *WEIGHTLESS, *settings]
+    return Experiment.prepare(composed(prepared(words)))
+
+
+# ---- cards
+
+
+def test_every_card_says_in_which_form_its_questions_want_their_answers() -> None:
+    said = {name: load_card(name).form_of("") for name in card_names()}
+    wanted = {
+        "list": {"cwq", "webqsp"},
+        "choice": {"quality", "infinitebench_mc", "novelqa"},
+        "summary": {"squality", "summscreen"},
+        "paragraph": {"alce_asqa"} | {name for name in said if name.startswith("ultradomain_")},
+    }
+    for form, sets in wanted.items():
+        assert {name for name, held in said.items() if held == form} == sets
+    cards = FORMS.parents[1].glob("datasets/*/card.yaml")
+    assert all("\nanswers: " in card.read_text("utf-8") for card in cards)
+
+
+def test_a_card_may_say_it_by_type_and_abstract_questions_want_paragraphs() -> None:
+    assert load_card("graphragbench_novel").form_of("Fact Retrieval") == "short"
+    assert load_card("graphragbench_novel").form_of("Creative Generation") == "paragraph"
+    for name in ("sample", "jsonl", "hotpotqa"):
+        card = load_card(name)
+        assert (card.form_of("abstract"), card.form_of("two-hop")) == ("paragraph", "short")
+
+
+def test_a_card_with_another_form_or_without_a_default_is_refused() -> None:
+    held = load_card("toy").model_dump()
+    with pytest.raises(ValueError, match="'short', 'list', 'choice', 'paragraph' or 'summary'"):
+        Card.model_validate({**held, "answers": "essay"})
+    with pytest.raises(ValueError, match="need a 'default'"):
+        Card.model_validate({**held, "answers": {"abstract": "paragraph"}})
+
+
+def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path) -> None:
+    assert [q.form for q in experiment().dataset.questions] == [*["short"] * 5, "paragraph"]
+    assert {q.form for q in experiment("answers=list").dataset.questions} == {"list"}
+    options = {"id": "o", "text": "Which?", "options": ["a", "b"], "correct": 0}
+    themes = {"id": "t", "text": "Which themes?", "type": "abstract"}
+    folder = write_set(tmp_path, [{"id": "d", "text": "Words."}], [options, themes])
+    made = experiment(f"dataset.root={folder}", dataset="jsonl")
+    assert [q.form for q in made.dataset.questions] == ["choice", "paragraph"]
+    assert "answers='essay'" in refused(*TOY, "answers=essay")
+
+
+# ---- methods
+
+
+@pytest.mark.parametrize("name", names("method"))
+def test_every_answer_of_a_method_follows_its_form(name: str) -> None:
+    steps = experiment(f"method={name}").method.pipeline.steps()
+    answering = [op for step in steps for op in step.operators() if "answer" in op.operator.returns]
+    assert answering
+    for op in answering:
+        assert op.settings["max_tokens"] is None
+        assert {"manner"} <= op.settings["prompt"].variables <= op.operator.supplies
+
+
+@pytest.mark.parametrize("form", ["short", "paragraph"])
+@pytest.mark.parametrize("step", ["direct", "reduce", "triples", "enough", "stepwise", "listed"])
+def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) -> None:
+    llm = Listening()
+    question = Question("q", "Who taught Mira Holt?", form=form)
+    prompt = experiment().method.pipeline.generate[-1].operators()[0].settings["prompt"]
+    if step == "direct":
+        direct(question, CONTEXT, llm=llm, prompt=prompt)
+    elif step == "reduce":
+        reduce(question, Points(("Otto.",), (90,)), llm=llm, tokenizer=BytePairs(), prompt=REDUCE)
+    elif step == "triples":
+        from_triples(question, CONTEXT, llm=llm)
+    elif step == "enough":
+        if_enough(question, CONTEXT, llm=llm)
+    elif step == "stepwise":
+        stepwise(question, CONTEXT, llm=llm)
+    else:
+        listed(question, CONTEXT, llm=llm, prompt=replace(prompt, name=TRIPLETS))
+    wanted = answer_form(form)
+    assert llm.most[-1] == wanted.max_tokens == {"short": 48, "paragraph": 512}[form]
+    if step != "enough":
+        assert wanted.manner in llm.told
+        assert llm.told.endswith(wanted.cue)
+    assert (PARAGRAPH in llm.told) == (form == "paragraph")
+
+
+def test_a_limit_of_ones_own_stands() -> None:
+    llm = Listening()
+    from_triples(Question("q", "Who?", form="summary"), CONTEXT, llm=llm, max_tokens=7)
+    assert llm.most == [7]
+
+
+def test_subgraphrag_lists_where_a_list_is_wanted_alone() -> None:
+    prompt = experiment("method=subgraphrag").method.pipeline.generate[-1].operators()[0]
+    for form, lists in (("list", True), ("short", False)):
+        llm = Listening()
+        listed(Question("q", "Who?", form=form), CONTEXT, llm=llm,
+               prompt=prompt.settings["prompt"])  # fmt: skip
+        assert ('beginning with "ans:"' in llm.told) == lists
+        assert llm.most == [answer_form(form).max_tokens]
+
+
+def test_in_a_run_the_abstract_question_alone_is_asked_for_a_paragraph(tmp_path: Path) -> None:
+    asked.clear()
+    ended = ran(*TOY, "method=ggraphrag", "frame=off", f"paths.home={tmp_path}")
+    ends = [text.rsplit("\n", 1)[-1] for text in asked]
+    assert (ends.count("Short answer:"), ends.count("Answer:")) == (5, 1)
+    assert metrics(ended.folder)["answer_forms"] == {"short": 5, "paragraph": 1}
+    assert "toy: forms of the answers (questions): short (5), paragraph (1)" in ended.out.replace(
+        "\n", " "
+    )
+
+
+def test_the_answers_of_parts_have_the_form_of_the_whole_or_a_paragraph(tmp_path: Path) -> None:
+    assert form_of_part("list", abstract=False) == "list"
+    assert form_of_part("choice", abstract=False) == "short"
+    assert form_of_part("summary", abstract=False) == "paragraph"
+    assert form_of_part("short", abstract=True) == "paragraph"
+    asked.clear()
+    ran(*TOY, "method=pankrag", "answers=short", "frame=off", "limit=1", f"paths.home={tmp_path}")
+    ends = [text.rsplit("\n", 1)[-1] for text in asked if text.endswith("nswer:")]
+    assert ends == ["Short answer:", "Answer:", "Short answer:"]  # a fact, an overview, the end
+
+
+# ---- the run key
+
+
+def test_the_form_is_in_the_key_where_it_changes_an_answer(tmp_path: Path) -> None:
+    plain = experiment("method=vanilla").key
+    assert experiment("method=vanilla", "answers=paragraph").key != plain
+    assert experiment("method=vanilla", "answers=short").key != plain  # one question is abstract
+    facts = [{"id": "q", "text": "Who?", "answers": ["a"]}]
+    folder = write_set(tmp_path / "set", [{"id": "d", "text": "Words."}], facts)
+    own = [f"dataset.root={folder}", "method=vanilla"]
+    auto, short = (experiment(*own, *more, dataset="jsonl").key for more in ([], ["answers=short"]))
+    assert auto == short
+
+
+def test_the_form_is_not_in_the_key_of_a_prompt_that_does_not_name_it(tmp_path: Path) -> None:
+    (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }}")
+
+    def key(form: str, prompts: Path | None) -> str:
+        values = composed(prepared([*TOY, f"answers={form}"]))
+        own = {**values["method"], "generate": [*values["method"]["generate"]]}
+        own["generate"][-1] = {**own["generate"][-1], "max_tokens": 9}
+        if prompts:
+            own["prompts"] = str(prompts)
+        return Experiment.prepare({**values, "method": {**own, "name": "mine"}}).key
+
+    assert key("short", tmp_path) == key("summary", tmp_path)
+    assert key("short", None) != key("summary", None)

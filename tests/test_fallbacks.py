@@ -1,0 +1,67 @@
+"""A method that goes another way than its own says so: in the answer, the record and the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import TOY, command, metrics, ran, records, write_set
+
+from graphrag_bench.experiment.groups import load, names
+from graphrag_bench.experiment.step_lists import every_list
+from graphrag_bench.pipeline.build import STAGES
+
+DENSE = "no entity in the question: dense retrieval"
+CORPUS = [{"id": "a", "text": "Ada Marsh founded Norvik."}, {"id": "b", "text": "Otto came."}]
+QUESTIONS = [
+    {"id": "named", "text": "Who founded Norvik?", "answers": ["Ada Marsh"], "evidence": ["a"]},
+    {"id": "bare", "text": "who founded it?", "answers": ["Ada Marsh"], "evidence": ["a"]},
+]
+
+
+@pytest.mark.parametrize("method", ["hipporag", "hipporag2_ner", "linearrag"])
+def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
+    method: str, tmp_path: Path
+) -> None:
+    folder = write_set(tmp_path / "set", CORPUS, QUESTIONS)
+    given = [*TOY, "dataset=jsonl", f"dataset.root={folder}", f"method={method}",
+             f"paths.home={tmp_path}"]  # fmt: skip
+    ended = ran(*given, "frame=off")
+    held = {row["question"]: row.get("fallbacks") for row in records(ended.folder)}
+    assert held == {"named": None, "bare": [DENSE]}
+    run = metrics(ended.folder)
+    assert (run["fell_back"], run["fallbacks"]) == (1, {DENSE: 1})
+    table = (ended.folder / "table.md").read_text(encoding="utf-8")
+    assert "fallback questions" in table
+    assert f"{run['title']} fell back for 1 of 2 questions: {DENSE}" in table
+    asked = [command("ask", *given, text).out for text in ("Who founded Norvik?", "who was it?")]
+    assert ["fallback" in said for said in asked] == [False, True]
+    assert asked[1].splitlines()[:2] == ["Ada Marsh", f"fallback: {DENSE}"]
+
+
+def test_a_table_without_a_fallback_has_no_column_for_one(tmp_path: Path) -> None:
+    ended = ran(*TOY, "method=vanilla", "frame=off", f"paths.home={tmp_path}")
+    table = (ended.folder / "table.md").read_text(encoding="utf-8")
+    assert "fallback questions |" not in table
+    assert "fallback calls |" in table
+
+
+def test_every_empty_arm_that_retrieves_by_another_way_says_why() -> None:
+    lacking = []
+    for name in names("method"):
+        stages: list[list[dict[str, Any]]] = [load("method", name).get(s) or [] for s in STAGES]
+        for items in every_list(stages):
+            for step in items:
+                empty = (step.get("cases") or {}).get("empty") or []
+                other = {str(one.get("op")) for one in empty} & {"chunk.vdb", "node.vdb"}
+                if other and "empty" not in (step.get("fallback") or {}):
+                    lacking.append(name)
+    assert not lacking
+
+
+def test_the_reason_of_a_fallback_is_not_in_the_run_key() -> None:
+    from graphrag_bench.pipeline.control import Switch
+
+    said = Switch("nodes", {"empty": ()}, "x", {"empty": "one"})
+    assert said.describe() == Switch("nodes", {"empty": ()}, "x").describe()
