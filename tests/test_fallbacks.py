@@ -38,6 +38,7 @@ def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
     asked = [command("ask", *given, text).out for text in ("Who founded Norvik?", "who was it?")]
     assert ["fallback" in said for said in asked] == [False, True]
     assert asked[1].splitlines()[:2] == ["Ada Marsh", f"fallback: {DENSE}"]
+    assert f"  fallback: {DENSE}\n" in command("plan", *given).out
 
 
 def test_a_table_without_a_fallback_has_no_column_for_one(tmp_path: Path) -> None:

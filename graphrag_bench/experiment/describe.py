@@ -13,6 +13,8 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured, planned_lines
 from graphrag_bench.experiment.reader_prompts import own_answers
 from graphrag_bench.experiment.settings import RunSettings
+from graphrag_bench.experiment.step_lists import every_list
+from graphrag_bench.pipeline.build import STAGES
 
 
 def describe(experiment: Experiment, measured: Measured | None = None) -> str:
@@ -49,8 +51,16 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
             reads = [r.slot for r in op.operator.reads if not r.optional or r.slot in op.use]
             writes = [*op.operator.writes, *op.operator.may_write]
             yield f"  {op.label:<58} {', '.join(reads)} -> {', '.join(writes)}"
+    yield from _fallbacks(settings)
     yield ""
     yield from _extent(experiment)
+
+
+def _fallbacks(settings: RunSettings) -> Iterator[str]:
+    """The ways that the method takes where its own ends."""
+    for items in every_list([settings.method.get(stage) or [] for stage in STAGES]):
+        for step in items:
+            yield from (f"  fallback: {reason}" for reason in (step.get("fallback") or {}).values())
 
 
 def _extent(experiment: Experiment) -> Iterator[str]:

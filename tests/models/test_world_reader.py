@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from graphrag_bench.answer_forms import FormName, answer_form
 from graphrag_bench.models.llm import RunStopped, reply
 from graphrag_bench.models.world_reader import UNKNOWN, WorldReader
 from graphrag_bench.prompts import Prompt
@@ -14,16 +15,23 @@ QUESTION = "Who is the founder of the employer of Ada Marsh?"
 WORKED, FOUNDED = "Ada Marsh worked for Norvik Guild.", "Norvik Guild was founded by Otto Brandt."
 
 
-def says(context: str, asked: str = QUESTION, believes: str = "facts") -> str:
+def says(
+    context: str, asked: str = QUESTION, believes: str = "facts", form: FormName = "short"
+) -> str:
     chat = Prompt("methods:vanilla/prompts/answer.j2").render(
-        {"question": asked, "pieces": [{"text": context}]}
+        {"question": asked, "pieces": [{"text": context}], **form_values(form)}
     )
     reader = WorldReader(believes)  # type: ignore[arg-type]
     return reply(reader, chat, max_tokens=48).text
 
 
-def told(prompt: str, **values: object) -> str:
-    chat = Prompt(prompt).render(values)
+def form_values(form: FormName) -> dict[str, object]:
+    held = answer_form(form)
+    return {"form": held.name, "manner": held.manner, "cue": held.cue}
+
+
+def told(prompt: str, form: FormName = "short", **values: object) -> str:
+    chat = Prompt(prompt).render({**values, **form_values(form)})
     return reply(WorldReader(), chat, max_tokens=200).text
 
 
@@ -145,9 +153,16 @@ def test_its_identity_holds_what_it_believes() -> None:
     assert WorldReader().identity == WorldReader().identity != WorldReader("rumours").identity
 
 
+@pytest.mark.parametrize("form", ["short", "paragraph", "summary"])
+def test_it_answers_in_a_name_whatever_form_but_a_list_is_asked_for(form: FormName) -> None:
+    assert says(f"{WORKED} {FOUNDED}", form=form) == "Otto Brandt"
+    assert says(f"{WORKED} {FOUNDED}", form="list") == "ans: Otto Brandt"
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_an_answer_that_is_to_be_a_list_is_a_list_of_one(known: bool) -> None:
     facts = ["(ada marsh, worked for, norvik guild)", "(norvik guild, was founded by, otto brandt)"]
     pieces = [{"text": fact} for fact in facts[: 1 + known]]
-    said = told("methods:subgraphrag/prompts/triplets.j2", question=QUESTION, pieces=pieces)
+    prompt = "methods:subgraphrag/prompts/triplets.j2"
+    said = told(prompt, "list", question=QUESTION, pieces=pieces)
     assert said == ("ans: otto brandt" if known else f"ans: {UNKNOWN}")
