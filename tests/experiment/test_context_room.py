@@ -79,14 +79,14 @@ def test_four_chunks_of_1200_tokens_reach_the_prompt_of_every_method(books: list
 
 def test_a_plan_says_what_the_budget_means_for_the_corpus(books: list[str]) -> None:
     said = command("plan", *books, "method=vanilla", "llm.window=8192").out
-    assert "context: at most 6,100 tokens (budget_context); auto: 15," in said
+    assert "context: at most 6,500 tokens (budget_context); auto: 15," in said
     assert "within the reader's window of 8,192" in said
     assert (
-        "context.chunks           top_k=6100, form=text, 1 of 6,100 = 6,100 tokens, 4 whole" in said
+        "context.chunks           top_k=6500, form=text, 1 of 6,500 = 6,500 tokens, 5 whole" in said
     )
     native = command("plan", *books, "method=vanilla", "budget_context=native",
                      "llm.window=8192").out  # fmt: skip
-    assert "at most 6,100 tokens: no budget, within the reader's window of 8,192" in native
+    assert "at most 6,500 tokens: no budget, within the reader's window of 8,192" in native
 
 
 def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_do(
