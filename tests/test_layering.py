@@ -27,7 +27,7 @@ LEVELS: tuple[frozenset[str], ...] = (
 MIXED = (0, 5)
 """Levels whose parts may import each other; elsewhere parts of one level never do."""
 
-SMALL_FILE, SMALL_FUNCTION = 300, 60
+SMALL_FILE, SMALL_FUNCTION = 450, 60
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "manager"}
 HEAVY = (
     "torch", "spacy", "faiss", "hydra", "omegaconf", "pandas", "scipy", "igraph", "networkx",
