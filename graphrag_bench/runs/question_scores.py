@@ -95,7 +95,7 @@ def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[
     told = not items or any(item.text is not None for item in items)
     scores: dict[str, float] = {}
     if gold.evidence:
-        kept = [item.id for item in items if item.kind == "chunk"]
+        kept = [name for item in items for name in item.documents]
         scores["evidence_cut"] = evidence_cut(kept, _cut(row), gold.evidence)
         for n in scored.evidence_tokens if kept or not items else ():
             scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
@@ -124,7 +124,7 @@ def _items(row: Row, texts: Sequence[str | None]) -> list[Item]:
     held = _pieces(row)
     known = texts if len(texts) == len(held) else [None] * len(held)
     return [
-        Item(piece["kind"], piece["id"], piece["tokens"], text)
+        Item(piece["kind"], piece["id"], piece["tokens"], text, tuple(piece.get("also", ())))
         for piece, text in zip(held, known, strict=True)
     ]
 

@@ -148,6 +148,7 @@ def summary(value: Any) -> Any:
     if isinstance(value, Context):
         pieces = [
             {"kind": p.kind, "id": p.id, "score": round(p.score, DECIMALS), "tokens": p.n_tokens}
+            | ({"also": list(p.also)} if p.also else {})
             for p in value.pieces
         ]
         return {"pieces": pieces, "cut": [list(item) for item in value.cut]}
