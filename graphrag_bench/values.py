@@ -209,7 +209,8 @@ class Context:
     """What went into the prompt, in order, and the (kind, id) of what was left out of it.
 
     Left out is what the budget cut off, and what a map step had no call for; a chunk of several
-    documents is told by each of them. `share` is the part of the budget, in 0..1, that the blocks so far were allotted.
+    documents is told by each of them. `share` is the part of the budget, in 0..1, that the blocks
+    so far were allotted.
     """
 
     pieces: tuple[Piece, ...]

@@ -31,6 +31,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     ]
     notes += _repeats(runs)
     notes += _unequal_contexts(runs)
+    notes += _unread_reports(runs)
     notes += [f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())]
     if any(mark(run) for run in runs):
         notes.append(INFLATED)
@@ -99,6 +100,17 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
                 f"! {dataset}: contexts differ by more than 10 % ({by[0]['title']} {least:.0f} "
                 f"tokens, {by[-1]['title']} {most:.0f}), and a longer one finds and answers more: "
                 f"{why}; match_tokens=METHOD gives a baseline that of a method"
+            )
+
+
+def _unread_reports(runs: Sequence[Run]) -> Iterator[str]:
+    """For each run whose prompts left community reports out: how many of how many."""
+    for run in runs:
+        if cut := run["usage"].get("reports_cut_per_question"):
+            yield (
+                f"! {run['title']}: {cut:g} of {run['usage']['reports_per_question']:g} community "
+                "reports a question were not read (cut by the budget, or beyond the groups that "
+                "max_groups of points.map allows)"
             )
 
 

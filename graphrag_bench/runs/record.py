@@ -80,12 +80,16 @@ def _why_empty(state: RetrievalState, trace: Sequence[StepTrace]) -> str | None:
     context = state.get("context")
     if not isinstance(context, Context) or context.pieces:
         return None
-    if context.cut:
+    in_vain = [
+        (slot, f"{step.step} found no {slot.replace('_', ' ')}")
+        for step in trace
+        for slot, found in step.wrote.items()
+        if slot != "context" and isinstance(found, Sized) and not len(found)
+    ]
+    if context.cut and "points" not in dict(in_vain):
         return f"the budget cut all {len(context.cut)} rows"
-    for step in trace:
-        for slot, found in step.wrote.items():
-            if slot != "context" and isinstance(found, Sized) and not len(found):
-                return f"{step.step} found no {slot.replace('_', ' ')}"
+    if in_vain:
+        return in_vain[0][1]
     return "there was nothing to retrieve from: the question was given no row"
 
 
