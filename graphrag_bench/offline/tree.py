@@ -83,12 +83,13 @@ def tree(
 
     Node i below the number of chunks is chunk i; the others are summaries, layer by layer, each
     joined to what it summarises. A layer is clustered by Gaussian mixtures (`gmm`: the settings
-    `reduction`, `reduction_dimension`, `threshold`, `max_cluster_tokens`, `bic_patience`: numbers
-    of components without a lower BIC that end the search, None for none, and `bic_rows`: above so
-    many nodes it is left out, None for never) or balanced k-means (`kmeans`: `cluster_size`); a cluster below `min_cluster_size` nodes gets no parent, and nodes
-    without one stay in the next layer's pool. Growth ends after `max_layers`, or when no more than
-    reduction_dimension + 1 nodes are left: a small corpus is leaves alone. A summary has at most
-    `summary_tokens` tokens.
+    `reduction`, `reduction_dimension`, `threshold`, `max_cluster_tokens`) or balanced k-means
+    (`kmeans`: `cluster_size`). The search for the number of components ends when `bic_patience`
+    numbers in a row have brought no lower BIC (None: all are tried), and is left out above
+    `bic_rows` nodes (None: never). A cluster below `min_cluster_size` nodes gets no parent, and
+    nodes without one stay in the next layer's pool. Growth ends after `max_layers`, or when no more
+    than reduction_dimension + 1 nodes are left: a small corpus is leaves alone. A summary has at
+    most `summary_tokens` tokens.
     Source: RAPTOR (Sarthi et al. 2024), section 3; Zhou et al. 2025, sections 4 and 7.1 (k-means).
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); extracted sentences where
     it asks a language model (`graph.tree_llm`); RAPTOR tries every number of components
