@@ -191,10 +191,7 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class Piece:
-    """One text of a context: `kind` of row, its `id` (a document id for chunks), score, tokens.
-
-    `also` has the ids of the further documents of a chunk that is from several.
-    """
+    """One text of a context: `kind` of row, `id` (a chunk's document, `also` its further ones)."""
 
     kind: str
     id: str
@@ -208,9 +205,8 @@ class Piece:
 class Context:
     """What went into the prompt, in order, and the (kind, id) of what was left out of it.
 
-    Left out is what the budget cut off, and what a map step had no call for; a chunk of several
-    documents is told by each of them. `share` is the part of the budget, in 0..1, that the blocks
-    so far were allotted.
+    `cut` is what the budget cut off and what a map step left unread, a chunk by each of its
+    documents; `share` the part of the budget, in 0..1, that the blocks so far were allotted.
     """
 
     pieces: tuple[Piece, ...]

@@ -117,10 +117,11 @@ def map_points(
     its own); `single` takes each piece alone. With `order="shuffled"` the pieces are first put in
     the order that `seed` draws, the same for every question. At most `max_groups` groups are read,
     from the front. The context that comes out holds the pieces that were read, in the order they
-    were read in; what was left unread is in its `cut`. Of a group the schema admits `max_points` points of one sentence, because a small model
-    that is not stopped fills `max_tokens` with the same one. Points of score 0 are dropped; ties
-    keep context order. A group whose reply cannot be read gives none and is counted; raises the
-    last failure when that happens to every group.
+    were read in; what was left unread is in its `cut`. Of a group the schema admits `max_points`
+    points of one sentence, because a small model that is not stopped fills `max_tokens` with the
+    same one. Points of score 0 are dropped; ties keep the order of reading. A group whose reply
+    cannot be read gives none and is counted; raises the last failure when that happens to every
+    group.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
     """
     pieces = list(context.pieces)

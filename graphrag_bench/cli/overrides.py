@@ -145,7 +145,9 @@ def _of_sources(config: Any) -> list[str]:
     if set(chosen) == {DEFAULT}:
         return []
     found = changes(config.method, *chosen)
-    return [f"++method.{path}={value}" for path, value in found.items()]
+    return [
+        f"++method.{path}={'null' if value is None else value}" for path, value in found.items()
+    ]
 
 
 def _refused_by_hydra() -> tuple[type[Exception], ...]:

@@ -40,9 +40,10 @@ def within_budget(
     bounds the context without filling it. A native budget is the method's own `budget`, or what
     the reader's window leaves where that is known and less, and so is a group of a map step. Where
     the method packs nothing within a budget it stays as it was asked for, for the runs that frame
-    this one. Raises UserError when a single run (`swept` is for cells of a sweep) asks such a method for a budget, when
-    `method.budget` is set beside one, when a budget that is asked for does not fit the reader's
-    window, and for `fill_context` without one. Operators must be registered.
+    this one. Raises UserError when a single run (`swept` is for cells of a sweep) asks such a
+    method for a budget, when `method.budget` is set beside one, when a budget that is asked for
+    does not fit the reader's window, and for `fill_context` without one. Operators must be
+    registered.
     """
     settings = _groups_within_window(settings, room)
     asked, fill, given = settings.budget_context, settings.fill_context, settings.given
