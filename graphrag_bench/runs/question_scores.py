@@ -71,16 +71,18 @@ def question_scores(
 
 
 def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
-    """Over the documents that were retrieved, in order."""
+    """Over the documents that were retrieved, in order; those of one chunk share its rank."""
     if not gold.evidence or "documents" not in row:
         return {}
     found, wanted = row["documents"], gold.evidence
+    ranks = row.get("ranks") or range(1, len(found) + 1)
     scores = {}
     for k in cuts:
-        scores[f"evidence_recall@{k}"] = evidence_recall(found, wanted, k)
-        scores[f"all_evidence@{k}"] = all_evidence(found, wanted, k)
-    scores |= {f"ndcg@{k}": ndcg(found, wanted, k) for k in cuts}
-    return scores | {"mrr": reciprocal_rank(found, wanted)}
+        within = sum(rank <= k for rank in ranks)
+        scores[f"evidence_recall@{k}"] = evidence_recall(found, wanted, within)
+        scores[f"all_evidence@{k}"] = all_evidence(found, wanted, within)
+    scores |= {f"ndcg@{k}": ndcg(found, wanted, k, ranks) for k in cuts}
+    return scores | {"mrr": reciprocal_rank(found, wanted, ranks)}
 
 
 def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[str, float]:

@@ -66,7 +66,10 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
     if isinstance(answer, Answer):
         row["answer"] = answer.text
     if isinstance(chunks, Ranked) and chunk_table is not None:
-        row["documents"] = chunk_table.documents_in_order(chunks.ids)
+        ranks = chunk_table.ranked_documents(chunks.ids)
+        row["documents"] = list(ranks)
+        if len(set(ranks.values())) < len(ranks):
+            row["ranks"] = list(ranks.values())
     if isinstance(context, Context):
         row["context"] = summary(context)
     return row

@@ -39,6 +39,19 @@ def test_a_chunk_in_the_prompt_is_evidence_of_every_document_it_holds() -> None:
     assert scores(packed(), "b", "d")["evidence_at_tokens@500"] == 0.5
 
 
+def test_the_documents_of_one_chunk_share_its_rank() -> None:
+    ranks = TABLE.ranked_documents(np.array([0, 1]))
+    assert ranks == {"a": 1, "b": 1, "c": 2}
+    row = {"question": "q", "status": "retrieved", "documents": list(ranks)}
+    row |= {"ranks": list(ranks.values())}
+    found = question_scores(row, Gold((), ("b", "c")), (1, 2))
+    assert (found["evidence_recall@1"], found["evidence_recall@2"]) == (0.5, 1.0)
+    assert (found["mrr"], found["all_evidence@2"], found["ndcg@2"]) == (1.0, 1.0, 1.0)
+    assert question_scores(row, Gold((), ("a", "b")), (1, 2))["ndcg@2"] == 1.0
+    second = question_scores(row, Gold((), ("c",)), (1, 2))
+    assert (second["mrr"], second["evidence_recall@1"], second["ndcg@1"]) == (0.5, 0.0, 0.0)
+
+
 def test_a_chunk_that_is_cut_is_cut_for_every_document_it_holds() -> None:
     cut = packed(budget=3)
     assert cut.cut == (("chunk", "a"), ("chunk", "b"))

@@ -201,7 +201,7 @@ def test_equal_contents_are_one_chunk_of_all_their_documents():
     table = presplit(corpus=dataset(("a", "T", "same"), ("b", "T", "other"), ("c", "T", "same")))
     assert texts(table) == ["same", "other"]
     assert table.documents_of(0) == ["a", "c"]
-    assert table.documents_in_order([1, 0]) == ["b", "a", "c"]
+    assert list(table.ranked_documents([1, 0])) == ["b", "a", "c"]
 
 
 def test_equal_texts_under_different_titles_are_two_chunks():
@@ -220,4 +220,4 @@ def test_a_chunk_table_comes_back_from_disk(tmp_path):
     table.save(tmp_path)
     loaded = ChunkTable.load(tmp_path)
     assert [loaded.passage(row) for row in range(len(loaded))] == ["T\nsame", "東京"]
-    assert loaded.documents_in_order([0, 1]) == ["a", "c", "b"]
+    assert list(loaded.ranked_documents([0, 1])) == ["a", "c", "b"]
