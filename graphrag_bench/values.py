@@ -195,20 +195,22 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class Piece:
-    """One text of a context: `kind` of row, its `id` (a document id for chunks), score, tokens."""
+    """One text of a context: `kind` of row, `id` (a chunk's document, `also` its further ones)."""
 
     kind: str
     id: str
     text: str
     score: float
     n_tokens: int
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Context:
-    """What went into the prompt, in order, and the (kind, id) of what the budget cut off.
+    """What went into the prompt, in order, and the (kind, id) of what was left out of it.
 
-    `share` is the part of the budget, in 0..1, that the blocks so far were allotted.
+    `cut` is what the budget cut off and what a map step left unread, a chunk by each of its
+    documents; `share` the part of the budget, in 0..1, that the blocks so far were allotted.
     """
 
     pieces: tuple[Piece, ...]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -63,15 +64,19 @@ def chunks_context(
 ) -> Context:
     """The context with the first `top_k` chunks added, best first, as texts or as CSV rows.
 
-    Ids are document ids. Source: Zhou et al. 2025, section 6.2; budget shares of their released
+    Ids are document ids, of a chunk of several documents the first one, with the others beside it.
+    Source: Zhou et al. 2025, section 6.2; budget shares of their released
     code (0.33 for chunks beside other blocks).
     """
-    rows = []
+    rows, also = [], []
     for position, (row, score) in enumerate(zip(*_head(chunks, top_k), strict=True)):
         text = chunk_table.passage(row)
         shown = text if form == "text" else _csv(position, text)
-        rows.append((chunk_table.documents_of(row)[0], shown, score))
-    return with_block(context, "chunk", rows, tokenizer, budget, share)
+        first, *others = chunk_table.documents_of(row)
+        rows.append((first, shown, score))
+        also.append(tuple(others))
+    packed = with_block(context, "chunk", rows, tokenizer, budget, share)
+    return _of_all_documents(packed, len(context.pieces) if context else 0, also)
 
 
 @operator("context.nodes")
@@ -281,6 +286,14 @@ def with_block(
         kept = fit([piece.n_tokens for piece in pieces], allotted - held.n_tokens)
     cut = tuple((piece.kind, piece.id) for piece in pieces[kept:])
     return Context((*held.pieces, *pieces[:kept]), (*held.cut, *cut), min(held.share + share, 1.0))
+
+
+def _of_all_documents(packed: Context, n_before: int, also: Sequence[tuple[str, ...]]) -> Context:
+    """The context with the further documents of its chunks, kept and cut, after `n_before` rows."""
+    chunks = packed.pieces[n_before:]
+    kept = [replace(piece, also=others) for piece, others in zip(chunks, also, strict=False)]
+    cut = [("chunk", name) for others in also[len(kept) :] for name in others]
+    return Context((*packed.pieces[:n_before], *kept), (*packed.cut, *cut), packed.share)
 
 
 def blocks(pieces: Iterable[Piece]) -> list[dict[str, object]]:

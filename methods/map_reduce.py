@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, PositiveInt, field_validator
+import numpy as np
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, field_validator
 
 from graphrag_bench.contract import Sizes, operator
 from graphrag_bench.errors import UnreadableReply
@@ -105,23 +106,35 @@ def map_points(
     prompt: Prompt = MAP,
     group: Literal["packed", "single"] = "packed",
     group_tokens: PositiveInt = 2500,
+    order: Literal["given", "shuffled"] = "given",
+    seed: NonNegativeInt = 0,
     max_groups: PositiveInt = 64,
     max_points: PositiveInt = 5,
     max_tokens: PositiveInt = 512,
-) -> Points:
+) -> tuple[Points, Context]:
     """The points that the model finds in each group of the context's pieces, best first.
 
     `packed` fills groups of at most `group_tokens` in context order (a longer piece is a group of
-    its own); `single` takes each piece alone. At most `max_groups` groups are read, from the
-    front. Of a group the schema admits `max_points` points of one sentence, because a small model
-    that is not stopped fills `max_tokens` with the same one. Points of score 0 are dropped; ties
-    keep context order. A group whose reply cannot be read gives none and is counted; raises the
-    last failure when that happens to every group.
+    its own); `single` takes each piece alone. With `order="shuffled"` the pieces are first put in
+    the order that `seed` draws, the same for every question. At most `max_groups` groups are read,
+    from the front. The context that comes out holds the pieces that were read, in the order they
+    were read in; what was left unread is in its `cut`. Of a group the schema admits `max_points`
+    points of one sentence, because a small model that is not stopped fills `max_tokens` with the
+    same one. Points of score 0 are dropped; ties keep the order of reading. A group whose reply
+    cannot be read gives none and is counted; raises the last failure when that happens to every
+    group.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
     """
-    groups = _groups(context.pieces, group_tokens if group == "packed" else 0)[:max_groups]
+    pieces = list(context.pieces)
+    if order == "shuffled":
+        drawn = np.random.default_rng(seed).permutation(len(pieces))
+        pieces = [pieces[row] for row in drawn.tolist()]
+    groups = _groups(pieces, group_tokens if group == "packed" else 0)
+    groups, left = groups[:max_groups], groups[max_groups:]
+    unread = tuple((p.kind, p.id) for part in left for p in part)
+    read = Context(tuple(p for part in groups for p in part), (*context.cut, *unread))
     if not groups:
-        return Points((), ())
+        return Points((), ()), read
     chats = [prompt.render({"question": question.text, "pieces": pieces}) for pieces in groups]
     shape = _reply_of(max_points)
     results = ask_all(llm, chats, shape, max_tokens=max_tokens, purpose="map points")
@@ -130,7 +143,7 @@ def map_points(
         raise failures[-1]
     points = [p for found in results if isinstance(found, MapReply) for p in found.points]
     kept = sorted((p for p in points if p.score > 0), key=lambda point: -point.score)
-    return Points(tuple(p.description for p in kept), tuple(p.score for p in kept))
+    return Points(tuple(p.description for p in kept), tuple(p.score for p in kept)), read
 
 
 def _groups(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
@@ -149,13 +162,19 @@ def _groups(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
 
 @operator("context.points")
 def points_context(
-    points: Points, *, tokenizer: Tokenizer, budget: PositiveInt | None = None
+    points: Points,
+    context: Context | None = None,
+    *,
+    tokenizer: Tokenizer,
+    budget: PositiveInt | None = None,
 ) -> Context:
     """A context of the points alone, in their order, as many as fit the budget of tokens.
 
+    What was cut from the context that the points were found in stays told as cut.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
-    return with_block(None, "point", _rows(points), tokenizer, budget, 1.0)
+    held = Context((), context.cut if context else ())
+    return with_block(held, "point", _rows(points), tokenizer, budget, 1.0)
 
 
 def _rows(points: Points) -> list[Row]:

@@ -6,7 +6,6 @@ that the files are what this script writes. Usage: python scripts/write_docs.py
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,6 +31,15 @@ PACKAGES = ("graphrag_bench", "operators", "methods")
 _DATASETS = """\
 `graphrag-bench fetch dataset=NAME` downloads a set; `dataset.root=FOLDER` reads one that is on
 disk, in any of the shapes below. Counts are what publishers and papers print; each set says which.
+"""
+SOURCES = ("paper", "zhou2025", "upstream", "fidelity=paper")
+"""The columns of the table of profiles beside the default."""
+_PROFILES = """\
+`profile=paper` is a method as the text of its own paper has it, `zhou2025` as Zhou et al. (PVLDB
+2025) run it, `upstream` as its released code does; `fidelity=paper` asks a language model wherever
+the paper does. An empty cell keeps the default; *unstated*: the source leaves it open, and the
+default stays. *none* as a budget: nothing but the reader's window and the numbers of items bound
+the context. With a profile each method has its own budget (`budget_context=native`).
 """
 Item = TypeVar("Item", Operator, Builder)
 
@@ -95,6 +103,51 @@ def profiles(methods: Sequence[str]) -> str:
     return "\n".join([f"{head}| method | choice | settings |", "|---|---|---|", *rows]) + "\n"
 
 
+def profile_rows(name: str) -> list[str]:
+    """A row of the table of profiles for each setting of a method that one of them changes."""
+    method = load("method", name)
+    held = dict(_chosen(method))
+    paths = dict.fromkeys(path for changed in held.values() for path in changed)
+    rows = []
+    for path in paths:
+        cells = [_value(held[one].get(path, "")) if one in held else "" for one in SOURCES]
+        setting = f"`{path if path.startswith('build.') else f'method.{path}'}`"
+        shown = " | ".join([setting, _value(_default(method, path)), *cells])
+        rows.append(f"| `{name}` | {shown} |")
+    if "paper" in held and not held["paper"]:
+        rows.append(f"| `{name}` | *`profile=paper` changes nothing* | | | | | |")
+    return rows
+
+
+def _chosen(method: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The columns of the table of profiles that a method has, and what they change."""
+    yield from (method.get("profiles") or {}).items()
+    if method.get("fidelity"):
+        yield SOURCES[-1], method["fidelity"]
+
+
+def _default(method: Mapping[str, Any], path: str) -> Any:
+    """The value of a setting in a method's file, or in the signature of the builder it names."""
+    first, *rest = path.split(".")
+    if first != "build":
+        return method[path]
+    resource, *last = rest
+    chosen = (method.get("build") or {}).get(resource, "auto")
+    chosen = chosen if isinstance(chosen, Mapping) else {"variant": chosen}
+    name = last[0] if last else "variant"
+    if name in chosen:
+        return chosen[name]
+    return builders.get(f"{resource}.{chosen['variant']}").settings[name].default
+
+
+def _value(value: Any) -> str:
+    if value == "":
+        return ""
+    if value == "unstated":
+        return "*unstated*"
+    return "none" if value is None else f"`{_shown(value)}`"
+
+
 def _sources(method: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for source, changed in (method.get("profiles") or {}).items():
         yield f"`profile={source}`", changed
@@ -108,9 +161,8 @@ def _settings(changed: Mapping[str, Any]) -> str:
     said = []
     for path, value in changed.items():
         name = path if path.startswith("build.") else f"method.{path}"
-        shown = value if isinstance(value, str) else json.dumps(value)
-        said.append(f"`{name}` *unstated*" if value == "unstated" else f"`{name}={shown}`")
-    return ", ".join(said)
+        said.append(f"`{name}` *unstated*" if value == "unstated" else f"`{name}={_shown(value)}`")
+    return ", ".join(said) or "nothing"
 
 
 def operators_page() -> str:
@@ -189,6 +241,8 @@ def _facts(item: Operator | Builder) -> list[str]:
 
 
 def _shown(value: Any) -> str:
+    if value is None:
+        return "null"
     if hasattr(value, "digest"):
         return str(value.name)
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -212,7 +266,10 @@ def methods_page() -> str:
     for name in names("method"):
         lines.append(_method_row(name))
     lines += ["", "Calls: the most that one question can cost, conversion and answer included.", ""]
-    lines += ["## Profiles", "", profiles(names("method"))]
+    lines += ["## Which setting each profile changes", "", _PROFILES]
+    lines += ["| method | setting | " + " | ".join(("default", *SOURCES)) + " |"]
+    lines += ["|---|---|" + "---|" * (1 + len(SOURCES))]
+    lines += [row for name in names("method") for row in profile_rows(name)]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -79,7 +79,8 @@ def _point(run: StoredRun) -> Point:
         if gold is None or not gold.evidence or "context" not in row:
             continue
         pieces = row["context"]["pieces"]
-        kept = [piece["id"] for piece in pieces if piece["kind"] == "chunk"]
+        chunks = [piece for piece in pieces if piece["kind"] == "chunk"]
+        kept = [name for piece in chunks for name in (piece["id"], *piece.get("also", ()))]
         if pieces and not kept:
             return Point(run.metrics, None)
         shares.append(evidence_recall(kept, gold.evidence, max(len(kept), 1)))

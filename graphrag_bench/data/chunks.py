@@ -56,9 +56,19 @@ class ChunkTable:
         matrix.sort_indices()
         return matrix
 
-    def documents_in_order(self, rows: IntArray) -> list[str]:
-        """The distinct documents of some chunks, in the order of their first chunk."""
-        return list(dict.fromkeys(name for row in rows for name in self.documents_of(int(row))))
+    def ranked_documents(self, rows: IntArray) -> dict[str, int]:
+        """The distinct documents of some chunks, in the order of their first, with ranks from 1.
+
+        The documents that a chunk is the first to have share a rank: none of them was found before
+        another.
+        """
+        ranks: dict[str, int] = {}
+        rank = 0
+        for row in rows:
+            new = [name for name in self.documents_of(int(row)) if name not in ranks]
+            rank += bool(new)
+            ranks |= dict.fromkeys(new, rank)
+        return ranks
 
     def save(self, folder: Path) -> None:
         """Write the table into a folder."""

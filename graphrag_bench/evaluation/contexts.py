@@ -19,13 +19,19 @@ TRIVIAL = frozenset({"yes", "no", "noanswer"})
 class Item:
     """One item of a context in its order: kind, id (a document for a chunk), tokens and text.
 
-    `text` is None where it is not known.
+    `text` is None where it is not known; `also` are the further documents of a chunk of several.
     """
 
     kind: str
     id: str
     n_tokens: int
     text: str | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """The documents that a chunk is from; none for another kind of item."""
+        return (self.id, *self.also) if self.kind == "chunk" else ()
 
 
 def within(items: Sequence[Item], n_tokens: int) -> list[Item]:
@@ -47,7 +53,7 @@ def evidence_within(items: Sequence[Item], evidence: Sequence[str], n_tokens: in
     wanted = frozenset(evidence)
     if not wanted:
         raise ValueError("a question without evidence has no evidence recall")
-    held = {item.id for item in within(items, n_tokens) if item.kind == "chunk"}
+    held = {name for item in within(items, n_tokens) for name in item.documents}
     return len(wanted & held) / len(wanted)
 
 

@@ -32,25 +32,33 @@ def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> f
     return float(evidence_recall(documents, evidence, k) == 1.0)
 
 
-def reciprocal_rank(documents: Sequence[str], evidence: Sequence[str]) -> float:
+def reciprocal_rank(
+    documents: Sequence[str], evidence: Sequence[str], ranks: Sequence[int] | None = None
+) -> float:
     """1 / rank of the first document of the evidence, counted from 1; 0 when none is found.
 
-    Its mean over questions is the MRR. Raises ValueError without evidence.
+    `ranks` are those of the documents, ascending, where several share one. Its mean over questions
+    is the MRR. Raises ValueError without evidence.
     """
     wanted = _wanted(evidence)
-    return next((1 / rank for rank, name in enumerate(documents, 1) if name in wanted), 0.0)
+    placed = zip(ranks or range(1, len(documents) + 1), documents, strict=True)
+    return next((1 / rank for rank, name in placed if name in wanted), 0.0)
 
 
-def ndcg(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:
+def ndcg(
+    documents: Sequence[str], evidence: Sequence[str], k: int, ranks: Sequence[int] | None = None
+) -> float:
     """The nDCG of the first `k` documents, each of the evidence with gain 1, in 0..1.
 
     The ideal order has the evidence first, up to `k` of it, also what no document of the corpus
-    has; a rank is discounted by log2(1 + rank). Raises ValueError without evidence.
+    has; a rank is discounted by log2(1 + rank). `ranks` are those of the documents, ascending;
+    where several share one, the gain is at most the ideal one. Raises ValueError without evidence.
     Source: Jarvelin & Kekalainen 2002.
     """
     wanted = _wanted(evidence)
-    gained = sum(_discount(r) for r, name in enumerate(documents[:k], 1) if name in wanted)
-    return gained / sum(map(_discount, range(1, min(len(wanted), k) + 1)))
+    placed = zip(ranks or range(1, len(documents) + 1), documents, strict=True)
+    gained = sum(_discount(rank) for rank, name in placed if rank <= k and name in wanted)
+    return min(gained / sum(map(_discount, range(1, min(len(wanted), k) + 1))), 1.0)
 
 
 def _wanted(evidence: Sequence[str]) -> frozenset[str]:

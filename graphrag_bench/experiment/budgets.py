@@ -25,7 +25,7 @@ from graphrag_bench.pipeline.build import STAGES
 FEWEST_TOKENS = 50
 """Chunks are taken to have this many tokens on average at least: so many are retrieved that they
 fill the budget."""
-_BUDGET, _TOP_K = "budget", "top_k"
+_BUDGET, _TOP_K, _GROUP = "budget", "top_k", "group_tokens"
 OWN_BUDGET = f"method.{_BUDGET}"
 
 
@@ -38,12 +38,14 @@ def within_budget(
     asked for gives way to what somebody asked for: a profile and `method.budget` make it native,
     and a number of items that filling would change (`method.top_k=8`) stays, so that the budget
     bounds the context without filling it. A native budget is the method's own `budget`, or what
-    the reader's window leaves where that is known and less. Where the method packs nothing within
-    a budget it stays as it was asked for, for the runs that frame this one. Raises UserError when a
-    single run (`swept` is for cells of a sweep) asks such a method for a budget, when
-    `method.budget` is set beside one, when a budget that is asked for does not fit the reader's
-    window, and for `fill_context` without one. Operators must be registered.
+    the reader's window leaves where that is known and less, and so is a group of a map step. Where
+    the method packs nothing within a budget it stays as it was asked for, for the runs that frame
+    this one. Raises UserError when a single run (`swept` is for cells of a sweep) asks such a
+    method for a budget, when `method.budget` is set beside one, when a budget that is asked for
+    does not fit the reader's window, and for `fill_context` without one. Operators must be
+    registered.
     """
+    settings = _groups_within_window(settings, room)
     asked, fill, given = settings.budget_context, settings.fill_context, settings.given
     said = asked != "auto" or OWN_BUDGET in given
     settings = settings.model_copy(update={"budget_asked": said})
@@ -75,6 +77,16 @@ def within_budget(
         "method": budgeted(settings.method, n_tokens, fill=fill == "on"),
     }
     return settings.model_copy(update=made)
+
+
+def _groups_within_window(settings: RunSettings, room: Callable[[], Room]) -> RunSettings:
+    """The settings with no group of a map step larger than what the reader's window leaves."""
+    method = copy.deepcopy(settings.method)
+    for step in mapping(method):
+        most, known = mapped(step)[_GROUP], room().known
+        if known is not None and isinstance(most, int) and most > known:
+            step[_GROUP] = known
+    return settings.model_copy(update={"method": method})
 
 
 def _is_own(settings: RunSettings) -> bool:
@@ -136,6 +148,19 @@ def budgeted(
 def packing(method: Mapping[str, Any]) -> list[Item]:
     """The steps whose budget bounds a prompt, in order, as the method's file has them."""
     return _bounded(_stages(method))
+
+
+def mapping(method: Mapping[str, Any]) -> list[Item]:
+    """The steps that read a context in groups, each group in a prompt of its own, in order."""
+    every = (step for items in every_list(_stages(method)) for step in items)
+    found = ((step, _operator(step)) for step in every)
+    return [step for step, operator in found if operator and _GROUP in operator.settings]
+
+
+def mapped(step: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a map step, defaults too."""
+    settings = operators.get(str(step["op"])).settings
+    return {name: step.get(name, one.default) for name, one in settings.items()}
 
 
 def _stages(method: Mapping[str, Any]) -> list[list[Item]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.budgets import context_budget, packing
+from graphrag_bench.experiment.budgets import context_budget, mapped, mapping, packing
 from graphrag_bench.experiment.context_room import ASSUMED_WINDOW, CHUNKS, LEAST, in_hundreds
 from graphrag_bench.experiment.experiment import Experiment
 
@@ -65,13 +65,26 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
     blocks = context_blocks(experiment)
     if not blocks:
         return
+    held = experiment.settings.method
     yield f"context: {_budget(experiment, blocks)}"
     chunk = experiment.room.chunk
     if chunk.typical:
         yield f"  a chunk takes {chunk.typical:,} tokens (median; 90 %: {chunk.long:,}), as a row"
     yield from (block.line for block in blocks)
+    yield from (_read_in_groups(mapped(step), step["op"]) for step in mapping(held))
     if reason := empty_blocks(experiment):
         yield f"  ! {reason}"
+
+
+def _read_in_groups(held: Mapping[str, Any], op: str) -> str:
+    """What a map step reads, and what becomes of the rest."""
+    each = "one report or chunk each"
+    if held["group"] == "packed":
+        each = f"{held['group_tokens']:,} tokens each, in the order {held['order']}"
+    return (
+        f"  {op:<24} reads at most {held['max_groups']:,} groups, {each}; reports beyond "
+        "them are left unread, counted in the record and in the table"
+    )
 
 
 def _budget(experiment: Experiment, blocks: list[Block]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from graphrag_bench.answer_forms import answer_form
 from graphrag_bench.contract import builders
-from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.windows import window_of
@@ -100,7 +101,7 @@ def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
     """The tokens of a corpus' chunks as the run will cut them, from at most 200 documents.
 
     The documents are spread evenly over the corpus. Of a long document only the beginning is
-    counted: it tells that its windows are full.
+    counted: it tells that its windows are full. So are the windows over a joined corpus.
     """
     documents = dataset.documents
     last = max(len(documents) - 1, 0)
@@ -108,6 +109,8 @@ def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
     size = _window_size(settings, dataset)
     most = None if size is None else size * _CHARACTERS_A_TOKEN
     counts = []
+    if size is not None and settings.chunking.get("join") == "corpus":
+        rows, counts = [], [_joined(documents, size)] if documents else []
     for document in (documents[row] for row in rows if documents):
         n_text = count_tokens(document.text[:most])
         counts.append(min(n_text, size or n_text) + count_tokens(document.title))
@@ -115,6 +118,16 @@ def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
         return ChunkSize(0, 0)
     typical, long = np.percentile(counts, (50, 90), method="higher")
     return ChunkSize(math.ceil(typical * ROW), math.ceil(long * ROW))
+
+
+def _joined(documents: Sequence[Document], size: int) -> int:
+    """Tokens of the first window over the concatenated documents: `size`, or all that there are."""
+    total = 0
+    for document in documents:
+        total += count_tokens(document.passage[: size * _CHARACTERS_A_TOKEN])
+        if total >= size:
+            return size
+    return total
 
 
 def _window_size(settings: RunSettings, dataset: Dataset) -> int | None:

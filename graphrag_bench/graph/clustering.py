@@ -26,9 +26,7 @@ Clusters = list[IntArray]
 P = ParamSpec("P")
 T = TypeVar("T")
 _MOST_COMPONENTS = 50
-_MOST_SWEPT = 5000
 _MOST_DEPTH = 20
-_PATIENCE = 10
 _LOCAL_NEIGHBOURS = 10
 _SLACK = 0.2
 _BLOCK = 4096
@@ -39,13 +37,17 @@ class Mixture:
     """How rows are clustered by Gaussian mixtures.
 
     `dimension` is what vectors are reduced to, by `reduction`; a row joins every component whose
-    posterior is above `threshold` (0..1); clusters of more than `max_tokens` are split again.
+    posterior is above `threshold` (0..1); clusters of more than `max_tokens` are split again. The
+    search for the number of components ends when `patience` numbers in a row have brought no lower
+    BIC (None: all are tried), and is left out above `most_swept` rows (None: never).
     """
 
     dimension: int
     threshold: float
     max_tokens: int
     reduction: Reduction
+    patience: int | None = 10
+    most_swept: int | None = 5000
 
 
 def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
@@ -71,14 +73,14 @@ def mixture_clusters(
     First all rows, then the rows of each cluster by themselves: reduced, and given the number of
     components (1 to min(50, n) - 1) of least BIC, ties to the smaller. `n_tokens` is int64 (n,); a
     cluster above `max_tokens` with more than dimension + 1 rows is clustered again; one that no
-    mixture takes apart stays whole under UMAP, as in RAPTOR. Above 5,000 rows n // 100 - 1
-    components are taken without a sweep.
+    mixture takes apart stays whole under UMAP, as in RAPTOR. Above `mixture.most_swept` rows
+    n // 100 - 1 components are taken without a sweep.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
     the released code of Zhou et al. 2025.
     Deviation: PCA leaves no gaps between groups, so that what no mixture takes apart is cut by
     balanced k-means to parts of about `max_tokens`. Equal clusters, which overlapping components
-    can give, count once. The sweep ends when ten numbers of components in a row have brought no
-    lower BIC.
+    can give, count once. The sweep ends after `mixture.patience` numbers of components without a
+    lower BIC, where RAPTOR tries all (None).
     """
     points = np.asarray(vectors, np.float64)
     found = _split(np.arange(len(points)), points, n_tokens, mixture, rng, _MOST_DEPTH)
@@ -130,7 +132,7 @@ def _one_level(points: FloatArray, mixture: Mixture, neighbours: int, rng: Gener
     dimension = min(mixture.dimension, n - 2, points.shape[1])
     seed = int(rng.integers(2**31 - 1))
     reduced = reduce(points, dimension, mixture.reduction, neighbours=neighbours, seed=seed)
-    posterior = _posteriors(reduced, int(rng.integers(2**31 - 1)))
+    posterior = _posteriors(reduced, mixture, int(rng.integers(2**31 - 1)))
     joins = np.round(posterior, DECIMALS) > mixture.threshold
     homeless = ~joins.any(axis=1)
     joins[homeless, posterior[homeless].argmax(axis=1)] = True
@@ -175,14 +177,15 @@ def _umap(points: FloatArray, dimension: int, neighbours: int, seed: int) -> Any
         ).fit_transform(points)
 
 
-def _posteriors(points: FloatArray, seed: int) -> FloatArray:
+def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
     """The chance of every component for every point, of the mixture of least BIC; (n, k)."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
     n_distinct = len(np.unique(points, axis=0))
     n = len(points)
-    sweep = range(1, min(_MOST_COMPONENTS, n)) if n <= _MOST_SWEPT else [n // 100 - 1]
+    swept = mixture.most_swept is None or n <= mixture.most_swept
+    sweep = range(1, min(_MOST_COMPONENTS, n)) if swept else [max(n // 100 - 1, 1)]
     best: tuple[float, Any] = (np.inf, None)
     in_vain = 0
     with warnings.catch_warnings():
@@ -198,7 +201,7 @@ def _posteriors(points: FloatArray, seed: int) -> FloatArray:
             in_vain += 1
             if bic < best[0]:
                 best, in_vain = (bic, model), 0
-            if in_vain == _PATIENCE:  # Deviation: RAPTOR tries all
+            if in_vain == mixture.patience:  # Deviation: RAPTOR tries all
                 break
     if best[1] is None:
         return np.ones((n, 1))

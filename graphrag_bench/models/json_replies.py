@@ -15,6 +15,8 @@ from graphrag_bench.errors import UnreadableReply
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
+_ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
+"""What stands before the next item of a list; nothing matches at the end of the list."""
 _MOST_CANDIDATES = 20
 
 
@@ -50,6 +52,26 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
         except RecursionError:
             problem = "it is nested too deeply"
     raise Unfit(purpose or model.__name__, text, problem)
+
+
+def read_cut_list(text: str, field: str) -> list[Any]:
+    """The items of a list that stand whole in a reply that was cut inside it; none without any.
+
+    The list is the first value of `field`. An item is whole when what closes it was written: half
+    a name is no item, and a number at the very end may be half a number.
+    """
+    opened = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
+    decoder, items = json.JSONDecoder(), list[Any]()
+    place = opened.end() if opened else len(text)
+    while begins := _ITEM.match(text, place):
+        try:
+            item, place = decoder.raw_decode(text, begins.end())
+        except (ValueError, RecursionError):
+            break
+        if place == len(text) and text[-1] not in '"]}':
+            break
+        items.append(_encodable(item))
+    return items
 
 
 @lru_cache(maxsize=256)

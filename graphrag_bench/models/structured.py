@@ -8,8 +8,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.models.json_replies import ModelT, Unfit, read_json, schema_of
+from graphrag_bench.models.json_replies import (
+    ModelT,
+    Unfit,
+    read_cut_list,
+    read_json,
+    schema_of,
+)
 from graphrag_bench.models.llm import (
     LLM,
     Arrivals,
@@ -51,6 +59,41 @@ def json_reading(model: type[ModelT], purpose: str) -> Reading[ModelT]:
         return read_json(text, model, purpose=purpose, repair=not cut)
 
     return Reading(purpose, read, schema_of(model))
+
+
+@dataclass(frozen=True)
+class Listed(Generic[ModelT]):
+    """A reply whose object holds a list; `cut` says that the reply ended before the list did."""
+
+    value: ModelT
+    cut: bool = False
+
+
+def list_reading(model: type[ModelT], field: str, purpose: str) -> Reading[Listed[ModelT]]:
+    """The reading of replies that are one JSON object with nothing but a list, `field`, in it.
+
+    A reply that was cut gives the items that stand whole in it and fit the model; it cannot be
+    read when there is none.
+    """
+
+    def read(text: str, cut: bool) -> Listed[ModelT]:
+        try:
+            return Listed(read_json(text, model, purpose=purpose, repair=not cut))
+        except UnreadableReply:
+            whole = [one for one in read_cut_list(text, field) if _fits(model, {field: [one]})]
+            if not cut or not whole:
+                raise
+            return Listed(model.model_validate({field: whole}), cut=True)
+
+    return Reading(purpose, read, schema_of(model))
+
+
+def _fits(model: type[BaseModel], values: Mapping[str, object]) -> bool:
+    try:
+        model.model_validate(values)
+    except ValidationError:
+        return False
+    return True
 
 
 def ask(

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Literal
 
 from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.errors import UserError
 from graphrag_bench.text import Encoding, count_tokens, decode, encode
 
 _SEPARATORS = re.compile(r"(?<=[\n。．！？.!?\u3000\u200b\t])|(?= )")
 """A space goes to the word after it, where the tokeniser has it: pieces then add up in tokens."""
+_BETWEEN_DOCUMENTS = "\n\n"
+
+Row = tuple[str, str, str]
+"""Document id, title and text of one chunk; a chunk of several documents is a row for each."""
 
 
 @artifact("chunk_table.presplit")
@@ -33,16 +40,24 @@ def token(
     size: PositiveInt = 1200,
     overlap: NonNegativeInt = 100,
     tail: Literal["keep", "drop_contained"] = "keep",
+    join: Literal["document", "corpus"] = "document",
     encoding: Encoding = "cl100k",
 ) -> ChunkTable:
     """Windows of `size` tokens that share `overlap` tokens with the next.
 
     Windows start every `size - overlap` tokens while a token is left, so that the last one may lie
-    whole inside the one before it (`tail="drop_contained"` leaves it out). Raises UserError when
-    `overlap` is not below `size`. Source: Zhou et al. 2025, section 7.1 (1,200 tokens); overlap of
-    100 as in their released code.
+    whole inside the one before it (`tail="drop_contained"` leaves it out). With `join="document"`
+    each document is cut by itself. With `join="corpus"` the documents are first concatenated in
+    corpus order, each with its title on a line before its text and a blank line between two; a
+    chunk then has no title of its own and is from every document of which it holds a token. No
+    window goes from one scope of the corpus into another. Raises UserError when `overlap` is not
+    below `size`.
+    Source: Zhou et al. 2025, section 7.1 (1,200 tokens) and Exp.5 (PopAll, HotpotAll and ALCEAll:
+    the corpus re-chunked by tokens); overlap of 100 as in their released code.
     """
     _refuse(size, overlap)
+    if join == "corpus":
+        return _table(_over_the_corpus(corpus.documents, size, overlap, tail, encoding))
     return _table(
         (document.id, document.title, decode(window, encoding).strip())
         for document in corpus.documents
@@ -82,6 +97,27 @@ def windows(
             yield tokens[start : start + size]
 
 
+def _over_the_corpus(
+    documents: Iterable[Document], size: int, overlap: int, tail: str, encoding: Encoding
+) -> Iterator[Row]:
+    """The windows over the concatenated documents of each scope, with a row for each document."""
+    filled = (document for document in documents if document.text.strip())
+    for _, group in groupby(filled, key=lambda document: document.scope):
+        tokens, names, first, end = array("I"), list[str](), list[int](), list[int]()
+        for document in group:
+            if names:
+                tokens.extend(encode(_BETWEEN_DOCUMENTS, encoding))
+            first.append(len(tokens))
+            tokens.extend(encode(document.passage.strip(), encoding))
+            names.append(document.id)
+            end.append(len(tokens))
+        for number, window in enumerate(windows(tokens, size, overlap, tail)):
+            start = number * (size - overlap)
+            held = slice(bisect_right(end, start), bisect_left(first, start + len(window)))
+            text = decode(window, encoding).strip()
+            yield from ((name, "", text) for name in names[held])
+
+
 def _refuse(size: int, overlap: int) -> None:
     if overlap >= size:
         raise UserError(f"chunking: overlap {overlap} must be below size {size}.")
@@ -111,7 +147,7 @@ def _overlapped(texts: Iterator[str], overlap: int, encoding: Encoding) -> Itera
         before = text
 
 
-def _table(rows: Iterator[tuple[str, str, str]]) -> ChunkTable:
+def _table(rows: Iterator[Row]) -> ChunkTable:
     kept = [row for row in rows if row[2]]
     if not kept:
         raise UserError("Chunking left nothing: every document of the corpus is blank.")

@@ -13,7 +13,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.models.llm import LLM, CallFailed, Chat
-from graphrag_bench.models.structured import ask_all
+from graphrag_bench.models.structured import Listed, ask_each, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -35,13 +35,17 @@ class Triples(BaseModel):
 
 
 M = TypeVar("M", Entities, Triples)
+Reply = Listed[M] | UnreadableReply | CallFailed
+_SAID = 0.75
+"""Tokens of both replies for a token of the chunk: 45 triples of a chunk of 1,200 take 670."""
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """Both templates with the passage, halved: the mean of the two calls of a chunk."""
     texts = settings["entities_prompt"].text, settings["triples_prompt"].text
     prompt = sum(count_tokens(text) for text in texts) / 2 + sizes.chunk
-    return prompt, (settings["max_entity_tokens"] + settings["max_triple_tokens"]) / 4
+    most = settings["max_entity_tokens"] + settings["max_triple_tokens"]
+    return prompt, min(_SAID * sizes.chunk, most) / 2
 
 
 @artifact("extraction.llm", calls=2, tokens=_tokens)
@@ -52,13 +56,14 @@ def llm_extraction(
     progress: Progress,
     entities_prompt: Prompt = ENTITIES,
     triples_prompt: Prompt = TRIPLES,
-    max_entity_tokens: PositiveInt = 256,
-    max_triple_tokens: PositiveInt = 512,
+    max_entity_tokens: PositiveInt = 512,
+    max_triple_tokens: PositiveInt = 2048,
 ) -> Extraction:
     """The entities and triples that the build model reads out of each chunk.
 
     First the named entities as JSON, then, given the passage and them, the triples. Triples that
-    are not three non-empty texts are skipped and counted. A chunk whose replies cannot be read
+    are not three non-empty texts are skipped and counted. A reply that was cut gives what stands
+    whole in it, and its chunk is counted as truncated. A chunk whose replies cannot be read
     contributes nothing and is counted; raises UserError when that happens to every chunk.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
     section 4.
@@ -69,7 +74,7 @@ def llm_extraction(
     named = _asked(
         llm_build, chats, Entities, max_entity_tokens, "extract entities", items, progress
     )
-    kept = [row for row, found in enumerate(named) if isinstance(found, Entities)]
+    kept = [row for row, found in enumerate(named) if isinstance(found, Listed)]
     chats = [_second(triples_prompt, passages[row], named[row]) for row in kept]
     found = _asked(
         llm_build, chats, Triples, max_triple_tokens, "extract triples",
@@ -79,8 +84,9 @@ def llm_extraction(
     return _extraction(named, triples)
 
 
-def _second(prompt: Prompt, passage: str, named: Any) -> Chat:
-    entities = json.dumps(named.named_entities, ensure_ascii=False)
+def _second(prompt: Prompt, passage: str, named: Reply[Entities]) -> Chat:
+    assert isinstance(named, Listed)
+    entities = json.dumps(named.value.named_entities, ensure_ascii=False)
     return prompt.render({"passage": passage, "entities": entities})
 
 
@@ -92,13 +98,15 @@ def _asked(
     purpose: str,
     items: Sequence[str],
     progress: Progress,
-) -> list[M | UnreadableReply | CallFailed]:
+) -> list[Reply[M]]:
     """The replies to all prompts; raises UserError when none of them can be read."""
+    (field,) = model.model_fields
     with progress.task(purpose, len(chats)) as advance:
-        results = ask_all(
-            llm, chats, model, max_tokens=max_tokens, purpose=purpose, items=items, advance=advance
-        )
-    failures = [result for result in results if not isinstance(result, model)]
+        results = ask_each(
+            llm, chats, list_reading(model, field, purpose),
+            max_tokens=max_tokens, items=items, advance=advance,
+        )  # fmt: skip
+    failures = [result for result in results if not isinstance(result, Listed)]
     if chats and len(failures) == len(chats):
         raise UserError(
             f"Step '{purpose}': none of {len(chats)} replies (0%) could be read. The last one: "
@@ -108,19 +116,27 @@ def _asked(
     return results
 
 
-def _extraction(named: Sequence[Any], triples: dict[int, Any]) -> Extraction:
-    rows, n_triples, n_skipped, n_failed = [], 0, 0, 0
+def _extraction(
+    named: Sequence[Reply[Entities]], triples: Mapping[int, Reply[Triples]]
+) -> Extraction:
+    rows, n_triples, n_skipped, n_failed, n_cut = [], 0, 0, 0, 0
     for row, entities in enumerate(named):
-        names = tuple(entities.named_entities) if isinstance(entities, Entities) else ()
+        names = tuple(entities.value.named_entities) if isinstance(entities, Listed) else ()
         read = triples.get(row)
-        n_failed += not isinstance(read, Triples)
+        n_failed += not isinstance(read, Listed)
+        n_cut += any(isinstance(one, Listed) and one.cut for one in (entities, read))
         facts = []
-        for parts in read.triples if isinstance(read, Triples) else ():
+        for parts in read.value.triples if isinstance(read, Listed) else ():
             if len(parts) == 3 and all(part.strip() for part in parts):
                 facts.append(Triple(parts[0], parts[1], parts[2]))
             else:
                 n_skipped += 1
         n_triples += len(facts)
         rows.append(ChunkExtraction(names, tuple(facts)))
-    counts = {"triples": n_triples, "skipped_triples": n_skipped, "failed_chunks": n_failed}
+    counts = {
+        "triples": n_triples,
+        "skipped_triples": n_skipped,
+        "truncated_chunks": n_cut,
+        "failed_chunks": n_failed,
+    }
     return Extraction(tuple(rows), counts)

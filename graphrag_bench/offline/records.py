@@ -18,12 +18,16 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 
 @dataclass(frozen=True)
 class RecordReply:
-    """A reply with its records, and how many were malformed or of negative strength."""
+    """A reply with its records, and how many were malformed or of negative strength.
+
+    `cut` says that the reply reached its end in the middle, so that its last record is left out.
+    """
 
     text: str
     records: ChunkRecords
     malformed: int = 0
     negative: int = 0
+    cut: bool = False
 
 
 @dataclass
@@ -53,7 +57,7 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
     records = ChunkRecords(tuple(found.entities), tuple(found.relationships))
     if not (found.entities or found.relationships) and (COMPLETE not in text or found.malformed):
         raise UnreadableReply(purpose, text)
-    return RecordReply(text, records, found.malformed, found.negative)
+    return RecordReply(text, records, found.malformed, found.negative, cut)
 
 
 def _read(part: str, keywords: bool, found: _Found) -> None:

@@ -59,7 +59,8 @@ def llm_text_extraction(
     One call for each chunk, then `max_gleaning` rounds that ask, in the same conversation, for
     what was missed; between rounds the model is asked whether anything is left, and the chunk is
     done unless it says yes: at most 2 calls for one round, 2 n for n. `keywords` asks for the
-    themes of each relationship too, as a rich knowledge graph needs them. A chunk whose replies
+    themes of each relationship too, as a rich knowledge graph needs them. A reply that was cut
+    gives its whole records and is counted. A chunk whose replies
     hold no readable record contributes nothing and is counted; raises UserError when that happens
     to every chunk.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as
@@ -152,6 +153,7 @@ class _Conversation:
                 "relationship_records": sum(len(row.relationships) for row in rows),
                 "malformed_records": sum(reply.malformed for reply in every),
                 "negative_strengths": sum(reply.negative for reply in every),
+                "truncated_replies": sum(reply.cut for reply in every),
                 "failed_chunks": len(rows) - len(self.replies),
                 "failed_gleanings": self.failed_gleanings,
             },

@@ -75,6 +75,8 @@ def tree(
     threshold: Threshold = 0.1,
     min_cluster_size: PositiveInt = 2,
     max_cluster_tokens: PositiveInt = 3500,
+    bic_patience: PositiveInt | None = 10,
+    bic_rows: PositiveInt | None = 5000,
     cluster_size: PositiveInt = 10,
     summary_tokens: PositiveInt = 100,
     seed: NonNegativeInt = 224,
@@ -84,16 +86,21 @@ def tree(
     Node i below the number of chunks is chunk i; the others are summaries, layer by layer, each
     joined to what it summarises. A layer is clustered by Gaussian mixtures (`gmm`: the settings
     `reduction`, `reduction_dimension`, `threshold`, `max_cluster_tokens`) or balanced k-means
-    (`kmeans`: `cluster_size`); a cluster below `min_cluster_size` nodes gets no parent, and nodes
-    without one stay in the next layer's pool. Growth ends after `max_layers`, or when no more than
-    reduction_dimension + 1 nodes are left: a small corpus is leaves alone. A summary has at most
-    `summary_tokens` tokens.
+    (`kmeans`: `cluster_size`). The search for the number of components ends when `bic_patience`
+    numbers in a row have brought no lower BIC (None: all are tried), and is left out above
+    `bic_rows` nodes (None: never). A cluster below `min_cluster_size` nodes gets no parent, and
+    nodes without one stay in the next layer's pool. Growth ends after `max_layers`, or when no more
+    than reduction_dimension + 1 nodes are left: a small corpus is leaves alone. A summary has at
+    most `summary_tokens` tokens.
     Source: RAPTOR (Sarthi et al. 2024), section 3; Zhou et al. 2025, sections 4 and 7.1 (k-means).
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); extracted sentences where
-    it asks a language model (`graph.tree_llm`). The paper gives a parent to clusters of more than
-    two nodes (`min_cluster_size=3`), its code to all (1).
+    it asks a language model (`graph.tree_llm`); RAPTOR tries every number of components
+    (`bic_patience=None`, `bic_rows=None`). Zhou et al. give a parent to clusters of more than two
+    nodes (`min_cluster_size=3`), both codes to all (1).
     """
-    mixture = Mixture(reduction_dimension, threshold, max_cluster_tokens, reduction)
+    mixture = Mixture(
+        reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
+    )
     growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
     texts = _leaves(chunk_table)
     summarise = _extractive(_sentences(chunk_table), embedder, scratch, progress, summary_tokens)
@@ -136,6 +143,8 @@ def tree_llm(
     threshold: Threshold = 0.1,
     min_cluster_size: PositiveInt = 2,
     max_cluster_tokens: PositiveInt = 3500,
+    bic_patience: PositiveInt | None = 10,
+    bic_rows: PositiveInt | None = 5000,
     cluster_size: PositiveInt = 10,
     summary_tokens: PositiveInt = 100,
     summary_prompt: Prompt = SUMMARY,
@@ -150,7 +159,9 @@ def tree_llm(
     sections 4 and 7.1.
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra).
     """
-    mixture = Mixture(reduction_dimension, threshold, max_cluster_tokens, reduction)
+    mixture = Mixture(
+        reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
+    )
     growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
     texts = _leaves(chunk_table)
     summariser = Summariser(llm_build, summary_prompt, summary_tokens, progress, list(texts))

@@ -37,6 +37,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     notes += _repeats(runs)
     notes += _unequal_contexts(runs)
     notes += _without_chunks(runs)
+    notes += _unread_reports(runs)
     notes += [f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())]
     if any(mark(run) for run in runs):
         notes.append(INFLATED)
@@ -115,6 +116,17 @@ def _without_chunks(runs: Sequence[Run]) -> Iterator[str]:
             yield (
                 f"! {run['title']}: the budget cut every retrieved chunk from {n_empty} of "
                 f"{run['n']} contexts; a larger budget_context or smaller chunks would keep them"
+            )
+
+
+def _unread_reports(runs: Sequence[Run]) -> Iterator[str]:
+    """For each run whose prompts left community reports out: how many of how many."""
+    for run in runs:
+        if cut := run["usage"].get("reports_cut_per_question"):
+            yield (
+                f"! {run['title']}: {cut:g} of {run['usage']['reports_per_question']:g} community "
+                "reports a question were not read (cut by the budget, or beyond the groups that "
+                "max_groups of points.map allows)"
             )
 
 

@@ -148,7 +148,11 @@ class _Traced:
             self.last.update(step["wrote"])
         context = row.get("context") or self.last.get("context")
         self.has_context = context is not None
-        self.pieces = [(piece["kind"], piece["id"]) for piece in (context or {}).get("pieces", ())]
+        self.pieces = [
+            (piece["kind"], name)
+            for piece in (context or {}).get("pieces", ())
+            for name in (piece["id"], *piece.get("also", ()))
+        ]
         self.cut = frozenset((kind, name) for kind, name in (context or {}).get("cut", ()))
 
     def retrieved(self, document: str) -> bool | None:
@@ -171,9 +175,6 @@ class _Traced:
         """The (kind, id) of all pieces that would say something of it: chunks, nodes, rows."""
         built = self.built
         held = {("chunk", document)}
-        if built.chunks is not None:
-            firsts = [built.chunks.documents_of(chunk)[0] for chunk in built.chunks_of(document)]
-            held |= {("chunk", name) for name in firsts}
         if built.graph is None or built.chunks is None:
             return held
         rows = built.relationships_of(document).tolist()

@@ -71,16 +71,18 @@ def question_scores(
 
 
 def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
-    """Over the documents that were retrieved, in order."""
+    """Over the documents that were retrieved, in order; those of one chunk share its rank."""
     if not gold.evidence or "documents" not in row:
         return {}
     found, wanted = row["documents"], gold.evidence
+    ranks = row.get("ranks") or range(1, len(found) + 1)
     scores = {}
     for k in cuts:
-        scores[f"evidence_recall@{k}"] = evidence_recall(found, wanted, k)
-        scores[f"all_evidence@{k}"] = all_evidence(found, wanted, k)
-    scores |= {f"ndcg@{k}": ndcg(found, wanted, k) for k in cuts}
-    return scores | {"mrr": reciprocal_rank(found, wanted)}
+        within = sum(rank <= k for rank in ranks)
+        scores[f"evidence_recall@{k}"] = evidence_recall(found, wanted, within)
+        scores[f"all_evidence@{k}"] = all_evidence(found, wanted, within)
+    scores |= {f"ndcg@{k}": ndcg(found, wanted, k, ranks) for k in cuts}
+    return scores | {"mrr": reciprocal_rank(found, wanted, ranks)}
 
 
 def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[str, float]:
@@ -95,7 +97,7 @@ def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[
     told = not items or any(item.text is not None for item in items)
     scores: dict[str, float] = {}
     if gold.evidence:
-        kept = [item.id for item in items if item.kind == "chunk"]
+        kept = [name for item in items for name in item.documents]
         scores["evidence_cut"] = evidence_cut(kept, _cut(row), gold.evidence)
         for n in scored.evidence_tokens if kept or not items else ():
             scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
@@ -124,7 +126,7 @@ def _items(row: Row, texts: Sequence[str | None]) -> list[Item]:
     held = _pieces(row)
     known = texts if len(texts) == len(held) else [None] * len(held)
     return [
-        Item(piece["kind"], piece["id"], piece["tokens"], text)
+        Item(piece["kind"], piece["id"], piece["tokens"], text, tuple(piece.get("also", ())))
         for piece, text in zip(held, known, strict=True)
     ]
 

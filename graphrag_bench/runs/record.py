@@ -68,7 +68,10 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
     if isinstance(answer, Answer):
         row["answer"] = answer.text
     if isinstance(chunks, Ranked) and chunk_table is not None:
-        row["documents"] = chunk_table.documents_in_order(chunks.ids)
+        ranks = chunk_table.ranked_documents(chunks.ids)
+        row["documents"] = list(ranks)
+        if len(set(ranks.values())) < len(ranks):
+            row["ranks"] = list(ranks.values())
     if isinstance(context, Context):
         row["context"] = summary(context)
     return row
@@ -82,12 +85,16 @@ def _why_empty(state: RetrievalState, trace: Sequence[StepTrace]) -> str | None:
     context = state.get("context")
     if not isinstance(context, Context) or context.pieces:
         return None
-    if context.cut:
+    in_vain = [
+        (slot, f"{step.step} found no {slot.replace('_', ' ')}")
+        for step in trace
+        for slot, found in step.wrote.items()
+        if slot != "context" and isinstance(found, Sized) and not len(found)
+    ]
+    if context.cut and "points" not in dict(in_vain):
         return f"the budget cut all {len(context.cut)} rows"
-    for step in trace:
-        for slot, found in step.wrote.items():
-            if slot != "context" and isinstance(found, Sized) and not len(found):
-                return f"{step.step} found no {slot.replace('_', ' ')}"
+    if in_vain:
+        return in_vain[0][1]
     return "there was nothing to retrieve from: the question was given no row"
 
 
@@ -150,6 +157,7 @@ def summary(value: Any) -> Any:
     if isinstance(value, Context):
         pieces = [
             {"kind": p.kind, "id": p.id, "score": round(p.score, DECIMALS), "tokens": p.n_tokens}
+            | ({"also": list(p.also)} if p.also else {})
             for p in value.pieces
         ]
         return {"pieces": pieces, "cut": [list(item) for item in value.cut]}

@@ -188,4 +188,26 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> dict[str, float]:
             1,
         ),  # fmt: skip
         "seconds_per_question": round(sum(seconds.values()) / n, 3),
+        **_reports(rows),
+    }
+
+
+def _reports(rows: Sequence[Row]) -> dict[str, float]:
+    """Community reports that a context was to hold, and those left out; nothing without any.
+
+    Means over the questions with a report. Left out is what the budget cut, and what a map step
+    left unread.
+    """
+    held, cut = [], []
+    for context in [row["context"] for row in rows if row.get("context")]:
+        n_cut = sum(kind == "community" for kind, _ in context.get("cut", ()))
+        n_kept = sum(piece["kind"] == "community" for piece in context["pieces"])
+        if n_kept + n_cut:
+            held.append(n_kept + n_cut)
+            cut.append(n_cut)
+    if not held:
+        return {}
+    return {
+        "reports_per_question": round(sum(held) / len(held), 1),
+        "reports_cut_per_question": round(sum(cut) / len(held), 1),
     }

@@ -60,12 +60,12 @@ def test_the_building_of_every_scope_is_part_of_the_cost(fake: FakeOpenAI) -> No
 
 def test_a_budget_counts_what_earlier_scopes_have_cost(fake: FakeOpenAI) -> None:
     url = fake.scenario(reads=True)
-    stopped = command("run", *SCOPED, *served(url), "budget.tokens=1300")
+    stopped = command("run", *SCOPED, *served(url), "budget.tokens=2800")
     assert stopped.code == 2
-    assert "budget.tokens=1300 could be passed" in stopped.err
+    assert "budget.tokens=2800 could be passed" in stopped.err
     n_tokens = fake.stats(url).tokens
-    assert 400 < n_tokens <= 1300
-    again = command("run", *SCOPED, *served(url), "budget.tokens=1300")
+    assert 400 < n_tokens <= 2800
+    again = command("run", *SCOPED, *served(url), "budget.tokens=2800")
     assert again.code == 2
     assert fake.stats(url).tokens == n_tokens
     assert command("run", *SCOPED, *served(url)).code == 0

@@ -76,12 +76,12 @@ def test_kills_at_random_times_lose_and_double_no_call_but_those_in_flight(
 def test_a_budget_stops_the_run_and_a_larger_one_goes_on(
     setup: Setup, fake: FakeOpenAI, undisturbed: dict[str, bytes]
 ) -> None:
-    stopped = ended(started(setup.arguments("budget.tokens=7000")))
+    stopped = ended(started(setup.arguments("budget.tokens=8000")))
     assert stopped.code == 2
-    assert "budget.tokens=7000 could be passed" in stopped.err
+    assert "budget.tokens=8000 could be passed" in stopped.err
     assert "raise the budget and run the same command again" in stopped.err
     assert "Traceback" not in stopped.err
-    assert 5000 < fake.stats(setup.url).tokens <= 7000
+    assert 5000 < fake.stats(setup.url).tokens <= 8000
     finished(setup.arguments("budget.tokens=70000"))
     assert determined(setup.home) == undisturbed
     assert set(fake.stats(setup.url).answered.values()) == {1}

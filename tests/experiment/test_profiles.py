@@ -72,7 +72,7 @@ def test_a_profile_that_sets_what_the_method_lacks_is_refused() -> None:
         applied({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")
 
 
-@pytest.mark.parametrize("profile", ["zhou2025", "paper", "upstream"])
+@pytest.mark.parametrize("profile", ["paper", "zhou2025", "upstream"])
 @pytest.mark.parametrize("fidelity", ["default", "paper"])
 @pytest.mark.parametrize("name", names("method"))
 def test_every_method_can_be_planned_under_every_profile(
@@ -114,6 +114,44 @@ def test_a_profile_is_chosen_with_the_method_and_not_with_the_data_set() -> None
     pipeline = api.pipeline("vanilla", embedder="hashing")
     with pytest.raises(UserError, match="profile is chosen with the method"):
         pipeline.experiment(api.dataset("toy"), profile="zhou2025")
+
+
+@pytest.mark.parametrize("name", names("method"))
+def test_every_method_says_what_its_own_paper_has(name: str) -> None:
+    assert "paper" in load("method", name)["profiles"]
+
+
+@pytest.mark.parametrize(
+    ("name", "profile", "expected"),
+    [
+        ("gretriever", "paper", {"top_k": 3, "n_relationships": 5, "budget": 512}),
+        ("gretriever", "upstream", {"top_k": 3, "n_relationships": 5, "budget": 512}),
+        ("ggraphrag", "zhou2025", {"group": "single", "levels": "down_to", "budget": 7500}),
+        ("ggraphrag", "paper", {"group": "packed", "order": "shuffled", "group_tokens": 8000}),
+        ("ggraphrag", "upstream", {"levels": "at", "group_tokens": 12000, "budget": 12000}),
+        ("pankrag", "upstream", {"n_reports": None, "budget": 12000, "rerank": "off"}),
+        ("dalk", "upstream", {"khop": 5}),
+        ("raptor", "paper", {"top_k": 20, "budget": 2000}),
+        ("raptor", "upstream", {"top_k": 10, "budget": 3500}),
+        ("hipporag", "paper", {"damping": 0.5, "top_k": 5, "chunks_by": "nodes"}),
+        ("vanilla", "paper", {"top_k": 4, "budget": 7500}),
+    ],
+)
+def test_the_numbers_of_a_source_are_those_it_prints(
+    name: str, profile: str, expected: dict[str, object]
+) -> None:
+    made = applied(load("method", name), profile, "default")
+    assert {key: made[key] for key in expected} == expected
+
+
+def test_the_tree_of_raptor_tries_every_number_of_components_in_its_paper_and_code() -> None:
+    for profile in ("paper", "upstream"):
+        graph = applied(load("method", "raptor"), profile, "default")["build"]["graph"]
+        assert (graph["bic_patience"], graph["bic_rows"]) == (None, None)
+    assert (
+        applied(load("method", "raptor"), "zhou2025", "default")["build"]["graph"]["bic_patience"]
+        is None
+    )
 
 
 def test_every_profile_of_a_file_names_sources_that_exist() -> None:

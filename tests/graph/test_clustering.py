@@ -11,6 +11,7 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.graph.clustering import (
     Mixture,
     _balanced,
+    _posteriors,
     balanced_clusters,
     mixture_clusters,
     reduce,
@@ -50,6 +51,31 @@ def balanced(points: np.ndarray, size: int, **other: int) -> list[list[int]]:
 def test_a_mixture_keeps_two_far_crowds_apart():
     for cluster in by_mixture(TWO):
         assert set(cluster) <= set(range(20)) or set(cluster) <= set(range(20, 40))
+
+
+def test_without_patience_the_search_goes_on_where_ten_numbers_in_a_row_were_in_vain(monkeypatch):
+    """BIC of 2 components is 5, of 3 to 13 it is 9, of 14 it is 1: only the whole sweep sees it."""
+    from sklearn.mixture import GaussianMixture
+
+    bics = {2: 5.0, 14: 1.0}
+    tried: list[int] = []
+
+    def bic(model: GaussianMixture, points: np.ndarray) -> float:
+        tried.append(model.n_components)
+        return bics.get(model.n_components, 9.0)
+
+    monkeypatch.setattr(GaussianMixture, "bic", bic)
+    points = TWO[:, :2]
+    assert _posteriors(points, mixture(), 0).shape[1] == 2
+    assert max(tried) == 12
+    assert _posteriors(points, mixture(patience=None), 0).shape[1] == 14
+    assert max(tried) == 39
+
+
+def test_above_the_rows_that_are_swept_the_number_of_components_is_a_hundredth():
+    points = crowds((0, 0, 0), (5, 5, 5), (0, 5, 0), (5, 0, 5), each=100)[:, :2]
+    assert _posteriors(points, mixture(most_swept=399), 0).shape[1] == 400 // 100 - 1
+    assert _posteriors(points, mixture(most_swept=400), 0).shape[1] == 4
 
 
 def test_every_row_is_in_a_cluster_even_where_no_posterior_passes_the_threshold():

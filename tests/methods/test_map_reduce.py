@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 
+from graphrag_bench.data.dataset import Gold
 from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.json_replies import read_json, schema_of
 from graphrag_bench.models.llm import Completion
 from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.models.tokenizer import BytePairs
+from graphrag_bench.runs.question_scores import context_tokens
+from graphrag_bench.runs.record import summary
+from graphrag_bench.runs.scoring import score
 from graphrag_bench.values import Context, Piece, Question
 from methods.decompose.splitting import SubQuestions
-from methods.map_reduce import map_points
+from methods.map_reduce import Points, map_points, points_context
 from operators.reranking import Order
 
 ASKED = Question("q", "What did the laboratory find?")
@@ -40,7 +45,7 @@ def said(*descriptions: str) -> str:
 
 def points(reply: str, **settings: Any) -> tuple[Sequence[str], Mapping[str, Any]]:
     llm = Listening(reply)
-    found = map_points(ASKED, CONTEXT, llm=llm, **settings)
+    found, _ = map_points(ASKED, CONTEXT, llm=llm, **settings)
     assert llm.schemas[0] is not None
     return found.texts, llm.schemas[0]
 
@@ -70,3 +75,63 @@ def test_lists_that_a_small_model_would_never_end_are_bounded_in_the_schema_alon
     assert (parts["maxItems"], parts["items"]["maxLength"]) == (6, 200)
     many = json.dumps({"order": list(range(1, 61))})
     assert len(read_json(many, Order).order) == 60
+
+
+REPORTS = Context(
+    tuple(Piece("community", f"c{row}", f"Report {row}.", 1.0, 10) for row in range(5)),
+    (("community", "c9"),),
+    1.0,
+)
+"""Five reports of ten tokens; a sixth was cut before."""
+
+
+def read(**settings: Any) -> tuple[list[str], Context]:
+    """The last message of every call, and the context that was read."""
+    llm = Scripted(answer=lambda chat: said("helium"))
+    _, context = map_points(ASKED, REPORTS, llm=llm, **settings)
+    return [chat[-1].content for chat in llm.asked], context
+
+
+def ids(context: Context) -> list[str]:
+    return [piece.id for piece in context.pieces]
+
+
+def test_what_the_groups_leave_unread_is_cut_and_never_counted_as_context() -> None:
+    calls, context = read(group_tokens=20, max_groups=2)
+    assert len(calls) == 2
+    assert ids(context) == ["c0", "c1", "c2", "c3"]
+    assert context.cut == (("community", "c9"), ("community", "c4"))
+    assert context_tokens({"context": summary(context)}) == 40
+
+
+def test_a_run_tells_how_many_reports_were_not_read() -> None:
+    _, context = read(group_tokens=20, max_groups=1)
+    row = {"question": "q", "scope": None, "status": "retrieved", "context": summary(context),
+           "calls": 1, "prompt_tokens": 1, "completion_tokens": 1}  # fmt: skip
+    usage = score([row], {"q": Gold()}, [])["usage"]
+    assert (usage["reports_per_question"], usage["reports_cut_per_question"]) == (6.0, 4.0)
+    assert usage["context_tokens_per_question"] == 20.0
+
+
+def test_each_report_alone_is_a_call_of_its_own() -> None:
+    calls, context = read(group="single")
+    assert len(calls) == 5
+    assert all(f"Report {row}." in call for row, call in enumerate(calls))
+    assert ids(context) == ["c0", "c1", "c2", "c3", "c4"]
+
+
+def test_shuffled_reports_are_the_same_for_every_question_and_all_read() -> None:
+    _, first = read(order="shuffled", group_tokens=20)
+    _, again = read(order="shuffled", group_tokens=20)
+    _, other = read(order="shuffled", group_tokens=20, seed=1)
+    assert ids(first) == ids(again) != ids(REPORTS)
+    assert ids(other) != ids(first)
+    assert sorted(ids(other)) == sorted(ids(first)) == ids(REPORTS)
+    assert first.cut == REPORTS.cut
+
+
+def test_a_context_of_points_still_tells_what_was_left_unread() -> None:
+    _, context = read(group_tokens=20, max_groups=1)
+    made = points_context(Points(("helium",), (80,)), context, tokenizer=BytePairs())
+    assert [piece.kind for piece in made.pieces] == ["point"]
+    assert made.cut == context.cut

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, RootModel
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.models.json_replies import read_json, schema_of
+from graphrag_bench.models.json_replies import read_cut_list, read_json, schema_of
 
 
 class City(BaseModel):
@@ -100,3 +100,20 @@ def test_a_field_named_title_stays_in_the_schema():
         description: str
 
     assert set(schema_of(Book)["properties"]) == {"title", "description"}
+
+
+@pytest.mark.parametrize(
+    ("cut", "whole"),
+    [
+        ('{"names": ["Ada", "Nor', ["Ada"]),
+        ('```json\n{ "names" : [\n  "Ada",\n  "Norvik"', ["Ada", "Norvik"]),
+        ('{"names": ["a ]", "b, c", ["d"', ["a ]", "b, c"]),
+        ('{"names": [1, 23', [1]),
+        ('{"names": ["Ada"], "other": ["Nor"', ["Ada"]),
+        ('{"names": [', []),
+        ('{"other": ["Ada"', []),
+        ("", []),
+    ],
+)
+def test_of_a_cut_list_the_items_that_stand_whole_are_read(cut, whole):
+    assert read_cut_list(cut, "names") == whole

@@ -1,5 +1,7 @@
 """Documents to chunks, by hand; a word of the tests is one token."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,6 +80,58 @@ def test_windows_never_reach_into_the_next_document():
     assert texts(token(corpus=corpus, size=3, overlap=0)) == ["one two", "three four"]
 
 
+FOUR = (
+    ("a", "", "one two three"),
+    ("b", "", "four five"),
+    ("c", "", " "),
+    ("d", "", "six seven eight nine"),
+)
+"""Nine words and, between documents that are not blank, two blank lines: 11 tokens."""
+
+
+@pytest.mark.parametrize(
+    ("size", "overlap", "expected"),
+    [
+        (4, 0, [("one two three", "a"), ("four five\n\nsix", "bd"), ("seven eight nine", "d")]),
+        (5, 1, [("one two three\n\nfour", "ab"), ("four five\n\nsix seven", "bd"),
+                ("seven eight nine", "d")]),
+        (20, 0, [("one two three\n\nfour five\n\nsix seven eight nine", "abd")]),
+    ],
+)  # fmt: skip
+def test_over_the_corpus_a_window_holds_several_documents_and_is_from_each(size, overlap, expected):
+    table = token(corpus=dataset(*FOUR), size=size, overlap=overlap, join="corpus")
+    found = [(text, "".join(table.documents_of(row))) for row, text in enumerate(table.texts)]
+    assert found == expected
+    assert list(table.titles) == [""] * len(expected)
+    assert table.chunks_of("d") == [row for row, (_, of) in enumerate(expected) if "d" in of]
+
+
+def test_over_the_corpus_a_title_stands_before_its_text():
+    corpus = dataset(("a", "First", "one"), ("b", "Second", "two"))
+    table = token(corpus=corpus, size=100, overlap=0, join="corpus")
+    assert texts(table) == ["First\none\n\nSecond\ntwo"]
+
+
+def test_sizes_give_other_chunks_over_the_corpus_and_the_same_for_short_documents():
+    corpus = dataset(
+        *((f"d{row}", "", f"passage number {row} " + "word " * 75) for row in range(90))
+    )
+
+    def counts(join: str) -> list[int]:
+        return [len(token(corpus=corpus, size=size, join=join)) for size in (600, 1200, 2400)]
+
+    assert counts("document") == [90, 90, 90]
+    n_tokens = sum(count_tokens(row.text.strip()) for row in corpus.documents) + 89
+    assert counts("corpus") == [-(-n_tokens // stride) for stride in (500, 1100, 2300)]
+
+
+def test_no_window_goes_from_one_scope_into_another():
+    corpus = dataset(("a", "", "one"), ("b", "", "two"), ("c", "", "three"))
+    scoped = [replace(row, scope="s" if row.id == "c" else "r") for row in corpus.documents]
+    corpus = replace(corpus, documents=tuple(scoped))
+    assert texts(token(corpus=corpus, size=9, overlap=0, join="corpus")) == ["one\n\ntwo", "three"]
+
+
 @pytest.mark.parametrize("overlap", [3, 4])
 @pytest.mark.parametrize("chunking", [token, separator])
 def test_an_overlap_that_leaves_no_room_is_refused(chunking, overlap):
@@ -147,7 +201,7 @@ def test_equal_contents_are_one_chunk_of_all_their_documents():
     table = presplit(corpus=dataset(("a", "T", "same"), ("b", "T", "other"), ("c", "T", "same")))
     assert texts(table) == ["same", "other"]
     assert table.documents_of(0) == ["a", "c"]
-    assert table.documents_in_order([1, 0]) == ["b", "a", "c"]
+    assert list(table.ranked_documents([1, 0])) == ["b", "a", "c"]
 
 
 def test_equal_texts_under_different_titles_are_two_chunks():
@@ -166,4 +220,4 @@ def test_a_chunk_table_comes_back_from_disk(tmp_path):
     table.save(tmp_path)
     loaded = ChunkTable.load(tmp_path)
     assert [loaded.passage(row) for row in range(len(loaded))] == ["T\nsame", "東京"]
-    assert loaded.documents_in_order([0, 1]) == ["a", "c", "b"]
+    assert list(loaded.ranked_documents([0, 1])) == ["a", "c", "b"]

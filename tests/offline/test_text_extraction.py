@@ -249,6 +249,7 @@ def test_counts_of_odd_records_are_kept():
         "relationship_records": 1,
         "malformed_records": 1,
         "negative_strengths": 1,
+        "truncated_replies": 0,
         "failed_chunks": 0,
         "failed_gleanings": 0,
     }
@@ -258,6 +259,7 @@ def test_a_cut_reply_gives_its_whole_records():
     cut = Completion(f"{ADA}##(entity<|>NORV", 10, 10, finish="length")
     made = extracted(Scripted([("Passage", cut)]), "Ada.", max_gleaning=0)
     assert made.rows == (ChunkRecords((ADA_READ,)),)
+    assert made.statistics["truncated_replies"] == 1
 
 
 # ---- by a tagger

@@ -141,3 +141,16 @@ def test_of_several_texts_the_best_one_counts(search):
 
 def test_a_query_without_texts_finds_none(search):
     assert len(vdb(Question("q", "0"), Query(()), **search)) == 0
+
+
+@pytest.mark.parametrize(("level", "expected"), [(0, [Y, X]), (1, [Y, Z]), (3, [Y, FINE])])
+def test_at_a_level_come_its_communities_and_the_coarser_ones_that_none_divides(
+    held, level, expected
+):
+    """Z divides X, and FINE divides Z; nothing divides Y."""
+    assert layer(level=level, levels="at", **held).ids.tolist() == expected
+
+
+def test_all_communities_of_the_nodes_come_without_a_number(held):
+    assert len(entity(seeds(0, 1, 2, 3), level=3, top_k=None, **held)) == 4
+    assert len(entity(seeds(0, 1, 2, 3), level=3, top_k=2, **held)) == 2

@@ -231,3 +231,11 @@ def test_a_cost_table_names_what_further_repeats_cost() -> None:
     held = {"n": 3, "questions": 4, "changed": 1, "metrics": {}, "cost": cost}
     (said,) = [note for note in cost_table([run(repeats=held)]).notes if "repeat" in note]
     assert "its 2 further repeat(s) paid 12 calls, 1,200 + 30 tokens, 0.5000 USD" in said
+
+
+def test_reports_that_were_not_read_are_told_under_the_table() -> None:
+    usage = {**run()["usage"], "reports_per_question": 900.0, "reports_cut_per_question": 388.0}
+    notes = run_table([run("GGraphRAG", usage=usage)]).notes
+    assert any("GGraphRAG: 388 of 900 community reports" in note for note in notes)
+    usage["reports_cut_per_question"] = 0.0
+    assert not any("reports" in note for note in run_table([run(usage=usage)]).notes)

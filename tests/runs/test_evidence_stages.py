@@ -131,7 +131,8 @@ def test_a_node_without_chunks_is_a_summary_of_which_the_same_holds() -> None:
 def test_two_documents_with_the_same_text_are_both_in_the_prompt() -> None:
     chunks = ChunkTable.of([("a", "", "same"), ("b", "", "same")])
     built = replace(BUILT, chunks=chunks, graph=None)
-    given = row(documents=["a", "b"], context=context(("chunk", "a")))
+    of_both = {"kind": "chunk", "id": "a", "also": ["b"]}
+    given = row(documents=["a", "b"], context={"pieces": [of_both], "cut": []})
     found = fates(given, ["a", "b"], built, True)
     assert [one.verdicts["prompt"] for one in found] == [True, True]
 
