@@ -35,7 +35,7 @@ def write_chunks(dataset: str, root: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     table = token(corpus=read_dataset(dataset, root, None, {}, home="."))
     rows = [
-        {"id": f"c{row:05d}", "title": "", "text": text} for row, text in enumerate(table.texts)
+        {"id": f"c{row:04d}", "title": "", "text": text} for row, text in enumerate(table.texts)
     ]
     write_rows(folder / "corpus.jsonl", rows)
     write_rows(folder / "questions.jsonl", [{"id": "none", "text": "What?", "answers": []}])
