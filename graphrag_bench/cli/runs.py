@@ -21,7 +21,7 @@ from graphrag_bench.experiment.collecting import (
     size,
 )
 from graphrag_bench.experiment.references import read_references
-from graphrag_bench.offline.store import RECIPE
+from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.report.run_page import ListedRun, run_lines, runs_table
 from graphrag_bench.report.tables import Table, show
 from graphrag_bench.runs.folder import ENVIRONMENT, METRICS, RunFolder

@@ -12,7 +12,8 @@ from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.again import again
 from graphrag_bench.experiment.references import read_references, references_of
 from graphrag_bench.experiment.stored import StoredRun
-from graphrag_bench.offline.store import LEDGER, RECIPE
+from graphrag_bench.offline.manifest import RECIPE
+from graphrag_bench.offline.store import LEDGER
 from graphrag_bench.runs.folder import CONFIG, Occupied, RunFolder, held_alone
 
 REMOVED = ".removed"

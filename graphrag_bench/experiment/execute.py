@@ -154,6 +154,7 @@ def build_resources(
         gates=experiment.models.gates,
         explains=experiment.settings.graph.scope == "all",
         shared=experiment.shared_artifacts,
+        verify=experiment.settings.paths.verify,
     )
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}

@@ -17,7 +17,9 @@ from graphrag_bench.experiment.paper_candidates import Candidate, evaluator, opp
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.experiment.verdicts import Verdicts
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline.manifest import verify
 from graphrag_bench.offline.plan import Planned
+from graphrag_bench.offline.store import loaded
 from graphrag_bench.report.papers import Metric, PaperTable, Printed
 
 Settings = tuple[str, ...]
@@ -102,7 +104,10 @@ class FigureSource:
         items = [item for item in experiment.plan if item.resource == resource]
         if not items or not experiment.store().holds(items[0]):
             return None
-        return Measured(_length(experiment.store().folder(items[0]), items[0], what), n)
+        try:
+            return Measured(_length(experiment.store().folder(items[0]), items[0], what), n)
+        except UserError:
+            return None
 
     def lacking(
         self, table: PaperTable, cell: Printed, run: StoredRun | None
@@ -178,7 +183,8 @@ def _build_tokens(held: Mapping[str, Any], *, reports: bool) -> Measured | None:
 
 
 def _length(folder: Path, item: Planned, what: str) -> int:
+    verify(folder)
     if item.resource == "chunk_table":
         return len(ChunkTable.load(folder).texts)
-    graph = Graph.load(folder)
+    graph: Graph = loaded(Graph, folder)
     return graph.n_nodes if what == "nodes" else graph.n_relationships

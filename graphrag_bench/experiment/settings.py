@@ -64,6 +64,11 @@ class PathSettings(_Settings):
         None, description="an artifacts/ folder of others, read and never written"
     )
 
+    verify: Literal["first", "always", "off"] = Field(
+        "first",
+        description="check artifacts by their hashes: when first loaded, at every load, not",
+    )
+
     _text = field_validator("home", "shared_artifacts", mode="before")(_number_as_text)
 
 
