@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
+from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.splits import DEV_SHARE, Split
 
@@ -242,6 +243,7 @@ class RunSettings(_Settings):
 
 def check_settings(values: Mapping[str, Any]) -> RunSettings:
     """The checked settings; raises one UserError that lists every problem."""
+    refuse_secrets("", values)
     try:
         return RunSettings.model_validate(dict(values))
     except ValidationError as error:
