@@ -121,7 +121,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 def _refuse_secrets(words: Sequence[str]) -> None:
     """Refuse an address with a password in any setting or option, before anything is written."""
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for word, after in zip(words, [*words, ""][1:], strict=True):
         name, equals, value = word.partition("=")
         if equals and " " not in name:
             refuse_secrets(name, value)
