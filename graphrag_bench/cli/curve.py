@@ -83,6 +83,7 @@ def _point(run: StoredRun) -> Point:
         kept = [name for piece in chunks for name in (piece["id"], *piece.get("also", ()))]
         if pieces and not kept:
             return Point(run.metrics, None)
+        kept = [gold.name_of(name) for name in kept]
         shares.append(evidence_recall(kept, gold.evidence, max(len(kept), 1)))
         scopes.append(row.get("scope"))
     held: Mean | None = mean_with_interval(shares, scopes=scopes) if shares else None
