@@ -27,9 +27,10 @@ def folder_rows(folder: Path, kept: Path) -> Rows:
     A file gives a document for each of its sections (`notes.md#2`) or pages (`report.pdf#p3`), and
     one of its own name when it has no more than one; titles are `<title of the text> > <heading>`.
     A name of a file is no title: it would become an entity of the graph. Hidden files are passed
-    over. Questions stand in `questions.jsonl`, if anywhere; their ids are optional, and their
-    evidence may name a file, any of whose parts counts. A line of the terminal names every file that could not be read, with the reason; UserError when none could.
-    What was converted is kept in `kept` by content.
+    over. Questions are in `questions.jsonl`, if anywhere; their ids are optional, and their
+    evidence may name a file, any of whose parts counts. A line of the terminal names every file
+    that could not be read, with the reason; UserError when none could. What was converted is kept
+    in `kept` by content.
     """
     rows, left_out = Rows(), []
     for file in _visible(folder):
