@@ -158,7 +158,9 @@ class Store:
         same = [recipe for recipe in recipes if recipe["builder"] == planned.builder.name]
         reasons = min((_differences(one, planned.recipe) for one in same), key=len, default=[])
         variant = planned.builder.variant
-        what = f"build {planned.resource}" + (f" ({variant})" if variant != planned.resource else "")
+        what = f"build {planned.resource}" + (
+            f" ({variant})" if variant != planned.resource else ""
+        )
         return f"{what}: {'; '.join(reasons)}" if reasons else what
 
     def recipe(self, planned: Planned) -> dict[str, Any]:
