@@ -18,7 +18,7 @@ EXPECTED = {
     "pathrag_order": [3, 10, 2, 10],
     "pathrag_flat": [2],
     "pathrag_sizes": [6, 6, 2],
-    "pathrag_flow": [5, 6, 2],
+    "pathrag_flow": [5, 6, 6, 3],
     "edge_sparsity": [18, 36, 42],
     "pathcorag_paths": [2],
     "pathcorag_steps": [12],
