@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphrag_bench.report.arrange import swept
 from graphrag_bench.report.tables import MISSING, Table
 
 _ROW = tuple[str, ...]
@@ -29,8 +30,16 @@ class ListedRun:
 
 
 def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
-    """A line for each run, in the order given."""
-    rows = tuple(_row(run) for run in runs)
+    """A line for each run, in the order given; runs of one method with what they differ in."""
+    groups: dict[tuple[str, str], list[ListedRun]] = {}
+    for run in runs:
+        if run.metrics:
+            groups.setdefault((run.dataset, run.method), []).append(run)
+    names: dict[tuple[str, str], str] = {}
+    for (_, method), held in groups.items():
+        for run, details in zip(held, swept([one.metrics for one in held]), strict=True):
+            names[run.dataset, run.key] = f"{method} {details}".strip()
+    rows = tuple(_row(run, names.get((run.dataset, run.key), run.method)) for run in runs)
     heads = ("data set", "method", "key", "n", "failed", "answered", "changed", "model", "MB")
     notes = []
     if any(not run.metrics for run in runs):
@@ -40,7 +49,7 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     return Table(caption, heads, rows, tuple(notes), texts=(*heads[:3], "changed", "model"))
 
 
-def _row(run: ListedRun) -> _ROW:
+def _row(run: ListedRun, name: str) -> _ROW:
     held = run.metrics
     counts = (str(run.n_rows), MISSING, MISSING)
     if held:
@@ -51,7 +60,7 @@ def _row(run: ListedRun) -> _ROW:
         )
         counts = (n, str(held["failed"]), str(held["answered"]))
     model = str(held.get("llm") or MISSING) if held else "not scored"
-    names = (run.dataset, run.method, run.key)
+    names = (run.dataset, name, run.key)
     return (*names, *counts, run.changed, model, f"{run.n_bytes / 1e6:.1f}")
 
 
