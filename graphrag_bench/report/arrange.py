@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphrag_bench.report.corpora import SHOWN
 from graphrag_bench.report.selection import mark
 
 _PLACES = {"floor": 0, "baseline": 1, "": 2, "ceiling": 3}
@@ -102,6 +103,7 @@ def _settings(run: Run) -> dict[str, Any]:
     scoring = {f"evaluation.{name}": said for name, said in run.get("evaluation", {}).items()}
     repeats = {"repeats": run["repeats"]["n"]} if run.get("repeats") else {}
     beside = {name: run.get(name) for name in _BESIDE}
+    beside["corpus"] = str(run.get("corpus") or "")[:SHOWN]
     return {**run["settings"], **beside, **held, **budget, **scoring, **repeats}
 
 

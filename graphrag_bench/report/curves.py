@@ -8,6 +8,7 @@ from typing import Any
 
 from graphrag_bench.evaluation.statistics import Mean
 from graphrag_bench.report.arrange import named_along
+from graphrag_bench.report.corpora import corpus_notes
 from graphrag_bench.report.long_texts import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 
@@ -112,6 +113,7 @@ def _notes(rows: Sequence[_Row], along: str) -> tuple[str, ...]:
         f"answers by {', '.join(readers) or 'none'}; intervals are 95 % bootstrap; evidence in "
         "context: share of the gold documents among the chunks of the packed context"
     ]
+    notes += corpus_notes([row.point.metrics for row in rows])
     notes += cut_notes((row.title, str(row.point.metrics.get("embedder", ""))) for row in rows)
     several: dict[str, set[str]] = {}
     for row in rows:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.report.asking_notes import asking_notes
+from graphrag_bench.report.corpora import corpus_notes
 from graphrag_bench.report.long_texts import long_text_notes
 from graphrag_bench.report.selection import FRAMES, INFLATED, mark
 
@@ -28,6 +29,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         f"contexts counted in tokens of {said('tokenizer')}",
         f"{_framed(runs)}intervals are 95 % bootstrap over {_drawn(runs)}",
     ]
+    notes += corpus_notes(runs)
     notes += long_text_notes(runs)
     notes += asking_notes(runs)
     notes += _repeats(runs)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.report.arrange import swept
+from graphrag_bench.report.corpora import SHOWN, corpus_notes
 from graphrag_bench.report.tables import MISSING, Table
 
 _ROW = tuple[str, ...]
@@ -41,12 +42,17 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
             names[run.dataset, run.key] = f"{method} {details}".strip()
     rows = tuple(_row(run, names.get((run.dataset, run.key), run.method)) for run in runs)
     heads = ("data set", "method", "key", "n", "failed", "answered", "changed", "model", "MB")
-    notes = []
+    scored = [run.metrics for run in runs if run.metrics]
+    notes = corpus_notes(scored)
+    if notes:
+        heads = (*heads[:1], "corpus", *heads[1:])
+        told = [str(run.metrics.get("corpus") or MISSING)[:SHOWN] for run in runs]
+        rows = tuple((row[0], one, *row[1:]) for row, one in zip(rows, told, strict=True))
     if any(not run.metrics for run in runs):
         notes.append(
             "not scored: the run was stopped; the command that started it goes on from there"
         )
-    return Table(caption, heads, rows, tuple(notes), texts=(*heads[:3], "changed", "model"))
+    return Table(caption, heads, rows, tuple(notes), texts=(*heads[:-6], "changed", "model"))
 
 
 def _row(run: ListedRun, name: str) -> _ROW:
