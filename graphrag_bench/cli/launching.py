@@ -121,16 +121,18 @@ def run_one(
     preparing: Preparing,
     *,
     swept: bool = False,
+    progress: Progress | None = None,
 ) -> RunResult:
     """Run one experiment and what frames it, each once; the result of the first.
 
-    Of a sweep, a frame that another process is at work on is left to it.
+    Of a sweep, a frame that another process is at work on is left to it. `progress` is the
+    experiment's own; the frames belong to no cell.
     """
     experiment = preparing.experiment(matched(values, swept=swept), swept=swept)
     for place, one in enumerate(preparing.with_frames(experiment)):
         if cell_of(one) not in results:
             try:
-                results[cell_of(one)] = execute(one)
+                results[cell_of(one)] = execute(one, None if place else progress)
             except Occupied:
                 if not (swept and place):
                     raise
@@ -146,7 +148,8 @@ def run_cell(
 ) -> RunResult | None:
     """The result of a cell; None when it failed, or when another process is at work on it."""
     with manifest.at_work(cell):
-        result = run_one(values, results, preparing, swept=True)
+        shown = Progress(part=manifest.named(cell))
+        result = run_one(values, results, preparing, swept=True, progress=shown)
         manifest.note(cell, "done", n_failed=int(result.metrics["failed"]))
         return result
     return None

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
+from graphrag_bench import __version__
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.errors import UserError, nearest
 
@@ -33,9 +34,21 @@ COMMANDS = {
     "list": "list methods, data sets, models, embedders and operators",
     "doctor": "check address, key, model, JSON replies, window and embedding before a run",
     "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",
+    "cite": "what to cite for finished runs, as BibTeX",
     "cache": "count, export and import the replies that were paid for",
 }
-_OF_A_HOME = ("artifacts", "cache", "curve", "diff", "funnel", "runs", "score", "table", "time")
+_OF_A_HOME = (
+    "artifacts",
+    "cache",
+    "cite",
+    "curve",
+    "diff",
+    "funnel",
+    "runs",
+    "score",
+    "table",
+    "time",
+)
 """Commands that take words, whose home is an option; `paths.home=` of a run means it too."""
 _OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _HOME = "paths.home="
@@ -50,6 +63,7 @@ start here:
   graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
   graphrag-bench plan dataset=sample method=hipporag
   graphrag-bench COMMAND --help
+  graphrag-bench --version
 """
 
 
@@ -70,6 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help", "help"):
         sys.stdout.write(usage())
+        return 0
+    if given[0] in ("-V", "--version"):
+        sys.stdout.write(f"graphrag-bench {__version__}\n")
         return 0
     name, rest = given[0], given[1:]
     if name not in COMMANDS:

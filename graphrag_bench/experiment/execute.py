@@ -201,7 +201,8 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
     state = RetrievalState(question)
     if experiment.method.given != "gold_chunks":
         return state
-    evidence = experiment.dataset.gold[question.id].evidence
-    ids = [chunk for document in evidence for chunk in table.chunks_of(document)]
+    gold = experiment.dataset.gold[question.id]
+    documents = [one for name in gold.evidence for one in gold.documents_of(name)]
+    ids = [chunk for document in documents for chunk in table.chunks_of(document)]
     chunks = np.array(list(dict.fromkeys(ids)), np.int64)
     return state.write({"chunks": Ranked[Chunk](chunks, np.ones(len(chunks)))})

@@ -17,7 +17,7 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.manifest import is_stored, read_recipe, verify
 from graphrag_bench.offline.store import loaded
 from graphrag_bench.pipeline.steps import OperatorStep
-from graphrag_bench.runs.funnel import STARTS, Built, fates
+from graphrag_bench.runs.funnel import STARTS, Built, fates_of
 
 _RIGHT = ("accuracy", "hit")
 """The metric that says whether an answer is right: the first that the data set is scored by."""
@@ -66,7 +66,7 @@ def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunn
         for name in asked:
             if (row := run.rows[name]).get("scope") == scope:
                 right = _right(run, name)
-                found[name] = fates(row, run.gold[name].evidence, built, right)
+                found[name] = fates_of(row, run.gold[name], built, right)
     if not any(fate.right is not None for held in found.values() for fate in held):
         stages -= {"answered"}
     if "linked" in stages and not any("trace" in run.rows[name] for name in asked):

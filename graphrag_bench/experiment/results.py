@@ -54,6 +54,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     return metrics | {
         "dataset": experiment.dataset.name,
         "card": experiment.dataset.card.name,
+        "corpus": experiment.dataset.corpus_digest,
         "method": experiment.method.name,
         "title": experiment.method.title,
         "role": experiment.method.role,

@@ -151,3 +151,22 @@ def find_run(name: str, home: str | Path) -> StoredRun:
     where = [f"{key} ({held[key].metrics.get('method')})" for key in shown]
     what = "begins several keys" if found else f"is no run below {home}/runs"
     raise UserError(f"'{name}' {what}: {', '.join(where) or 'there is none'}.")
+
+
+def numbers_of(run: StoredRun) -> dict[str, float]:
+    """The settings of a run that are numbers, by path: those of its data set and models too."""
+    return {
+        path: float(value)
+        for path, value in {**_paths(run.config), **run.metrics["settings"]}.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _paths(value: Any, path: str = "") -> dict[str, Any]:
+    """Nested mappings as one, by path; lists stay whole."""
+    if not isinstance(value, Mapping):
+        return {path: value}
+    found: dict[str, Any] = {}
+    for name, inner in value.items():
+        found |= _paths(inner, f"{path}.{name}" if path else str(name))
+    return found

@@ -110,6 +110,16 @@ class Manifest:
                 for row in held
             )
 
+    def named(self, cell: int) -> str:
+        """`cell 2 of 5 (damping=0.5)`: a cell with the settings in which it differs.
+
+        How many there are is left out where a sweeper chooses them as it goes.
+        """
+        rows = {row.cell: row for row in self.rows()}
+        total = f" of {len(rows)}" if rows[cell].run else ""
+        said = rows[cell].said.replace("method.", "")
+        return f"cell {cell}{total}" + (f" ({said})" if said else "")
+
     def at_work(self, cell: int) -> AtWork:
         """What notes that a cell is started, and how it ends."""
         return AtWork(self, cell)

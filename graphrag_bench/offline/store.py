@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.contract import builders
 from graphrag_bench.graph.thinning import thinned
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.ledger import Ledger
@@ -46,8 +47,8 @@ class Store:
     """The artifacts of one data set under `root`, built when they are first asked for.
 
     Those under `shared` are used as they are; nothing is ever written there. `explains` says
-    whether to tell why an artifact is built anew although others of its kind are there: not where
-    there is one for each scope. `verify` says when files are checked against their manifest.
+    whether to tell why an artifact is built although others of its kind are there: not where there
+    is one for each scope. `verify` says when files are checked against their manifest.
     """
 
     root: Path
@@ -111,8 +112,8 @@ class Store:
             folder.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{folder}.lock"):
                 if not self.holds(planned):
-                    if self.explains and (reasons := self.reasons(planned)):
-                        self.progress.say(f"{planned.resource} is built anew: {'; '.join(reasons)}")
+                    if self.explains and (line := self.told(planned)):
+                        self.progress.say(line)
                     self._build(planned, get)
             Path(f"{folder}.lock").unlink(missing_ok=True)
         own = self.root / planned.resource / planned.key
@@ -168,16 +169,27 @@ class Store:
         gate = self.gates.setdefault(name, gate)
         return Metered(llm, log=log, gate=gate)
 
-    def reasons(self, planned: Planned) -> list[str]:
-        """Why an artifact is built anew although others of its kind are there; empty if none."""
+    def told(self, planned: Planned) -> str:
+        """What is built although others of its kind are there, and why; "" when there are none.
+
+        `build graph (kg)`, and in what it differs from the nearest of the same variant. Another
+        variant is another method's choice, and no reason.
+        """
         found = sorted(self.folder(planned).parent.glob(f"*/{RECIPE}"))
         others = [path.parent for path in found if not path.parent.suffix]
-        differences = []
+        if not others:
+            return ""
+        recipes = []
         for folder in others:
             with suppress(Damaged):
-                recipe = check_recipe(folder)
-                differences.append(_differences(recipe, planned.recipe))
-        return min(differences, key=len, default=[])
+                recipes.append(check_recipe(folder))
+        same = [recipe for recipe in recipes if recipe["builder"] == planned.builder.name]
+        reasons = min((_differences(one, planned.recipe) for one in same), key=len, default=[])
+        variant = planned.builder.variant
+        what = f"build {planned.resource}" + (
+            f" ({variant})" if variant != planned.resource else ""
+        )
+        return f"{what}: {'; '.join(reasons)}" if reasons else what
 
     def recipe(self, planned: Planned) -> dict[str, Any]:
         """The recipe of an artifact that is there, with the seconds its building took.
@@ -203,15 +215,15 @@ def loaded(produces: Any, folder: Path) -> Any:
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What tells two recipes apart, in words."""
-    found = []
-    if old["builder"] != new["builder"]:
-        found.append(f"the variant is {new['builder']}, not {old['builder']}")
-    elif old["code"] != new["code"]:
-        found.append("its code was edited")
+    """What tells two recipes of one builder apart, in words.
+
+    Left out are inputs that are built themselves: their own lines tell why.
+    """
+    found = ["its code was edited"] if old["code"] != new["code"] else []
+    made = {builder.resource for builder in builders.all()}
     for part in ("settings", "inputs"):
         for name, value in new[part].items():
             before = old[part].get(name)
-            if before != value:
+            if before != value and not (part == "inputs" and name in made):
                 found.append(f"{name} is {value}, not {before}")
     return found

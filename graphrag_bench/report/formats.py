@@ -55,7 +55,7 @@ def latex(table: Table) -> str:
         r"\bottomrule",
         r"\end{tabular}",
     ]
-    lines += [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.notes]
+    lines += [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.below]
     return "\n".join([*lines, r"\end{table}", ""])
 
 

@@ -235,9 +235,9 @@ def test_another_embedding_builds_another_index_and_says_why(fake: FakeOpenAI, h
     second = command("run", *TOY, *served(url), "embedder.dimension=64")
     assert second.code == 0, second.err
     assert first.folder != second.folder
-    said = "name_index is built anew: embedder is hashing:64, not hashing:256"
+    said = "build name_index (extraction): embedder is hashing:64, not hashing:256"
     assert said in second.err
     assert said not in first.err
-    assert "extraction is built anew" not in second.err
+    assert "build extraction" not in second.err
     assert len(list(home.glob("artifacts/toy/name_index/*/recipe.json"))) == 2
     assert set(fake.stats(url).answered.values()) == {1}

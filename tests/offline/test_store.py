@@ -101,15 +101,18 @@ def test_the_same_thing_under_another_name_is_not_written_twice(store):
     assert (built, loaded) == ([], ["numbers"])
 
 
-def test_why_an_artifact_is_built_anew_is_said(tmp_path):
+def test_another_variant_is_built_without_the_word_of_a_fault(tmp_path):
     said = io.StringIO()
     store = Store(tmp_path, Progress(stream=said))
     resources(store, "doubled", source=[1])
     assert said.getvalue() == ""
     resources(store, "doubled", source=[1], doubled="thrice")
-    assert said.getvalue() == (
-        "doubled is built anew: the variant is doubled.thrice, not doubled.twice\n"
-    )
+    assert said.getvalue() == "build doubled (thrice)\n"
+    resources(store, "doubled", source=[1, 2])
+    assert said.getvalue().splitlines()[1:] == [
+        "build doubled (twice)",
+        "build numbers: source is [1, 2], not [1]",
+    ]
 
 
 def test_two_processes_that_want_the_same_artifact_build_it_once(tmp_path):
