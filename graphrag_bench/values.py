@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphrag_bench.text import show_briefly
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
@@ -240,6 +242,7 @@ _slots: dict[Any, str] = {
     Context: "context",
     Answer: "answer",
 }
+show_briefly(Ranked, Path, Piece, *(kind for kind in _slots if isinstance(kind, type)))
 
 
 def value(slot: str) -> Any:

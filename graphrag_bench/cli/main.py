@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from graphrag_bench.cli.config_dirs import with_config_dirs
 from graphrag_bench.errors import UserError, nearest
 
 COMMANDS = {
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     module = import_module(f"graphrag_bench.cli.{name}")
     try:
+        rest = with_config_dirs(rest)
         return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
     except UserError as error:
         sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")

@@ -25,6 +25,7 @@ from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.runs.contexts import context_rows
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.record import record, timing_rows
+from graphrag_bench.text import short
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 
 
@@ -35,6 +36,10 @@ class RunResult:
     folder: RunFolder
     metrics: Mapping[str, Any]
     experiment: Experiment
+
+    def __repr__(self) -> str:
+        """The experiment, and where its run is stored."""
+        return f"<RunResult {self.experiment!r}: {short(str(self.folder.path), 120)}>"
 
 
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:

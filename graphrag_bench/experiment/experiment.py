@@ -6,20 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.contract import builders, operators
+from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.budgets import within_budget
 from graphrag_bench.experiment.context_room import Room, room_of
-from graphrag_bench.experiment.groups import load, names
+from graphrag_bench.experiment.groups import raw_method
 from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, imported_choices
 from graphrag_bench.experiment.method import Method, check_parameters, read_method
 from graphrag_bench.experiment.models import Models
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.experiment.scoring import check_scoring
 from graphrag_bench.experiment.settings import RunSettings, check_settings
@@ -28,45 +28,8 @@ from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.build import refuse
 from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.text import short
 from graphrag_bench.values import Question
-
-_BUILDERS = (
-    "graphrag_bench.offline.chunking",
-    "graphrag_bench.offline.extraction",
-    "graphrag_bench.offline.planted",
-    "graphrag_bench.offline.subgraphs",
-    "graphrag_bench.offline.llm_extraction",
-    "graphrag_bench.offline.knowledge_graph",
-    "graphrag_bench.offline.indices",
-    "graphrag_bench.offline.triple_index",
-    "graphrag_bench.offline.triple_scorers",
-    "graphrag_bench.offline.triple_training",
-    "graphrag_bench.offline.passage_graph",
-    "graphrag_bench.offline.tri_graph",
-    "graphrag_bench.offline.tree",
-    "graphrag_bench.offline.communities",
-    "graphrag_bench.offline.reports",
-    "graphrag_bench.offline.llm_reports",
-    "graphrag_bench.offline.text_extraction",
-    "graphrag_bench.offline.text_llm_extraction",
-    "graphrag_bench.offline.text_graph",
-    "graphrag_bench.offline.importers.msgraphrag",
-    "graphrag_bench.offline.importers.graphml",
-    "graphrag_bench.offline.importers.triples",
-)
-
-
-def load_plugins(names: list[str]) -> None:
-    """Import the built-in builders and the plug-in packages, which register what they hold."""
-    for name in (*_BUILDERS, *names):
-        try:
-            import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not name.startswith(error.name):
-                raise
-            raise UserError(f"plugins: there is no package '{name}' to import.") from None
-    operators.freeze()
-    builders.freeze()
 
 
 @dataclass(frozen=True)
@@ -81,6 +44,10 @@ class Experiment:
     method: Method
     models: Models
     trial: int = 0
+
+    def __repr__(self) -> str:
+        """The method and the data set."""
+        return f"<Experiment {short(self.method.name)} on {short(self.dataset.name)}>"
 
     @classmethod
     def prepare(
@@ -101,8 +68,8 @@ class Experiment:
             asked.name, asked.root, asked.openie, asked.own, home=settings.paths.home
         )
         check_scoring(found, settings.evaluation, settings.answering)
-        if settings.method.get("name") in names("method"):
-            check_parameters(load("method", settings.method["name"]), settings.method)
+        if (raw := raw_method(settings.method)) is not None:
+            check_parameters(raw, settings.method)
         if swept and settings.pooling and why_not(settings.method):
             settings = settings.model_copy(update={"pooling": None})
         if not read_method(settings.method).problems:

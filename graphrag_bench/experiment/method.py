@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.choices import FILE
 from graphrag_bench.experiment.profiles import KEYS
 from graphrag_bench.pipeline.build import STAGES, Pipeline, build, refuse
 from graphrag_bench.prompts import Prompt
 
 RESERVED = frozenset(
-    {"name", "title", "role", "budget", "build", "given", "prompts", *KEYS, *STAGES}
+    {"name", "title", "role", "budget", "build", "given", "prompts", FILE, *KEYS, *STAGES}
 )
 ROLES = ("floor", "baseline", "ceiling")
 GIVEN = {"gold_chunks": "chunks"}

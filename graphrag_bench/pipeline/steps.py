@@ -14,6 +14,7 @@ from graphrag_bench.models.ledger import Ledger
 from graphrag_bench.models.llm import Completion, Metered
 from graphrag_bench.pipeline.failure import Attempt, Failure, let_through
 from graphrag_bench.pipeline.scope import Scope
+from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
 
 Outcome = RetrievalState | Failure
@@ -58,6 +59,9 @@ class StepTrace:
     calls: Calls
     replies: tuple[str, ...]
     wrote: Mapping[str, Any]
+
+
+show_briefly(StepTrace)
 
 
 @dataclass
