@@ -205,7 +205,8 @@ def ask(experiment: Experiment, text: str) -> Answered:
     start = start_state(experiment, question, resources["chunk_table"])
     (finished,) = run_pipeline([question], experiment.method.pipeline, world, start=lambda _: start)
     if isinstance(finished.outcome, Failure):
-        raise UserError(f"{finished.outcome.step}: {finished.outcome.message}")
+        failure = finished.outcome
+        raise UserError("\n".join([f"{failure.step}: {failure.message}", *failure.where]))
     answer, context = finished.outcome.get("answer"), finished.outcome.get("context")
     return Answered(answer.text, context or Context(()), finished.trace)
 

@@ -12,12 +12,14 @@ from graphrag_bench.cli.tuning import Tuning, is_tuning, require_plugins, select
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.comparing import differences
 from graphrag_bench.experiment.execute import RunResult
+from graphrag_bench.experiment.failing import too_many
 from graphrag_bench.report.paying import paying_table
 from graphrag_bench.report.tables import cost_table, markdown, run_table, show
 from graphrag_bench.runs.folder import write_whole
 
-CELLS_FAILED = 1
-"""The exit code of a sweep of which some cells failed; a second call runs those again."""
+FAILED = 1
+"""The exit code where cells of a sweep failed, or too many questions of a run; a second call runs
+those again."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     values = checked_alone(prepared(rest), preparing)
     run_one(values, results, preparing)
     _show(results)
-    return 0
+    return FAILED if _say_failing(results) else 0
 
 
 def _swept(overrides: list[str]) -> int:
@@ -54,7 +56,24 @@ def _swept(overrides: list[str]) -> int:
         sys.stderr.write(f"cell {cell} failed: {error}\n")
     if errors:
         sys.stderr.write(f"{len(errors)} failed; the same command runs those again\n")
-    return CELLS_FAILED if errors else 0
+    failing = _say_failing(results)
+    return FAILED if errors or failing else 0
+
+
+def _say_failing(results: Results) -> bool:
+    """Whether too many questions of a run failed; says which run, and where it says why."""
+    failing = False
+    for result in results.values():
+        limit = result.experiment.settings.failures.limit
+        if too_many(result.metrics, limit):
+            failed, n = result.metrics["failed"], result.metrics["n"]
+            name = result.experiment.method.name
+            file = result.folder.file("failures", "txt")
+            sys.stderr.write(
+                f"{name}: {failed} of {n} questions failed (failures.limit={limit}): {file}\n"
+            )
+            failing = True
+    return failing
 
 
 def _show(results: Results) -> None:
