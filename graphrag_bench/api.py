@@ -60,7 +60,8 @@ def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     `method` is a name in configs/method, the path of a YAML file, or a mapping of your own; names
     are looked for in the `configs` of the working directory and of `plugins=["mylab"]` too. A
     setting is a parameter of the method (`damping=0.3`), or a run setting (`llm="local"`,
-    `workers=2`, a mapping for a group with settings of its own). Raises UserError, with every other name.
+    `workers=2`, a mapping for a group with settings of its own). Raises UserError with every other
+    name.
     """
     look_into(settings.get("plugins") or ())
     file = load("method", method) if isinstance(method, str) else method

@@ -48,7 +48,8 @@ def _part(value: Any) -> str:
     if isinstance(value, str):
         return repr(short(value, 40))
     if hasattr(value, "shape"):
-        return f"{short(str(value[:4].tolist()), 40)} of {len(value)}"
+        first = short(str(value[:4].tolist()), 40) if hasattr(value, "tolist") else ""
+        return f"{first} {value.shape}".lstrip()
     plain = value is None or isinstance(value, bool | int | float)
     if not plain and hasattr(value, "__len__") and (len(value) or not isinstance(value, tuple)):
         return f"<{len(value)}>"

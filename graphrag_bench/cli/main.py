@@ -59,7 +59,7 @@ def usage() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0; 1 where cells of a sweep or too many questions of a run failed; 2 for an error the user can mend.
+    0; 1 where cells of a sweep, or too many questions, failed; 2 for an error the user can mend.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help", "help"):

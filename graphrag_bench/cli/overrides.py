@@ -10,6 +10,7 @@ from typing import Any
 from graphrag_bench.cli.composing import composition
 from graphrag_bench.cli.help_lines import entry
 from graphrag_bench.errors import Gathered, UserError
+from graphrag_bench.experiment.checking import check_method
 from graphrag_bench.experiment.choices import GROUPS, ROLES, names, names_a_file
 from graphrag_bench.experiment.groups import load, resolve
 from graphrag_bench.experiment.plugins import look_into
@@ -93,8 +94,23 @@ def prepared(arguments: Sequence[str]) -> list[str]:
     gathered = Gathered()
     gathered.attempt(lambda: look_into(_plugins(arguments)))
     found = [gathered.attempt(partial(_override, argument)) for argument in arguments]
+    overrides = [override for override in found if override is not None]
+    if gathered.errors:
+        gathered.attempt(lambda: _check_method(overrides))
     gathered.refuse()
-    return [override for override in found if override is not None]
+    return overrides
+
+
+def _check_method(overrides: Sequence[str]) -> None:
+    """Raise UserError for what is wrong with the method that these overrides choose, if they do."""
+    chosen = [one for one in overrides if one.startswith(("method=", "++method.", "++plugins"))]
+    if not any(one.startswith("method=") for one in chosen):
+        return
+    try:
+        values = composed(chosen)
+    except UserError:
+        return  # e.g. the several values of a sweep: the words are to be mended first
+    check_method(values)
 
 
 def _override(argument: str) -> str:

@@ -11,18 +11,15 @@ from typing import Any
 
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import Gathered, UserError, nearest
 from graphrag_bench.experiment.budgets import within_budget
+from graphrag_bench.experiment.checking import check_steps, checked_inputs
 from graphrag_bench.experiment.context_room import Room, room_of
-from graphrag_bench.experiment.groups import raw_method
 from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, imported_choices
-from graphrag_bench.experiment.method import Method, check_parameters, read_method
+from graphrag_bench.experiment.method import Method, read_method
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.pooling import pooled, why_not
-from graphrag_bench.experiment.scoring import check_scoring
-from graphrag_bench.experiment.settings import RunSettings, check_settings
+from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store
@@ -59,17 +56,7 @@ class Experiment:
         leaves out a path pooling or context budget that its method cannot have.
         Raises UserError, with every problem of the pipeline in one message. No model is loaded.
         """
-        settings = check_settings(values)
-        if settings.match_tokens is not None:
-            raise UserError("match_tokens takes the questions of a data set: use it with run.")
-        load_plugins(settings.plugins)
-        asked = settings.dataset
-        found = dataset or read_dataset(
-            asked.name, asked.root, asked.openie, asked.own, home=settings.paths.home
-        )
-        check_scoring(found, settings.evaluation, settings.answering)
-        if (raw := raw_method(settings.method)) is not None:
-            check_parameters(raw, settings.method)
+        settings, found = checked_inputs(values, dataset)
         if swept and settings.pooling and why_not(settings.method):
             settings = settings.model_copy(update={"pooling": None})
         if not read_method(settings.method).problems:
@@ -78,14 +65,12 @@ class Experiment:
         pooling = settings.pooling
         method = read_method(pooled(settings.method, pooling) if pooling else settings.method)
         experiment = cls(settings, found, method, Models(settings, found))
-        problems = list(method.problems)
-        if not problems:
-            resources = {builder.resource for builder in builders.all()} | set(Models.NAMES)
-            problems = method.pipeline.check(
-                frozenset(resources), experiment._attributes, method.given_slots
-            )
-        refuse(problems, f"the pipeline of method '{method.name}'")
-        experiment._check_choices(swept)
+        gathered = Gathered()
+        resources = frozenset({builder.resource for builder in builders.all()} | set(Models.NAMES))
+        gathered.attempt(lambda: check_steps(method, resources, experiment._attributes))
+        if not method.problems:
+            gathered.attempt(lambda: experiment._check_choices(swept))
+        gathered.refuse()
         return experiment
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,7 +37,7 @@ def load(group: str, name: str) -> dict[str, Any]:
     if group == "method" and FILE in held and held.get("name") in built_in(group):
         other = path_of(group, held["name"])
         raise UserError(
-            f"{held[FILE]} has the name '{held['name']}', as {other} does; give yours its own 'name'."
+            f"{held[FILE]} has the name '{held['name']}', as {other} does; give yours its own."
         )
     return held
 
@@ -107,12 +108,41 @@ def compose(
 
 
 def resolve(config: Any, conf: Any, error_type: type[Exception]) -> dict[str, Any]:
-    """The config as plain dicts with every interpolation resolved; raises UserError."""
+    """The config as plain dicts with every interpolation resolved.
+
+    One in the method that asks for what there is not is left as it is, for the check of the method
+    to tell with its other problems. Raises UserError for any other.
+    """
+    plain: dict[str, Any]
     try:
-        plain: dict[str, Any] = conf.to_container(config, resolve=True)
-    except error_type as error:
-        raise UserError(f"The configuration cannot be resolved: {error}") from None
+        plain = conf.to_container(config, resolve=True)
+    except error_type as first:
+        raw = conf.to_container(config, resolve=False)
+        raw["method"] = _kept(raw.get("method"), raw)
+        try:
+            plain = conf.to_container(conf.create(raw), resolve=True)
+        except error_type:
+            raise UserError(f"The configuration cannot be resolved: {first}") from None
     plain.pop("hydra", None)
     for key in KEYS:
         plain.get("method", {}).pop(key, None)
     return plain
+
+
+def _kept(value: Any, whole: Mapping[str, Any]) -> Any:
+    """A value in which what `${...}` asks for and `whole` lacks is plain text."""
+    if isinstance(value, dict):
+        return {name: _kept(held, whole) for name, held in value.items()}
+    if isinstance(value, list):
+        return [_kept(held, whole) for held in value]
+    if not isinstance(value, str):
+        return value
+    return re.sub(r"\$\{([\w.]+)\}", lambda m: m[0] if _holds(whole, m[1]) else f"\\{m[0]}", value)
+
+
+def _holds(values: Any, path: str) -> bool:
+    for part in path.split("."):
+        if not isinstance(values, Mapping) or part not in values:
+            return False
+        values = values[part]
+    return True

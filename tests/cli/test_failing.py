@@ -9,9 +9,7 @@ import pytest
 from toy_runs import TOY, Ended, command, fails_on, ran, records
 
 from graphrag_bench.experiment import choices
-from graphrag_bench.experiment.plugins import load_plugins
 
-load_plugins()  # before the registries are opened for a test, and put back after it
 OPERATORS = '''
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
