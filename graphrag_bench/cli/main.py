@@ -32,6 +32,15 @@ COMMANDS = {
     "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",
     "cache": "count, export and import the replies that were paid for",
 }
+GROUPS = {
+    "run and plan": ("run", "plan", "sweep", "ask"),
+    "look at what was run": ("runs", "show", "table", "curve", "funnel", "time"),
+    "compare and judge": ("score", "diff", "compare", "judge"),
+    "data, and what was built and paid for": ("fetch", "questions", "artifacts", "cache"),
+    "what there is, and whether it works": ("list", "doctor"),
+    "other": (),
+}
+"""The commands by what they are for; one that stands in no group is shown under the last."""
 _OF_A_HOME = ("artifacts", "cache", "curve", "diff", "funnel", "runs", "score", "table", "time")
 """Commands that take words, whose home is an option; `paths.home=` of a run means it too."""
 _OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
@@ -52,8 +61,14 @@ start here:
 
 def usage() -> str:
     """The help text."""
-    rows = "\n".join(f"  {name:<10} {meaning}" for name, meaning in COMMANDS.items())
-    return _USAGE.format(commands=rows)
+    grouped = [name for names in GROUPS.values() for name in names]
+    left = [name for name in COMMANDS if name not in grouped]
+    parts = []
+    for title, names in GROUPS.items():
+        held = [name for name in (*names, *(left if not names else ())) if name in COMMANDS]
+        if held:
+            parts.append("\n".join([title, *(f"  {n:<10} {COMMANDS[n]}" for n in held)]))
+    return _USAGE.format(commands="\n\n".join(parts))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -29,6 +29,10 @@ HELP = """usage: graphrag-bench {command} [-m] [GROUP=NAME ...] [SETTING=VALUE .
 groups (choose by name; with -m a comma or glob(*) sweeps)
 {groups}
 
+  GROUP=./FILE.yaml            a file of your own in the place of a name; names are looked for in
+                               ./configs/GROUP, in the configs of plugins=[PACKAGE] and in
+                               --config-dir FOLDER too
+
 settings (by path; -m sweeps them too)
 {settings}
 
@@ -69,13 +73,26 @@ examples
 }
 
 
+_UNREAD = ("limit", "split", "dev_share", "objective", "answer", "match_tokens", "repeats", "frame",
+           "trace", "workers", "shard", "evaluation", "graph.scope", "llm_judge")  # fmt: skip
+"""What is read of the questions of a data set alone: `ask` has one question of its own."""
+
+
+def _is_in(name: str, listed: Sequence[str]) -> bool:
+    return any(name == one or name.startswith(f"{one}.") for one in listed)
+
+
 def help_text(command: str) -> str:
     """What `--help` of a Hydra command prints."""
-    groups = [entry(f"  {group}=", ", ".join(names(group)), 15) for group in GROUPS]
+    unread = _UNREAD if command == "ask" else ()
+    groups = [
+        entry(f"  {group}=", ", ".join(names(group)), 15) for group in GROUPS if group not in unread
+    ]
     rows = [
-        entry(f"  {name}={default}", meaning, 37) for name, default, meaning in explained()
-        if name not in GROUPS
-    ]  # fmt: skip
+        entry(f"  {name}={default}", meaning, 37)
+        for name, default, meaning in explained()
+        if name not in GROUPS and not _is_in(name, unread)
+    ]
     text = (HELP.replace("[-m] ", "") if command == "ask" else HELP) + EXAMPLES[command]
     return text.format(
         command=command,
