@@ -13,6 +13,7 @@ from importlib import import_module
 
 from graphrag_bench import __version__
 from graphrag_bench.addresses import refuse_secrets
+from graphrag_bench.cli.config_dirs import with_config_dirs
 from graphrag_bench.errors import UserError, nearest
 
 COMMANDS = {
@@ -37,18 +38,18 @@ COMMANDS = {
     "cite": "what to cite for finished runs, as BibTeX",
     "cache": "count, export and import the replies that were paid for",
 }
+GROUPS = {
+    "run and plan": ("run", "plan", "sweep", "ask"),
+    "look at what was run": ("runs", "show", "table", "curve", "funnel", "time"),
+    "compare and judge": ("score", "diff", "compare", "judge"),
+    "data, and what was built and paid for": ("fetch", "questions", "artifacts", "cache"),
+    "what there is, and whether it works": ("list", "doctor"),
+    "other": ("cite",),
+}
+"""The commands by what they are for; one that stands in no group is shown under the last."""
 _OF_A_HOME = (
-    "artifacts",
-    "cache",
-    "cite",
-    "curve",
-    "diff",
-    "funnel",
-    "runs",
-    "score",
-    "table",
-    "time",
-)
+    "artifacts", "cache", "cite", "curve", "diff", "funnel", "runs", "score", "table", "time",
+)  # fmt: skip
 """Commands that take words, whose home is an option; `paths.home=` of a run means it too."""
 _OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _HOME = "paths.home="
@@ -69,8 +70,14 @@ start here:
 
 def usage() -> str:
     """The help text."""
-    rows = "\n".join(f"  {name:<10} {meaning}" for name, meaning in COMMANDS.items())
-    return _USAGE.format(commands=rows)
+    grouped = [name for names in GROUPS.values() for name in names]
+    left = [name for name in COMMANDS if name not in grouped]
+    parts = []
+    for title, names in GROUPS.items():
+        held = [name for name in (*names, *(left if not names else ())) if name in COMMANDS]
+        if held:
+            parts.append("\n".join([title, *(f"  {n:<10} {COMMANDS[n]}" for n in held)]))
+    return _USAGE.format(commands="\n\n".join(parts))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,6 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _ended_by_sigterm():
             _refuse_secrets(rest)
+            rest = with_config_dirs(rest)
             module = import_module(f"graphrag_bench.cli.{name}")
             return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
     except UserError as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphrag_bench.experiment.answer_asking import forms_asked
 from graphrag_bench.experiment.budgets import context_budget
+from graphrag_bench.experiment.choices import FILE
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import long_text_rows
@@ -61,7 +62,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "profile": settings.profile,
         "fidelity": settings.fidelity,
         "parameters": dict(experiment.method.parameters),
-        "settings": _flat(settings.model_dump(include=_DECIDING)),
+        "settings": deciding(settings),
         "key": experiment.key,
         "limit": settings.limit,
         "split": settings.split,
@@ -91,7 +92,8 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 
 def deciding(settings: RunSettings) -> dict[str, Any]:
     """The settings that can change an answer, by path; models aside."""
-    return _flat(settings.model_dump(include=_DECIDING))
+    found = _flat(settings.model_dump(include=_DECIDING))
+    return {path: value for path, value in found.items() if path != f"method.{FILE}"}
 
 
 def _flat(value: Any, path: str = "") -> dict[str, Any]:

@@ -215,7 +215,7 @@ class RunSettings(_Settings):
     failures: FailureSettings = FailureSettings()  # type: ignore[call-arg]
     paths: PathSettings = PathSettings()  # type: ignore[call-arg]
     plugins: list[str] = Field(
-        ["operators", "methods"], description="packages that register operators"
+        [], description="packages of your own, installed or here, that register operators"
     )
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
     experiment: None = None
