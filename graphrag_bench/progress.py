@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
+from graphrag_bench.terminal import clean, clean_line, raw
+
 Advance = Callable[[int], None]
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -28,6 +30,7 @@ class Progress:
     def task(self, label: str, total: int) -> Iterator[Advance]:
         """A function to be told of every finished item; shows label, rate and time left."""
         stream = self.stream or sys.stderr
+        label = clean_line(label)
         if self.quiet or total == 0:
             yield no_advance
         elif stream.isatty():
@@ -40,7 +43,7 @@ class Progress:
         """Print one line, unless quiet."""
         if not self.quiet:
             stream = self.stream or sys.stderr
-            stream.write(line + "\n")
+            stream.write(clean(line) + "\n")
             stream.flush()
 
     @contextmanager
@@ -56,7 +59,7 @@ class Progress:
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
         )
-        with RichProgress(*columns, console=Console(stderr=True)) as bar:
+        with RichProgress(*columns, console=Console(file=raw(sys.stderr))) as bar:
             task = bar.add_task(label, total=total, rate="")
 
             def advance(n: int) -> None:

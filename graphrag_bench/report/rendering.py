@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
+
+from graphrag_bench.terminal import clean_line, raw
 
 MISSING = "–"
 _WIDTH = 260
@@ -44,15 +47,10 @@ def markdown(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
-    text = _plain(text)
+    text = clean_line(text)
     for sign in ("\\", "|", "<", ">", "`"):
         text = text.replace(sign, "\\" + sign)
     return text
-
-
-def _plain(text: str) -> str:
-    """The text on one line, without what would move the cursor or colour a terminal."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def show(table: Table) -> None:
@@ -63,15 +61,15 @@ def show(table: Table) -> None:
 
     from graphrag_bench.report.fitting import blocks
 
-    console = Console()
+    console = Console(file=raw(sys.stdout))
     if not console.is_terminal:
-        console = Console(width=_WIDTH)
+        console = Console(file=raw(sys.stdout), width=_WIDTH)
     plain = replace(
         table,
-        heads=tuple(map(_plain, table.heads)),
-        rows=tuple(tuple(map(_plain, row)) for row in table.rows),
+        heads=tuple(map(clean_line, table.heads)),
+        rows=tuple(tuple(map(clean_line, row)) for row in table.rows),
     )
-    console.print(Text(_plain(table.caption), style="italic"))
+    console.print(Text(clean_line(table.caption), style="italic"))
     for block in blocks(plain, console.width):
         drawn = RichTable()
         for column in block:
@@ -85,4 +83,4 @@ def show(table: Table) -> None:
             drawn.add_row(*[Text(row[column.at]) for column in block])
         console.print(drawn)
     for note in table.notes:
-        console.print(Text(_plain(note), style="dim"))
+        console.print(Text(clean_line(note), style="dim"))
