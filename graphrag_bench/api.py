@@ -30,6 +30,7 @@ from graphrag_bench.pipeline.steps import StepTrace, World
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.tables import run_table, show
 from graphrag_bench.runs.record import summary
+from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
 from graphrag_bench.values import Context, Question
 
@@ -193,7 +194,7 @@ class Answered:
         for step in self.trace:
             wrote = ", ".join(f"{slot}={_short(value)}" for slot, value in step.wrote.items())
             lines.append(f"  {step.step:<44} {step.seconds:6.3f} s  {wrote}")
-        return "\n".join(lines)
+        return clean("\n".join(lines))
 
 
 def _short(value: Any) -> str:

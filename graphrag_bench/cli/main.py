@@ -15,6 +15,7 @@ from graphrag_bench import __version__
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.cli.config_dirs import with_config_dirs
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.terminal import cleaned
 
 COMMANDS = {
     "run": "run methods on a data set and print a scored table; -m sweeps",
@@ -88,7 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     that is spent. 2 for input that the user can mend. 130 for SIGINT and 143 for SIGTERM, after
     the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    with cleaned():
+        return _main(list(sys.argv[1:] if arguments is None else arguments))
+
+
+def _main(given: list[str]) -> int:
     if not given or given[0] in ("-h", "--help", "help"):
         sys.stdout.write(usage())
         return 0
@@ -107,15 +112,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             module = import_module(f"graphrag_bench.cli.{name}")
             return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
     except UserError as error:
-        sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
+        sys.stderr.write(f"graphrag-bench {name}: {error}\n")
         return error.exit_code
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away
         return 0
     except OSError as error:
         if error.errno not in _OF_THE_DISK:
             raise
-        sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
+        sys.stderr.write(f"graphrag-bench {name}: {error}\n")
         return 2
     except KeyboardInterrupt as stop:
         sys.stderr.write("\nstopped; what is done is kept, and the same command goes on from it\n")
@@ -159,11 +164,6 @@ def _home_as_option(words: Sequence[str]) -> list[str]:
     return [
         f"--home={word.removeprefix(_HOME)}" if word.startswith(_HOME) else word for word in words
     ]
-
-
-def _printable(text: str) -> str:
-    """The text without what would move the cursor: messages may quote a corpus or a model."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
-from graphrag_bench.models.llm import CallFailed, NotAccepted, RunStopped
+from graphrag_bench.models.llm import CallFailed, RunStopped
 
 _OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window)|maximum context|exceed_context|too many tokens|"
@@ -23,6 +23,12 @@ _NOT_SUPPORTED = re.compile(
 )
 _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _TOO_MUCH = {429, 503, 529}
+
+
+class NotAccepted(RunStopped):
+    """The server does not take what it was given: a key, a model, an address. To be corrected."""
+
+    exit_code = 2
 
 
 class Again(Exception):

@@ -62,18 +62,9 @@ class CallFailed(Exception):
 
 
 class RunStopped(UserError):
-    """Nothing further can succeed (no server, budget spent, too many failures): stop.
-
-    What is done is kept; not every question has a row, and the exit code says so.
-    """
+    """Nothing further can succeed (no server, budget spent, too many failures): stop."""
 
     exit_code = 1
-
-
-class NotAccepted(RunStopped):
-    """The server does not take what it was given: a key, a model, an address. To be corrected."""
-
-    exit_code = 2
 
 
 Outcome = Completion | CallFailed
@@ -179,8 +170,7 @@ class Metered:
     @property
     def window(self) -> int | None:
         """The context window of the model inside, in tokens; None when it is not known."""
-        window = getattr(self.llm, "window", None)
-        return window if isinstance(window, int) else None
+        return window if isinstance(window := getattr(self.llm, "window", None), int) else None
 
     @property
     def usage(self) -> Usage:
@@ -304,7 +294,7 @@ def reply(
     schema: Schema | None = None,
 ) -> Completion:
     """The reply to one prompt; raises CallFailed when the call ended without one."""
-    (one,) = llm.complete([prompt], max_tokens=max_tokens, stop=stop, schema=schema)
+    one = llm.complete([prompt], max_tokens=max_tokens, stop=stop, schema=schema)[0]
     if isinstance(one, CallFailed):
         raise one
     return one
