@@ -9,6 +9,8 @@ from collections.abc import Iterable
 class UserError(Exception):
     """Something the user gave is wrong; the message says what, where, and what would be right."""
 
+    exit_code = 2
+
 
 class UnreadableReply(Exception):
     """A model's reply could not be read; carries the start of the reply."""

@@ -58,7 +58,8 @@ def usage() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0; 1 for a sweep of which some cells failed; 2 for an error the user can mend.
+    0; 1 for a sweep of which some cells failed, and where the server failed; 2 for an error the
+    user can mend.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help", "help"):
@@ -74,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
     except UserError as error:
         sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
-        return 2
+        return error.exit_code
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
         return 0
