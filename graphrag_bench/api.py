@@ -186,7 +186,8 @@ class Pipeline:
         """
         asked = dataset(data) if isinstance(data, str) else data
         experiment = self.experiment(asked, **settings)
-        return Run(execute(experiment), experiment)
+        done = execute(experiment)
+        return Run(done, done.experiment)
 
     def ask(self, question: str, data: Dataset | str = "sample") -> Answered:
         """The answer to a question of your own, with its context and trace; nothing is stored."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib import import_module
 from pathlib import Path
@@ -73,7 +73,8 @@ def load_plugins(names: list[str]) -> None:
 class Experiment:
     """One method on one data set with its models, checked, and nothing run yet.
 
-    `trial` counts the repeats of the answering model from 0.
+    `trial` counts the repeats of the answering model from 0. `incomplete` maps the keys of whole
+    artifacts to what is missing of those that are used in their place.
     """
 
     settings: RunSettings
@@ -81,6 +82,7 @@ class Experiment:
     method: Method
     models: Models
     trial: int = 0
+    incomplete: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def prepare(
@@ -181,7 +183,7 @@ class Experiment:
         """The plan over another corpus: that of one scope."""
         identities = {name: partial(models.identity, name) for name in Models.NAMES}
         try:
-            return plan(self.wanted, self.choices, identities)
+            return plan(self.wanted, self.choices, identities, self.incomplete)
         except UserError as error:
             raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
@@ -203,7 +205,7 @@ class Experiment:
         gold = []
         if self.method.given:
             gold = [[q.id, list(self.dataset.gold[q.id].evidence)] for q in self.dataset.questions]
-        return digest(
+        parts: list[object] = [
             self.dataset.corpus_digest,
             self.dataset.questions_digest,
             self.settings.graph.scope,
@@ -211,7 +213,10 @@ class Experiment:
             pipeline.describe(),
             inputs,
             gold,
-        )
+        ]
+        if self.incomplete:  # those of one scope are in no plan of the whole
+            parts.append(sorted(self.incomplete.items()))
+        return digest(*parts)
 
     @cached_property
     def room(self) -> Room:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,13 +13,14 @@ from graphrag_bench.experiment.budgets import context_budget
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import ROLES
+from graphrag_bench.experiment.incomplete import left_out
 from graphrag_bench.experiment.scoring import scored_by
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.api_key import public_address
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, RunFolder, write_whole
 from graphrag_bench.runs.provenance import commit, environment
-from graphrag_bench.runs.scoring import score
+from graphrag_bench.runs.scoring import score, shares
 from graphrag_bench.values import Question
 
 _DECIDING = {"method", "chunking", "pooling", "build", "graph", "seed"}
@@ -53,13 +55,14 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         settings.evaluation.containment,
         scored=scored_by(experiment.dataset, settings.evaluation, folder, held),
     )
+    incomplete = left_out(experiment, selected)
     models = experiment.models
     needs = experiment.method.pipeline.needs()
     built = {need for item in experiment.plan for need in item.inputs}
     return metrics | {
         "dataset": experiment.dataset.name,
         "method": experiment.method.name,
-        "title": experiment.method.title,
+        "title": experiment.method.title + (" (incomplete)" if incomplete else ""),
         "role": experiment.method.role,
         "profile": settings.profile,
         "fidelity": settings.fidelity,
@@ -80,6 +83,8 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "embedder": models.identity("embedder") if "embedder" in built | needs else "",
         "tokenizer": models.identity("tokenizer") if "tokenizer" in needs else "",
         "selected": len(selected),
+        "incomplete": incomplete,
+        "build_rates": _build_rates(experiment, selected),
         "cost": cost(experiment, selected),
         "estimate": {
             row.step: asdict(row)
@@ -110,6 +115,22 @@ def _statistics(experiment: Experiment) -> dict[str, Any]:
     found = [item for item in experiment.plan if item.resource == "extraction"]
     recipes = [store.recipe(item) for item in found if store.holds(item)]
     return dict(recipes[0].get("statistics", {})) if recipes else {}
+
+
+def _build_rates(
+    experiment: Experiment, selected: Sequence[Question]
+) -> dict[str, dict[str, float]]:
+    """For each artifact that a model read: the calls of its building, and shares that went wrong.
+
+    As `rates` of scores has them for steps. Artifacts that did not keep count are left out.
+    """
+    store = experiment.store()
+    totals: dict[str, Counter[str]] = {}
+    for item in (item for plan in experiment.plans(selected) for item in plan):
+        if item.builder.calls and store.holds(item):
+            held = store.recipe(item).get("calls", {})
+            totals.setdefault(f"build {item.resource}", Counter()).update(held)
+    return {name: shares(total) for name, total in totals.items() if total["calls"]}
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:

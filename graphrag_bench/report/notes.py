@@ -26,13 +26,15 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         f"contexts counted in tokens of {said('tokenizer')}",
         "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
         "answered (of them with gold answers); intervals are 95 % bootstrap over "
-        f"{_drawn(runs)}; faults and fallbacks: shares of the LLM calls; context: its mean tokens; "
-        "cut: share of questions with evidence that the budget cut from it",
+        f"{_drawn(runs)}; faults and fallbacks: shares of the LLM calls, those of building among "
+        "them; context: its mean tokens; cut: share of questions with evidence that the budget cut "
+        "from it",
     ]
     notes += _repeats(runs)
     notes += _unequal_contexts(runs)
     notes += _without_chunks(runs)
     notes += [f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())]
+    notes += _incomplete(runs)
     if any(mark(run) for run in runs):
         notes.append(INFLATED)
     if any(run["cost"]["mixed"] for run in runs):
@@ -41,6 +43,17 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         notes.append("! some questions failed: means are over the rest; run again to retry them")
         notes += [f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]]
     return tuple(notes)
+
+
+def _incomplete(runs: Sequence[Run]) -> Iterator[str]:
+    """A warning for each run over artifacts that lack what a server failed to read."""
+    for run in runs:
+        if held := run.get("incomplete"):
+            lack = "; ".join(f"{name} without {parts}" for name, parts in sorted(held.items()))
+            yield (
+                f"! {run['title']}: built while the server failed ({lack}): run the same command "
+                "again, which asks for what is missing"
+            )
 
 
 def _drawn(runs: Sequence[Run]) -> str:

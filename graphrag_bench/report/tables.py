@@ -30,18 +30,18 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     The floor comes first and the ceiling last. Beside every mean stands its interval, and the
     spread over the repeats of a run that has any. `context` is the mean tokens of a context, `cut`
     the share of questions with evidence that was retrieved and then cut from it by the budget.
-    `faults` and `fallbacks` are shares of the LLM calls; a mean is marked with `!` while questions
-    have failed. With `seconds` stand those that `graphrag-bench time` has measured, and no others;
-    without, the table holds only what the configuration determines. Runs are what `metrics.json`
-    holds.
+    `faults` and `fallbacks` are shares of the LLM calls, of building too; a mean is marked with `!`
+    while questions have failed. With `seconds` stand those that `graphrag-bench time` has measured,
+    and no others; without, the table holds only what the configuration determines. Runs are what
+    `metrics.json` holds.
     """
     ordered = arranged(runs)
     columns = [*_counts(), *_evidence(ordered)]
     if any(run["answered"] for run in ordered):
         columns += _answers(ordered)
-    if any(run["rates"] for run in ordered):
-        columns += [("faults", lambda run: _shares(run["rates"])[0])]
-        columns += [("fallbacks", lambda run: _shares(run["rates"])[1])]
+    if any(_rates(run) for run in ordered):
+        columns += [("faults", lambda run: _shares(_rates(run))[0])]
+        columns += [("fallbacks", lambda run: _shares(_rates(run))[1])]
     if seconds:
         columns.append((_SECONDS, lambda run: _seconds(run.get("timing_serial"))))
     rows = tuple(tuple(cell(run) for _, cell in columns) for run in ordered)
@@ -117,6 +117,11 @@ def _seconds(timed: Mapping[str, Any] | None) -> str:
 
 def _any_has(runs: Sequence[Run], name: str) -> bool:
     return any(name in run["metrics"] for run in runs)
+
+
+def _rates(run: Run) -> Mapping[str, Mapping[str, float]]:
+    """The calls of steps and of building, with the shares that went wrong."""
+    return {**run.get("build_rates", {}), **run["rates"]}
 
 
 def _shares(rates: Mapping[str, Mapping[str, float]]) -> tuple[str, str]:
