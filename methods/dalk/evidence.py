@@ -7,23 +7,23 @@ from typing import Any
 
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import triple
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
 
 SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
 FINAL = Prompt("methods:dalk/prompts/answer.j2")
-_EVIDENCE_EXPECTED = 150
+_EVIDENCE_EXPECTED = 50
 
 
 def _sentence_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt = count_tokens(settings["prompt"].text) + _EVIDENCE_EXPECTED / 2
+    prompt = template_tokens(settings["prompt"]) + _EVIDENCE_EXPECTED
     return prompt, settings["max_tokens"] / 2
 
 
@@ -57,10 +57,10 @@ def evidence(
 
 
 def _answer_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    texts = settings["steps_prompt"].text, settings["prompt"].text
-    template = sum(count_tokens(text) for text in texts) / 2
+    prompts = settings["steps_prompt"], settings["prompt"]
+    template = sum(template_tokens(prompt) for prompt in prompts) / 2
     completion = (settings["max_step_tokens"] + settings["max_tokens"]) / 4
-    return template + sizes.question + 2 * _EVIDENCE_EXPECTED, completion
+    return template + sizes.question + _EVIDENCE_EXPECTED, completion
 
 
 @operator(
@@ -68,6 +68,7 @@ def _answer_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, fl
     calls=2,
     supplies={"question", "pieces", "reasoning"},
     tokens=_answer_tokens,
+    expected=lambda settings, sizes: 2,
 )
 def stepwise(
     question: Question,
