@@ -90,7 +90,7 @@ def _groups_expected(settings: Mapping[str, Any], sizes: Sizes) -> float:
     """The rows of the context, or how many groups they fill to nine tenths."""
     if settings["group"] == "single":
         return sizes.pieces
-    return max(sizes.context / (0.9 * settings["group_tokens"]), 1.0)
+    return max(sizes.context / (0.9 * float(settings["group_tokens"])), 1.0)
 
 
 def _maps_expected(settings: Mapping[str, Any], sizes: Sizes) -> float:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from graphrag_bench.contract import Sizes
+from graphrag_bench.expected import Sizes
 from graphrag_bench.pipeline.aside import Aside
 from graphrag_bench.pipeline.control import Branch, Each, Repeat, Switch
 from graphrag_bench.pipeline.resolve import Resolve
