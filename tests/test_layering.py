@@ -13,7 +13,18 @@ CODE = ("graphrag_bench", "operators", "methods")
 PLUGINS = frozenset({"operators", "methods"})
 
 LEVELS: tuple[frozenset[str], ...] = (
-    frozenset({"answer_forms", "values", "text", "errors", "fingerprint", "columns", "locations"})
+    frozenset(
+        {
+            "answer_forms",
+            "values",
+            "text",
+            "errors",
+            "fingerprint",
+            "columns",
+            "locations",
+            "version",
+        }
+    )
     | {"progress"}
     | {"prompts", "question_plan", "registry", "world_grammar"},
     frozenset({"contract", "graph", "models", "data"}),

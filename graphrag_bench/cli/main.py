@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from graphrag_bench import __version__
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.version import __version__
 
 COMMANDS = {
     "run": "run methods on a data set and print a scored table; -m sweeps",
