@@ -7,7 +7,12 @@ from collections.abc import Iterable
 
 
 class UserError(Exception):
-    """Something the user gave is wrong; the message says what, where, and what would be right."""
+    """Something the user gave is wrong; the message says what, where, and what would be right.
+
+    `exit_code` is that of the command it ends.
+    """
+
+    exit_code = 2
 
 
 class UnreadableReply(Exception):

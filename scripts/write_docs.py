@@ -39,7 +39,9 @@ _PROFILES = """\
 2025) run it, `upstream` as its released code does; `fidelity=paper` asks a language model wherever
 the paper does. An empty cell keeps the default; *unstated*: the source leaves it open, and the
 default stays. *none* as a budget: nothing but the reader's window and the numbers of items bound
-the context. With a profile each method has its own budget (`budget_context=native`).
+the context. With a profile each method has its own budget (`budget_context=native`); under
+`zhou2025` that is 7,500 tokens for every method without another number, which answer and
+instructions leave of the paper's window of 8,096.
 """
 Item = TypeVar("Item", Operator, Builder)
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
+from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.version import __version__
 
@@ -72,7 +76,10 @@ def usage() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0; 1 for a sweep of which some cells failed; 2 for an error the user can mend.
+    0 when all is done: of a run, when every question has a row. 1 when part of it failed or was
+    stopped: more questions than `failures.limit` allows, all of them, a cell of a sweep, a budget
+    that is spent. 2 for input that the user can mend. 130 for SIGINT and 143 for SIGTERM, after
+    the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help", "help"):
@@ -86,12 +93,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         close = ", ".join(nearest(name, COMMANDS)) or ", ".join(COMMANDS)
         sys.stderr.write(f"graphrag-bench: no command '{name}'. Nearest: {close}.\n")
         return 2
-    module = import_module(f"graphrag_bench.cli.{name}")
     try:
-        return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
+        with _ended_by_sigterm():
+            _refuse_secrets(rest)
+            module = import_module(f"graphrag_bench.cli.{name}")
+            return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
     except UserError as error:
         sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
-        return 2
+        return error.exit_code
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
         return 0
@@ -100,9 +109,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         sys.stderr.write("\nstopped; what is done is kept, and the same command goes on from it\n")
-        return 130
+        return 143 if isinstance(stop, Terminated) else 130
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM arrived: what is under way ends as it does at Ctrl-C."""
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Raise Terminated at the first SIGTERM; only the main thread can be told of signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_: int, __: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _refuse_secrets(words: Sequence[str]) -> None:
+    """Refuse an address with a password in any setting or option, before anything is written."""
+    for word, after in zip(words, [*words, ""][1:], strict=True):
+        name, equals, value = word.partition("=")
+        if equals and " " not in name:
+            refuse_secrets(name, value)
+        elif word.startswith("--"):
+            refuse_secrets(word, after)
 
 
 def _home_as_option(words: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.context_room import Room
 from graphrag_bench.experiment.groups import load, names
-from graphrag_bench.experiment.profiles import DEFAULT
+from graphrag_bench.experiment.profiles import BUDGETS, DEFAULT
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.experiment.step_lists import Item, every_list
 from graphrag_bench.pipeline.build import STAGES
@@ -97,8 +97,8 @@ def _is_own(settings: RunSettings) -> bool:
 def _native(settings: RunSettings, room: Callable[[], Room]) -> RunSettings:
     """The method with its own budget, or with what the reader's window leaves of it."""
     made = dict(settings.method)
-    own = made.get(_BUDGET)
     if _bounded(_stages(made)):
+        own = made[_BUDGET] = made.get(_BUDGET) or BUDGETS.get(settings.profile)
         held = [n for n in (own, room().known) if isinstance(n, int)]
         made = budgeted(made, min(held), fill=False, own=True) if held else made
     return settings.model_copy(update={"budget_context": "native", "given": [], "method": made})

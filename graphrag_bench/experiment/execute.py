@@ -135,8 +135,11 @@ def _work(
         try:
             resources = build_resources(experiment, models[scope], progress, answering)
         except UserError as error:
-            where = f"scope '{scope}': " if len(groups) > 1 else ""
-            raise UserError(f"{where}{error}") from error
+            if len(groups) == 1:
+                raise
+            in_scope = UserError(f"scope '{scope}': {error}")
+            in_scope.exit_code = error.exit_code
+            raise in_scope from error
         with progress.task(label, len(part)) as advance:
             _run_block(experiment, part, resources, answering, advance)
 
@@ -154,6 +157,7 @@ def build_resources(
         gates=experiment.models.gates,
         explains=experiment.settings.graph.scope == "all",
         shared=experiment.shared_artifacts,
+        verify=experiment.settings.paths.verify,
     )
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}

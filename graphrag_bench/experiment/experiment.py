@@ -266,7 +266,8 @@ class Experiment:
 
     def store(self) -> Store:
         """The artifacts as they stand; what builds them is given the rest."""
-        return Store(self.artifacts, shared=self.shared_artifacts)
+        verify = self.settings.paths.verify
+        return Store(self.artifacts, shared=self.shared_artifacts, verify=verify)
 
     @property
     def extraction(self) -> str:

@@ -7,11 +7,11 @@ from pathlib import Path
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.rescoring import scores_of
-from graphrag_bench.experiment.stored import StoredRun, find_run, stored_runs
+from graphrag_bench.experiment.stored import StoredRun, find_run, stored_runs, whole_runs
 from graphrag_bench.report.corpora import SHOWN
 from graphrag_bench.report.pivot import PivotRun
 from graphrag_bench.report.selection import mark
-from graphrag_bench.runs.folder import METRICS, RunFolder
+from graphrag_bench.runs.damage import METRICS
 
 FIELDS = (
     "method", "title", "dataset", "llm", "llm_build", "embedder", "extraction", "tokenizer",
@@ -32,7 +32,7 @@ def named_runs(names: list[str], home: str) -> list[StoredRun]:
     found = []
     for name in names:
         below = sorted(Path(name).glob(f"**/{METRICS}")) if Path(name).is_dir() else []
-        found += [StoredRun(RunFolder(path.parent)) for path in below] or [find_run(name, home)]
+        found += whole_runs(below) if below else [find_run(name, home)]
     return list({run.folder.path.resolve(): run for run in found}.values())
 
 

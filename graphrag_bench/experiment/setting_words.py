@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.errors import UserError, nearest, unknown
 from graphrag_bench.experiment.groups import GROUPS, names
 from graphrag_bench.experiment.settings import NO_SETTINGS, RunSettings
@@ -22,6 +23,7 @@ def read_word(word: str) -> tuple[str, str]:
     """
     name, equals, value = word.partition("=")
     name = name.lstrip("+~")
+    refuse_secrets(name, value)
     if not equals or not name:
         raise UserError(f"'{word}' is no setting; settings are NAME=VALUE.")
     if name in GROUPS:

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
-from graphrag_bench.models.llm import CallFailed, RunStopped
+from graphrag_bench.models.llm import CallFailed, NotAccepted, RunStopped
 
 _OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window)|maximum context|exceed_context|too many tokens|"
@@ -81,14 +81,14 @@ def of_status(answer: Answer, server: Server) -> Again | CallFailed | RunStopped
         return CallFailed("content_filter", f"The server filtered the prompt: {said}")
     if answer.status in (401, 403):
         key = f"the key in {server.variable}" if server.variable else "a call without a key"
-        return RunStopped(
+        return NotAccepted(
             f"{server.address} refuses {key} (HTTP {answer.status}): {said}. "
             "Set the variable to a valid key, or llm.api_key_env to the variable that holds one."
         )
     if answer.status == 402:
-        return RunStopped(f"{server.address} wants to be paid first (HTTP 402): {said}")
+        return NotAccepted(f"{server.address} wants to be paid first (HTTP 402): {said}")
     if answer.status in (404, 405):
-        return RunStopped(
+        return NotAccepted(
             f"{server.address} has no model '{server.model}', or no API at this path "
             f"(HTTP {answer.status}): {said}. Check llm.model and llm.base_url (it ends in /v1)."
         )

@@ -62,7 +62,18 @@ class CallFailed(Exception):
 
 
 class RunStopped(UserError):
-    """Nothing further can succeed (bad key, unknown model, no server, budget spent): stop."""
+    """Nothing further can succeed (no server, budget spent, too many failures): stop.
+
+    What is done is kept; not every question has a row, and the exit code says so.
+    """
+
+    exit_code = 1
+
+
+class NotAccepted(RunStopped):
+    """The server does not take what it was given: a key, a model, an address. To be corrected."""
+
+    exit_code = 2
 
 
 Outcome = Completion | CallFailed

@@ -77,7 +77,7 @@ def test_a_budget_stops_the_run_and_a_larger_one_goes_on(
     setup: Setup, fake: FakeOpenAI, undisturbed: dict[str, bytes]
 ) -> None:
     stopped = ended(started(setup.arguments("budget.tokens=8000")))
-    assert stopped.code == 2
+    assert stopped.code == 1
     assert "budget.tokens=8000 could be passed" in stopped.err
     assert "raise the budget and run the same command again" in stopped.err
     assert "Traceback" not in stopped.err
@@ -149,7 +149,7 @@ def test_what_other_shards_have_spent_counts_in_the_budget(
     n_tokens = fake.stats(whole.url).tokens
     (folder / "ledger.2-of-2.jsonl").write_bytes(ledger.read_bytes())
     stopped = command("run", *setup.arguments("shard=1/2", f"budget.tokens={n_tokens}"))
-    assert stopped.code == 2
+    assert stopped.code == 1
     assert f"budget.tokens={n_tokens} could be passed" in stopped.err
     assert 0 < fake.stats(setup.url).tokens < n_tokens
 
@@ -196,7 +196,7 @@ def test_a_fifth_of_failing_calls_stops_a_step(fake: FakeOpenAI, home: Path) -> 
     url = fake.scenario(reads=True, filter_word="Otto Brandt")
     asked = [*TOY, *served(url), "failures.after=4"]
     stopped = command("run", *asked)
-    assert stopped.code == 2
+    assert stopped.code == 1
     assert "Step extraction.llm: " in stopped.err
     assert "the limit is 20%" in stopped.err
     assert "failures.limit" in stopped.err

@@ -126,7 +126,7 @@ def test_every_method_says_what_its_own_paper_has(name: str) -> None:
     [
         ("gretriever", "paper", {"top_k": 3, "n_relationships": 5, "budget": 512}),
         ("gretriever", "upstream", {"top_k": 3, "n_relationships": 5, "budget": 512}),
-        ("ggraphrag", "zhou2025", {"group": "single", "levels": "down_to", "budget": 7500}),
+        ("ggraphrag", "zhou2025", {"group": "single", "levels": "down_to"}),
         ("ggraphrag", "paper", {"group": "packed", "order": "shuffled", "group_tokens": 8000}),
         ("ggraphrag", "upstream", {"levels": "at", "group_tokens": 12000, "budget": 12000}),
         ("pankrag", "upstream", {"n_reports": None, "budget": 12000, "rerank": "off"}),

@@ -159,6 +159,7 @@ def test_a_nasty_title_answer_and_folder_survive_a_whole_run(
     ]
     write_set(folder, corpus, questions)
     settings = [*WEIGHTLESS, "dataset=jsonl", f'dataset.root="{folder}"', "method=vanilla"]
+    settings += ["failures.limit=1"]
     fails_on.add("fail [/x]")
     try:
         ended = ran(*settings)
