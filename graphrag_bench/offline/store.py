@@ -205,19 +205,18 @@ class Store:
         variant is another method's choice, and no reason.
         """
         found = sorted(self.folder(planned).parent.glob(f"*/{RECIPE}"))
-        others = [path.parent for path in found if not path.parent.suffix]
-        if not others:
-            return ""
         recipes = []
-        for folder in others:
-            with suppress(Damaged):
-                recipes.append(check_recipe(folder))
+        for path in found:
+            if not path.parent.suffix:
+                with suppress(Damaged):
+                    recipes.append(check_recipe(path.parent))
+        if not recipes:
+            return ""
         same = [recipe for recipe in recipes if recipe["builder"] == planned.builder.name]
         reasons = min((_differences(one, planned.recipe) for one in same), key=len, default=[])
         variant = planned.builder.variant
-        what = f"build {planned.resource}" + (
-            f" ({variant})" if variant != planned.resource else ""
-        )
+        said = f" ({variant})" if variant != planned.resource else ""
+        what = f"build {planned.resource}{said}"
         return f"{what}: {'; '.join(reasons)}" if reasons else what
 
     def recipe(self, planned: Planned) -> dict[str, Any]:
