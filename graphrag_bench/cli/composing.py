@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.experiment.groups import GROUPS, load, names
 from graphrag_bench.locations import project_folder
 
 _States = tuple[tuple[str, int, int], ...]
@@ -43,11 +44,26 @@ def _chosen(folder: Path, choices: tuple[str, ...], _: _States) -> Any:
 
 def _by_hydra(folder: Path, overrides: Sequence[str]) -> Any:
     from hydra import compose, initialize_config_dir
+
+    _check_files(overrides)
     from hydra.core.global_hydra import GlobalHydra
 
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(folder), version_base="1.3"):
         return compose("run", overrides=list(overrides))
+
+
+def _check_files(overrides: Sequence[str]) -> None:
+    """Read every chosen file as plain YAML first: Hydra would unfold any alias and follow any tag.
+
+    Raises UserError for one that cannot be read, and for a method that holds code.
+    """
+    chosen = dict(one.lstrip("+").partition("=")[::2] for one in overrides)
+    for name, value in chosen.items():
+        group = name.partition("@")[0]
+        choice = value.strip("'\"")
+        if group in GROUPS and choice in names(group):
+            load(group, choice)
 
 
 def _states(folder: Path) -> _States:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.profiles import DEFAULT, KEYS, SELECTORS, applied
 from graphrag_bench.locations import project_folder
+from graphrag_bench.plain_yaml import read_yaml
 
 ROLES = ("llm_build", "llm_judge")
 """Groups whose choices are those of `llm`: other models in the same run."""
 GROUPS = ("dataset", "method", "llm", *ROLES, "embedder", "chunking", "pooling", "experiment")
+
+_CODE = ("_target_", "_args_", "_partial_")
+_ELSEWHERE = re.compile(r"^\s*#\s*@package\b.*$|\$\{\s*[\w.]+\s*:[^}]*\}", re.MULTILINE)
 
 
 def names(group: str) -> list[str]:
@@ -30,14 +33,55 @@ def load(group: str, name: str) -> dict[str, Any]:
 
     What a file changes of another of its group, which stands in its `defaults`, is laid over that.
     """
+    return _loaded(group, name, ())
+
+
+def _loaded(group: str, name: str, above: tuple[str, ...]) -> dict[str, Any]:
     if name not in names(group):
         raise unknown(group, name, names(group))
-    folder = project_folder("configs") / ("llm" if group in ROLES else group)
-    content = _yaml(folder / f"{name}.yaml")
-    for base in content.pop("defaults", []):
+    if name in above:
+        raise UserError(f"The {group} '{name}' is based on itself: {' <- '.join((*above, name))}.")
+    path = project_folder("configs") / ("llm" if group in ROLES else group) / f"{name}.yaml"
+    content = _yaml(path)
+    if group == "method":
+        check_plain(path, content)
+    for base in content.pop("defaults", None) or []:
         if isinstance(base, str) and base != "_self_":
-            content = _laid_over(load(group, base), content)
+            content = _laid_over(_loaded(group, base, (*above, name)), content)
     return content
+
+
+def check_plain(path: Path, content: Mapping[str, Any]) -> None:
+    """Refuse a method's file that would set or import anything but the method.
+
+    It names operators and their settings. Code to import (`_target_`), a `@package` that puts its
+    content elsewhere, a choice of another group in its defaults, and interpolations that call
+    (`${oc.env:KEY}`) are refused: models are chosen by llm=, embedder= and nlp=.
+    """
+    if (key := _target(content)) is not None:
+        raise UserError(
+            f"{path}: '{key}' names code to import, and a method's file holds none: its steps name "
+            "operators (op:), and models are chosen by llm=, embedder= and nlp=."
+        )
+    text = path.read_text(encoding="utf-8")
+    if found := _ELSEWHERE.search(text):
+        raise UserError(f"{path}: '{found[0].strip()}' is not for a method's file; leave it out.")
+    bases = content.get("defaults") or []
+    if not isinstance(bases, list) or not all(isinstance(base, str) for base in bases):
+        raise UserError(f"{path}: defaults lists names of methods and _self_, nothing else.")
+
+
+def _target(value: object) -> str | None:
+    """The first key `_target_` at any depth; None where there is none."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key in _CODE:
+                return str(key)
+            if (found := _target(inner)) is not None:
+                return found
+    elif isinstance(value, list):
+        return next((found for inner in value if (found := _target(inner)) is not None), None)
+    return None
 
 
 def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,15 +95,19 @@ def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
 
 
 def _yaml(path: Path) -> dict[str, Any]:
-    content = copy.deepcopy(_read(path.read_text(encoding="utf-8")))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read: {error}.") from None
+    content = copy.deepcopy(_read(text, str(path)))
     if not isinstance(content, dict):
         raise UserError(f"{path}: a mapping was expected.")
     return content
 
 
 @lru_cache(maxsize=256)
-def _read(text: str) -> Any:
-    return yaml.safe_load(text)
+def _read(text: str, where: str) -> Any:
+    return read_yaml(text, where)
 
 
 def compose(
