@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
+from graphrag_bench.terminal import clean, clean_line, raw
+
 Advance = Callable[[int], None]
 _SECONDS_BETWEEN_LINES = 10.0
 _LEAST_SECONDS = 10.0
@@ -36,7 +38,7 @@ class Progress:
     def task(self, label: str, total: int) -> Iterator[Advance]:
         """A function to be told of every finished item; shows label, rate and time left."""
         stream = self.stream or sys.stderr
-        label = f"{self.part}: {label}" if self.part else label
+        label = clean_line(f"{self.part}: {label}" if self.part else label)
         if self.quiet or total == 0:
             yield no_advance
         elif stream.isatty():
@@ -49,7 +51,7 @@ class Progress:
         """Print one line, unless quiet."""
         if not self.quiet:
             stream = self.stream or sys.stderr
-            stream.write(line + "\n")
+            stream.write(clean(line) + "\n")
             stream.flush()
 
     @contextmanager
@@ -64,7 +66,7 @@ class Progress:
             MofNCompleteColumn(),
             TextColumn("{task.fields[pace]}"),
         )
-        with RichProgress(*columns, console=Console(stderr=True)) as bar:
+        with RichProgress(*columns, console=Console(file=raw(sys.stderr))) as bar:
             task, pace = bar.add_task(label, total=total, pace=""), _Pace(total)
 
             def advance(n: int) -> None:

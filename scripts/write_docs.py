@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 
 from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
 from graphrag_bench.data.card import Card, card_names, load_card
-from graphrag_bench.experiment.experiment import Experiment, load_plugins
-from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.choices import names
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.groups import compose, load
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.profiles import POOLED
 from graphrag_bench.graph.graph import ATTRIBUTES
 
@@ -56,7 +58,7 @@ def main() -> int:
 
 def pages() -> dict[Path, str]:
     """The files that this script writes, with their texts."""
-    load_plugins(["operators", "methods"])
+    load_plugins()
     made = {
         ROOT / "docs" / "operators.md": operators_page(),
         ROOT / "docs" / "methods.md": methods_page(),

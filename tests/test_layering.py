@@ -15,7 +15,7 @@ PLUGINS = frozenset({"operators", "methods"})
 LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"answer_forms", "values", "text", "errors", "fingerprint", "columns", "locations"})
     | {"progress", "unpacking", "terminal", "addresses", "version"}
-    | {"prompts", "question_plan", "registry", "world_grammar"},
+    | {"prompts", "expected", "question_plan", "registry", "world_grammar"},
     frozenset({"contract", "graph", "models", "data"}),
     frozenset({"pipeline", "offline", "evaluation"}),
     frozenset({"runs", "report"}),

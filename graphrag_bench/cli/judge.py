@@ -59,7 +59,7 @@ examples
 def main(arguments: Sequence[str]) -> int:
     """Judge, and print a table of all judged values of these runs."""
     if not arguments or {"-h", "--help"} & set(arguments):
-        from graphrag_bench.experiment.groups import names
+        from graphrag_bench.experiment.choices import names
 
         sys.stdout.write(_HELP.format(names=", ".join(names("llm"))))
         return 0
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.write(f"{run.folder.path}: at most {sum(calls.values())} calls ({said})\n")
         return 0
     ledgers = [run.folder.path / LEDGER for run in runs]
-    models.charge(ledgers[0], lambda: ledgers[1:], tuple)
+    models.charge(ledgers[0], lambda: ledgers[1:])
     judged = []
     for run in runs:
         rows = judge_answers(run, models, asked, Progress())

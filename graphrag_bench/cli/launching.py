@@ -24,7 +24,6 @@ from graphrag_bench.experiment.matching import matched
 from graphrag_bench.experiment.objectives import check_objective
 from graphrag_bench.experiment.read_tracking import refuse_idle
 from graphrag_bench.experiment.sweeping import CellRow, Manifest, manifest_of
-from graphrag_bench.locations import project_folder
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.folder import Occupied
 
@@ -192,7 +191,7 @@ def launch(overrides: Sequence[str], folder: Path, job: Callable[[int, list[str]
     quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
     quiet = [f"hydra.sweep.dir='{quoted}'", "hydra.sweep.subdir=."]
     try:
-        multirun(project_folder("configs"), [*overrides, *quiet], cell)
+        multirun([*overrides, *quiet], cell)
     except SystemExit:
         return False
     return True

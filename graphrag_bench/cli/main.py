@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from graphrag_bench.addresses import refuse_secrets
+from graphrag_bench.cli.config_dirs import with_config_dirs
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.terminal import cleaned
 from graphrag_bench.version import __version__
 
 COMMANDS = {
@@ -37,18 +39,18 @@ COMMANDS = {
     "cite": "what to cite for finished runs, as BibTeX",
     "cache": "count, export and import the replies that were paid for",
 }
+GROUPS = {
+    "run and plan": ("run", "plan", "sweep", "ask"),
+    "look at what was run": ("runs", "show", "table", "curve", "funnel", "time"),
+    "compare and judge": ("score", "diff", "compare", "judge"),
+    "data, and what was built and paid for": ("fetch", "questions", "artifacts", "cache"),
+    "what there is, and whether it works": ("list", "doctor"),
+    "other": ("cite",),
+}
+"""The commands by what they are for; one that stands in no group is shown under the last."""
 _OF_A_HOME = (
-    "artifacts",
-    "cache",
-    "cite",
-    "curve",
-    "diff",
-    "funnel",
-    "runs",
-    "score",
-    "table",
-    "time",
-)
+    "artifacts", "cache", "cite", "curve", "diff", "funnel", "runs", "score", "table", "time",
+)  # fmt: skip
 """Commands that take words, whose home is an option; `paths.home=` of a run means it too."""
 _OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _HOME = "paths.home="
@@ -69,8 +71,14 @@ start here:
 
 def usage() -> str:
     """The help text."""
-    rows = "\n".join(f"  {name:<10} {meaning}" for name, meaning in COMMANDS.items())
-    return _USAGE.format(commands=rows)
+    grouped = [name for names in GROUPS.values() for name in names]
+    left = [name for name in COMMANDS if name not in grouped]
+    parts = []
+    for title, names in GROUPS.items():
+        held = [name for name in (*names, *(left if not names else ())) if name in COMMANDS]
+        if held:
+            parts.append("\n".join([title, *(f"  {n:<10} {COMMANDS[n]}" for n in held)]))
+    return _USAGE.format(commands="\n\n".join(parts))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,7 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     that is spent. 2 for input that the user can mend. 130 for SIGINT and 143 for SIGTERM, after
     the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    with cleaned():
+        return _main(list(sys.argv[1:] if arguments is None else arguments))
+
+
+def _main(given: list[str]) -> int:
     if not given or given[0] in ("-h", "--help", "help"):
         sys.stdout.write(usage())
         return 0
@@ -96,18 +108,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _ended_by_sigterm():
             _refuse_secrets(rest)
+            rest = with_config_dirs(rest)
             module = import_module(f"graphrag_bench.cli.{name}")
             return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
     except UserError as error:
-        sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
+        sys.stderr.write(f"graphrag-bench {name}: {error}\n")
         return error.exit_code
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away
         return 0
     except OSError as error:
         if error.errno not in _OF_THE_DISK:
             raise
-        sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
+        sys.stderr.write(f"graphrag-bench {name}: {error}\n")
         return 2
     except KeyboardInterrupt as stop:
         sys.stderr.write("\nstopped; what is done is kept, and the same command goes on from it\n")
@@ -151,11 +164,6 @@ def _home_as_option(words: Sequence[str]) -> list[str]:
     return [
         f"--home={word.removeprefix(_HOME)}" if word.startswith(_HOME) else word for word in words
     ]
-
-
-def _printable(text: str) -> str:
-    """The text without what would move the cursor: messages may quote a corpus or a model."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from graphrag_bench.cli.tuning import Tuning, is_tuning, require_plugins, select
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.comparing import differences
 from graphrag_bench.experiment.execute import RunResult
+from graphrag_bench.experiment.failing import too_many
 from graphrag_bench.report.paying import paying_table
 from graphrag_bench.report.tables import cost_table, markdown, run_table, show
 from graphrag_bench.runs.folder import write_whole
@@ -72,11 +73,11 @@ def lacking(result: RunResult) -> str:
     metrics, settings = result.metrics, result.experiment.settings
     n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
     title, limit = metrics["title"], settings.failures.limit
-    if n_failed and (n_failed == n or n_failed > limit * n):
+    if too_many(metrics, limit):
         allowed = "all of them" if n_failed == n else f"more than failures.limit={limit:.0%}"
         return (
             f"{title}: {n_failed} of {n} questions failed, {allowed}; the same command tries "
-            f"them again, and their errors stand in {result.folder.path}"
+            f"them again: {result.folder.file('failures', 'txt')}"
         )
     if n < n_selected and settings.part == (1, 1):
         return f"{title}: {n_selected - n} of {n_selected} questions have no row"

@@ -11,7 +11,6 @@ from typing import Literal
 
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.paper_figures import collected
 from graphrag_bench.experiment.paper_runs import (
     Done,
@@ -22,6 +21,7 @@ from graphrag_bench.experiment.paper_runs import (
 )
 from graphrag_bench.experiment.paper_sources import FigureSource
 from graphrag_bench.experiment.pivoted import named_runs, pivot_run
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.setting_words import read_word
 from graphrag_bench.experiment.stored import stored_runs
 from graphrag_bench.progress import Progress
@@ -152,7 +152,7 @@ def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace
     if given and not (asked.run or asked.small):
         raise UserError(f"'{given[0]}' is a setting of runs; settings go with --run.")
     home = next((w.partition("=")[2] for w in given if w.startswith("paths.home=")), asked.home)
-    load_plugins(["operators", "methods"])
+    load_plugins()
     done: list[Done] = []
     if asked.run or asked.small:
         for word in given:

@@ -134,7 +134,15 @@ class FailureSettings(_Settings):
     """When the failures of one step stop the run."""
 
     limit: float = Field(0.2, ge=0, le=1, description="share of a step's calls that may fail")
-    after: PositiveInt = Field(50, description="calls before the share counts")
+    after: PositiveInt = Field(
+        50, description="calls of which the share is taken at least, however few were made"
+    )
+    in_a_row: PositiveInt = Field(
+        5, description="calls that the server fails one after the other: an outage, which stops"
+    )
+    allow_incomplete: bool = Field(
+        False, description="build without what the server failed to read; every table marks it"
+    )
 
 
 class RunSettings(_Settings):
@@ -215,7 +223,7 @@ class RunSettings(_Settings):
     failures: FailureSettings = FailureSettings()  # type: ignore[call-arg]
     paths: PathSettings = PathSettings()  # type: ignore[call-arg]
     plugins: list[str] = Field(
-        ["operators", "methods"], description="packages that register operators"
+        [], description="packages of your own, installed or here, that register operators"
     )
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
     experiment: None = None

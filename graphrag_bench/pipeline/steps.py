@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from graphrag_bench.contract import Operator
-from graphrag_bench.models.failure_gate import FailureGate
+from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
 from graphrag_bench.models.ledger import Ledger
 from graphrag_bench.models.llm import Completion, Metered
 from graphrag_bench.pipeline.failure import Attempt, Failure, let_through
+from graphrag_bench.pipeline.returned import by_slot
 from graphrag_bench.pipeline.scope import Scope
+from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
 
 Outcome = RetrievalState | Failure
@@ -60,12 +62,16 @@ class StepTrace:
     wrote: Mapping[str, Any]
 
 
+show_briefly(StepTrace)
+
+
 @dataclass
 class World:
     """The resources of a run, its ledger and gates; trace and fallbacks of every question in order.
 
     `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
-    failed, once there were that many. `attempt` decides what becomes of a step's error.
+    failed, of that many at least, and when `failure_in_a_row` calls were failed by the server.
+    `attempt` decides what becomes of a step's error.
     """
 
     resources: Mapping[str, Any]
@@ -73,6 +79,7 @@ class World:
     ledger: Ledger | None = None
     failure_limit: float = 1.0
     failure_after: int = 50
+    failure_in_a_row: int = IN_A_ROW
     traces: dict[str, list[StepTrace]] = field(default_factory=dict)
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
@@ -88,9 +95,8 @@ class World:
 
     def meter(self, need: str, step: str, question: str) -> Metered:
         """A model of the resources for one step and question, metered, logged and gated."""
-        gate = self.gates.setdefault(
-            step, FailureGate(step, self.failure_limit, self.failure_after)
-        )
+        made = FailureGate(step, self.failure_limit, self.failure_after, self.failure_in_a_row)
+        gate = self.gates.setdefault(step, made)
         log = self.ledger.at(step.partition(".")[0], step, question) if self.ledger else None
         return Metered(self.resources[need], log=log, gate=gate)
 
@@ -213,8 +219,9 @@ class OperatorStep:
         meters: Sequence[Metered],
         world: World,
     ) -> Outcome:
+        resources = world.resources
         if not isinstance(result, Failure):
-            result = world.attempt(self.label, lambda: self._by_slot(result))
+            result = world.attempt(self.label, lambda: by_slot(self.operator, result, resources))
         wrote: dict[str, Any] = {} if isinstance(result, Failure) else result
         replies = tuple(
             reply.text if isinstance(reply, Completion) else str(reply)
@@ -225,18 +232,6 @@ class OperatorStep:
         name = self.operator.name
         world.note(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
         return result if isinstance(result, Failure) else state.write(wrote)
-
-    def _by_slot(self, result: Any) -> dict[str, Any]:
-        """What an operator returned, by slot; raises ValueError when a value is missing."""
-        values = result if isinstance(result, tuple) else (result,)
-        returns = self.operator.returns
-        if len(values) != len(returns):
-            raise ValueError(f"gave {len(values)} values for {_list(returns)}")
-        found = {slot: v for slot, v in zip(returns, values, strict=True) if v is not None}
-        missing = set(self.operator.writes) - set(found)
-        if missing:
-            raise ValueError(f"gave None for {_list(missing)}")
-        return found
 
     def check(self, scope: Scope) -> None:
         """Reads, needs, attributes and prompt variables, then the slots it writes."""

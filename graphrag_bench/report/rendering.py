@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, replace
+
+from graphrag_bench.terminal import clean_line, raw
 
 MISSING = "–"
 _COMMAND = re.compile(r"([^`]*?): (graphrag-bench \S.*)")
@@ -59,15 +62,10 @@ def markdown(table: Table) -> str:
 
 
 def _escaped(text: str) -> str:
-    text = _plain(text)
+    text = clean_line(text)
     for sign in ("\\", "|", "<", ">", "`"):
         text = text.replace(sign, "\\" + sign)
     return text
-
-
-def _plain(text: str) -> str:
-    """The text on one line, without what would move the cursor or colour a terminal."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def show(table: Table) -> None:
@@ -78,17 +76,17 @@ def show(table: Table) -> None:
 
     from graphrag_bench.report.fitting import fitted
 
-    console = Console()
+    console = Console(file=raw(sys.stdout))
     if not console.is_terminal:
-        console = Console(width=_WIDTH)
+        console = Console(file=raw(sys.stdout), width=_WIDTH)
     plain = replace(
         table,
-        heads=tuple(map(_plain, table.heads)),
-        rows=tuple(tuple(map(_plain, row)) for row in table.rows),
-        texts=tuple(map(_plain, table.texts)),
-        about=tuple((_plain(head), text) for head, text in table.about),
+        heads=tuple(map(clean_line, table.heads)),
+        rows=tuple(tuple(map(clean_line, row)) for row in table.rows),
+        texts=tuple(map(clean_line, table.texts)),
+        about=tuple((clean_line(head), text) for head, text in table.about),
     )
-    console.print(Text(_plain(table.caption), style="italic"))
+    console.print(Text(clean_line(table.caption), style="italic"))
     plain, held = fitted(plain, console.width)
     for block in held:
         drawn = RichTable()
@@ -103,7 +101,7 @@ def show(table: Table) -> None:
             drawn.add_row(*[Text(row[column.at]) for column in block])
         console.print(drawn)
     for note in plain.below:
-        for line in _note_lines(_plain(note), console.width if console.is_terminal else None):
+        for line in _note_lines(clean_line(note), console.width if console.is_terminal else None):
             whole = not console.is_terminal or line.startswith(_INDENT)
             console.print(Text(line, style="dim"), soft_wrap=whole)
 

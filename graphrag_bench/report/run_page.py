@@ -41,7 +41,17 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
         for run, details in zip(held, swept([one.metrics for one in held]), strict=True):
             names[run.dataset, run.key] = f"{method} {details}".strip()
     rows = tuple(_row(run, names.get((run.dataset, run.key), run.method)) for run in runs)
-    heads = ("data set", "method", "key", "n", "failed", "answered", "changed", "model", "MB")
+    heads: tuple[str, ...] = (
+        "data set",
+        "method",
+        "key",
+        "n",
+        "failed",
+        "answered",
+        "changed",
+        "model",
+        "MB",
+    )
     scored = [run.metrics for run in runs if run.metrics]
     notes = corpus_notes(scored)
     if notes:
