@@ -12,6 +12,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.training import TrainingSet, training_set
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.backends import make
+from graphrag_bench.experiment.known_identities import identity_of
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.models.budget import Budget, Budgeted
@@ -230,7 +231,8 @@ class Models(Mapping[str, Any]):
     def identity(self, name: str) -> str:
         """What stands for the object in keys: never an address, a key or a path.
 
-        Opens no cache and loads no weights.
+        Opens no cache and loads no weights. Of a model that is not installed it is what stored
+        runs and artifacts tell.
         """
         configs = {
             "llm": self.settings.llm,
@@ -238,15 +240,20 @@ class Models(Mapping[str, Any]):
             "embedder": self.settings.embedder,
         }
         if name == "llm_judge":
-            return str(self._bare(name, self._judge).identity)
+            return self._known(name, self._bare(name, self._judge))
         if name == "llm_build" and configs[name] is None:
             name = "llm"
         if (config := configs.get(name)) is not None:
-            return str(self._bare(name, config).identity)
+            return self._known(name, self._bare(name, config))
         if name == "corpus":
             return self.corpus.corpus_digest
         if name == "openie":
             return file_digest(self.openie)
         if name == "import_from":
             return content_digest(self.import_from)
-        return str(self[name].identity)
+        return self._known(name, self[name])
+
+    def _known(self, name: str, model: Any) -> str:
+        paths = self.settings.paths
+        shared = Path(paths.shared_artifacts) if paths.shared_artifacts else None
+        return identity_of(model, name, Path(paths.home), shared)

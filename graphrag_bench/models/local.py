@@ -60,6 +60,12 @@ class Local(FanOut):
         path = weights(self.model_path)
         return f"{path.name}@{of_file(path)}:{digest(self.decoding.model_dump())}"
 
+    def may_be(self, identity: str) -> bool:
+        """Whether a stored identity is of a file of this name, decoded by these settings."""
+        name = Path(self.model_path).name if self.model_path else PACKAGED
+        settings = digest(self.decoding.model_dump())
+        return identity.startswith(f"{name}@") and identity.endswith(f":{settings}")
+
     @property
     def window(self) -> int | None:
         """The window of one slot, in tokens."""

@@ -179,3 +179,11 @@ def _prepositional(phrase: str, token: Any, own: bool = False) -> Iterator[tuple
                     words = f"{phrase} {preposition.text.lower()}"
                     for name in (found, *found.conjuncts):
                         yield words, name
+
+
+def may_be(model: Spacy, identity: str) -> bool:
+    """Whether a stored identity is of this model, read by this code, whatever its version.
+
+    It stands outside the class, whose code is part of the identity.
+    """
+    return identity.startswith(f"spacy:{model.model}@") and identity.endswith(f":{code(Spacy)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -93,6 +94,15 @@ class SentenceEmbedder:
             f"sentence-transformers:{name}{code}:{length}:unit:"
             f"long={self.long_texts}({window}):prefixes={prefixes}"
         )
+
+    def may_be(self, identity: str) -> bool:
+        """Whether a stored identity is of this model with these settings, whatever its version."""
+        window = str(self.given_window) if self.given_window else "[^)]*"
+        code = ":remote code" if self.trust_remote_code else ""
+        name = re.escape(f"sentence-transformers:{self.model}@")
+        rest = re.escape(f":prefixes={','.join(self.prefixes.values())}")
+        form = rf"{name}[^:]*{code}:[^:]*:unit:long={self.long_texts}\({window}\){rest}"
+        return re.fullmatch(form, identity) is not None
 
     @property
     def window(self) -> int | None:
