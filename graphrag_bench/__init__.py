@@ -21,9 +21,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphrag_bench.api import Pipeline, Run, dataset, pipeline, runs
+    from graphrag_bench.api import Pipeline, Run, UserError, dataset, pipeline, runs
 
-__all__ = ["Pipeline", "Run", "dataset", "pipeline", "runs"]
+__all__ = ["Pipeline", "Run", "UserError", "dataset", "pipeline", "runs"]
 
 
 class _Package(ModuleType):
