@@ -33,7 +33,7 @@ def read_yaml(
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}" if mark else ""
         said = ", ".join(part for part in (error.context, error.problem) if part)
-        raise UserError(f"{where}{place} cannot be read as YAML: {said}.") from None
+        raise UserError(f"{where}{place}: {said}.") from None
     except yaml.YAMLError as error:
         said = " ".join(str(error).replace('in "<unicode string>", ', "").split())
         raise UserError(f"{where} cannot be read as YAML: {said}.") from None
