@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphrag_bench.data.dataset import Dataset, Gold
+from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, nearest, shown_plainly
+from graphrag_bench.experiment.asking import answered, asked_of, question_of, told
 from graphrag_bench.experiment.comparing import differences
-from graphrag_bench.experiment.execute import RunResult, build_resources, execute, start_state
+from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, load
 from graphrag_bench.experiment.matching import matched
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.method_steps import Steps
+from graphrag_bench.experiment.naming import Names
 from graphrag_bench.experiment.plugins import look_into
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, applied
 from graphrag_bench.experiment.settings import NO_SETTINGS, RunSettings
 from graphrag_bench.experiment.stored import StoredRun, stored_runs
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.failure import Failure
-from graphrag_bench.pipeline.run import run as run_pipeline
-from graphrag_bench.pipeline.steps import StepTrace, World
-from graphrag_bench.progress import Progress
+from graphrag_bench.pipeline.steps import StepTrace
+from graphrag_bench.report.explained import explained_lines
 from graphrag_bench.report.tables import run_table, show
-from graphrag_bench.runs.record import summary
 from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
-from graphrag_bench.values import Context, Question
+from graphrag_bench.values import Context
 
 if TYPE_CHECKING:
     import pandas
@@ -173,13 +172,15 @@ class Pipeline:
 class Answered:
     """An answer with the context it was given and what every step did.
 
-    `fallbacks` says where the method went another way than its own.
+    `fallbacks` says where the method went another way than its own; `told` is all of it as plain
+    values, names in the place of ids.
     """
 
     answer: str
     context: Context
     trace: tuple[StepTrace, ...]
     fallbacks: tuple[str, ...] = ()
+    told: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """The answer, and how much there is beside it; `report()` has it whole."""
@@ -187,42 +188,19 @@ class Answered:
         return f"<Answered {short(self.answer)!r}: {held}; print(answered.report()) shows them>"
 
     def report(self) -> str:
-        """The answer, the fallbacks taken, its context and its steps as text."""
-        lines = [self.answer, *(f"fallback: {reason}" for reason in self.fallbacks)]
-        lines += ["", "context"]
-        lines += [f"  {p.score:.3f}  {p.id}  {p.text[:90]!r}" for p in self.context.pieces]
-        lines += ["", "steps"]
-        for step in self.trace:
-            wrote = ", ".join(f"{slot}={_short(value)}" for slot, value in step.wrote.items())
-            lines.append(f"  {step.step:<44} {step.seconds:6.3f} s  {wrote}")
-        return clean("\n".join(lines))
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(summary(value), ensure_ascii=False)
-    return text if len(text) <= 90 else text[:87] + "..."
+        """The answer, the fallbacks taken, its context, and its steps by name, as text."""
+        return clean("\n".join(explained_lines(self.told)))
 
 
 @shown_plainly
 def ask(experiment: Experiment, text: str) -> Answered:
     """One question through a checked experiment; raises UserError when a step fails."""
-    if experiment.settings.graph.scope != "all":
-        raise UserError("A question of your own has no scope; ask with graph.scope=all.")
-    given = experiment.settings.answers
-    form = experiment.dataset.card.form_of("") if given == "auto" else given
-    question = Question("asked", text, form=form)
-    experiment = replace(
-        experiment, dataset=replace(experiment.dataset, gold={question.id: Gold()})
-    )
-    resources = build_resources(experiment, experiment.models, Progress())
-    world = World(resources)
-    start = start_state(experiment, question, resources["chunk_table"])
-    (finished,) = run_pipeline([question], experiment.method.pipeline, world, start=lambda _: start)
-    if isinstance(finished.outcome, Failure):
-        failure = finished.outcome
-        raise UserError("\n".join([f"{failure.step}: {failure.message}", *failure.where]))
-    answer, context = finished.outcome.get("answer"), finished.outcome.get("context")
-    return Answered(answer.text, context or Context(()), finished.trace, finished.fallbacks)
+    finished, resources = answered(experiment, question_of(experiment, text))
+    made = told(asked_of(experiment, finished, resources), Names.of(resources))
+    state = finished.outcome
+    assert not isinstance(state, Failure)  # `answered` has raised
+    context = state.get("context") or Context(())
+    return Answered(state.get("answer").text, context, finished.trace, finished.fallbacks, made)
 
 
 @dataclass(frozen=True, repr=False)

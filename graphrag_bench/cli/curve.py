@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.data.file_evidence import name_of
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.evaluation.retrieval import evidence_recall
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
@@ -123,7 +124,7 @@ def _point(run: StoredRun) -> Point:
         kept = [name for piece in chunks for name in (piece["id"], *piece.get("also", ()))]
         if pieces and not kept:
             return Point(run.metrics, None)
-        kept = [gold.name_of(name) for name in kept]
+        kept = [name_of(gold, name) for name in kept]
         shares.append(evidence_recall(kept, gold.evidence, max(len(kept), 1)))
         scopes.append(row.get("scope"))
     held: Mean | None = mean_with_interval(shares, scopes=scopes) if shares else None

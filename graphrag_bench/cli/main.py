@@ -21,13 +21,14 @@ COMMANDS = {
     "run": "run methods on a data set and print a scored table; -m sweeps",
     "sweep": "list the cells of a sweep, or run one of them: for job arrays",
     "plan": "print what a run would build, read, write and call; touches no model",
-    "ask": "answer one question of your own",
+    "ask": "answer one question of your own, by one method or several, and say why",
     "judge": "let a language model judge the answers of finished runs one by one",
     "score": "score finished runs anew, with other metrics or settings; calls no model",
     "compare": "let a language model, or people, compare the answers of runs head to head",
     "questions": "make abstract or specific questions for a corpus, and read their review back",
     "diff": "compare two finished runs question by question",
     "funnel": "at which stage finished runs lost the gold evidence",
+    "show": "why a stored question was answered so, by names of nodes, paths and chunks",
     "runs": "list, show and remove finished runs, and what no run needs any more",
     "table": "a paper's table with ours beside it, or a free table over stored runs",
     "fetch": "download a published data set, checked, to where run finds it",
@@ -49,7 +50,8 @@ GROUPS = {
 }
 """The commands by what they are for; one that stands in no group is shown under the last."""
 _OF_A_HOME = (
-    "artifacts", "cache", "cite", "curve", "diff", "funnel", "runs", "score", "table", "time",
+    "artifacts", "cache", "cite", "curve", "diff", "funnel", "runs", "score", "show", "table",
+    "time",
 )  # fmt: skip
 """Commands that take words, whose home is an option; `paths.home=` of a run means it too."""
 _OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)

@@ -66,8 +66,13 @@ examples
     "ask": """
 last comes the "question"
 
+  method=A,B  asks several methods; --json prints all rows, for a program
+What was asked is kept in HOME/runs/.asked with its artifacts: as long as nothing changed it is
+answered again at once, with no model; cache.mode=refresh asks anew.
+
 examples
   graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
+  graphrag-bench ask dataset=sample method=bm25,hipporag --json "With whom did ...?"
   graphrag-bench ask dataset=folder dataset.root=FOLDER method=vanilla "What is ...?"
 """,
 }

@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graphrag_bench.data.dataset import Document, Gold
+from graphrag_bench.data.file_evidence import with_parts
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.values import Question
 
@@ -77,7 +78,7 @@ class Rows:
                 elif evidence not in self.documents:
                     raise self._no_evidence(name, evidence, corpus)
             if parts:
-                self.gold[name] = replace(gold, parts=tuple(parts))
+                self.gold[name] = with_parts(gold, parts)
 
     def _no_evidence(self, name: str, evidence: str, corpus: Path) -> UserError:
         """The error for evidence that the corpus lacks, with the nearest documents and files."""

@@ -14,6 +14,7 @@ from graphrag_bench.experiment.references import read_references, references_of
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.offline.store import LEDGER
+from graphrag_bench.runs.asked import all_kept
 from graphrag_bench.runs.damage import CONFIG, METRICS, DamagedRun, check_run
 from graphrag_bench.runs.folder import Occupied, RunFolder, held_alone
 
@@ -201,4 +202,6 @@ def _used(home: Path) -> tuple[frozenset[str], frozenset[str], list[str]]:
             )
         else:
             used |= held.places
+    for asked in all_kept(home):
+        used |= asked.places
     return frozenset(used), frozenset(kept), notes

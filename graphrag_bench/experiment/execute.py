@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.context_plan import refuse_empty
 from graphrag_bench.experiment.experiment import Experiment
@@ -217,7 +218,7 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
     if experiment.method.given != "gold_chunks":
         return state
     gold = experiment.dataset.gold[question.id]
-    documents = [one for name in gold.evidence for one in gold.documents_of(name)]
+    documents = [one for name in gold.evidence for one in documents_of(gold, name)]
     ids = [chunk for document in documents for chunk in table.chunks_of(document)]
     chunks = np.array(list(dict.fromkeys(ids)), np.int64)
     return state.write({"chunks": Ranked[Chunk](chunks, np.ones(len(chunks)))})

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
+from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.evaluation.funnel import Fate
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.runs.record import Row
@@ -120,9 +121,9 @@ def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -
 def fates_of(row: Row, gold: Gold, built: Built, right: bool | None) -> list[Fate]:
     """What became of each item of a question's evidence; of a file, what became of any part."""
     evidence = list(dict.fromkeys(gold.evidence))
-    documents = [one for name in evidence for one in gold.documents_of(name)]
+    documents = [one for name in evidence for one in documents_of(gold, name)]
     told = {fate.document: fate for fate in fates(row, documents, built, right)}
-    return [_any(name, [told[one] for one in gold.documents_of(name)]) for name in evidence]
+    return [_any(name, [told[one] for one in documents_of(gold, name)]) for name in evidence]
 
 
 def _any(name: str, parts: Sequence[Fate]) -> Fate:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold
+from graphrag_bench.data.file_evidence import counted, name_of
 from graphrag_bench.evaluation.answer_form import abstained, answer_words
 from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, DEFAULT_METRICS, Asked
 from graphrag_bench.evaluation.answers import Containment, Reading
@@ -74,7 +75,7 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
     """Over the documents that were retrieved, in order; those of one chunk share its rank."""
     if not gold.evidence or "documents" not in row:
         return {}
-    found, wanted = gold.counted(row["documents"]), gold.evidence
+    found, wanted = counted(gold, row["documents"]), gold.evidence
     ranks = row.get("ranks") or range(1, len(found) + 1)
     scores = {}
     for k in cuts:
@@ -98,7 +99,7 @@ def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[
     scores: dict[str, float] = {}
     if gold.evidence:
         kept = [name for item in items for name in item.documents]
-        cut = [gold.name_of(name) for name in _cut(row)]
+        cut = [name_of(gold, name) for name in _cut(row)]
         scores["evidence_cut"] = evidence_cut(kept, cut, gold.evidence)
         for n in scored.evidence_tokens if kept or not items else ():
             scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
@@ -132,10 +133,10 @@ def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[Item]:
     return [
         Item(
             piece["kind"],
-            gold.name_of(piece["id"]) if piece["kind"] == "chunk" else piece["id"],
+            name_of(gold, piece["id"]) if piece["kind"] == "chunk" else piece["id"],
             piece["tokens"],
             text,
-            tuple(map(gold.name_of, piece.get("also", ()))),
+            tuple(name_of(gold, name) for name in piece.get("also", ())),
         )
         for piece, text in zip(held, known, strict=True)
     ]

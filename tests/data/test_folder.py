@@ -12,6 +12,7 @@ from published_sets import written
 from toy_runs import WEIGHTLESS, ran
 
 from graphrag_bench.data.dataset import Dataset, Document
+from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.data.readers import conversion, read_dataset
 from graphrag_bench.data.readers.markdown import sections
 from graphrag_bench.errors import UserError
@@ -202,8 +203,8 @@ def test_evidence_that_names_a_file_is_found_by_any_of_its_parts(tmp_path: Path)
     files = {"notes.md": NOTES, "a.txt": "Una.", "questions.jsonl": rows}
     gold = read(written(tmp_path / "texts", files)).gold["q"]
     assert gold.evidence == ("notes.md", "a.txt")
-    assert gold.documents_of("a.txt") == ("a.txt",)
-    assert gold.documents_of("notes.md") == tuple(f"notes.md#{n}" for n in (1, 2, 3, 4))
+    assert documents_of(gold, "a.txt") == ("a.txt",)
+    assert documents_of(gold, "notes.md") == tuple(f"notes.md#{n}" for n in (1, 2, 3, 4))
 
     def scores(*documents: str) -> dict[str, float]:
         return question_scores({"question": "q", "documents": list(documents)}, gold)

@@ -13,7 +13,7 @@ import numpy as np
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import Gold
+from graphrag_bench.data.file_evidence import GoldOfFiles
 from graphrag_bench.evaluation.funnel import STAGES
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.runs.funnel import Built, fates, fates_of
@@ -147,7 +147,7 @@ def test_after_a_failure_what_was_written_before_is_still_told() -> None:
 
 
 def test_a_file_has_come_as_far_as_any_of_its_parts() -> None:
-    gold = Gold(evidence=("notes.md", "c"), parts=(("notes.md", ("a", "c")),))
+    gold = GoldOfFiles(evidence=("notes.md", "c"), parts=(("notes.md", ("a", "c")),))
     found = fates_of(row(documents=["a"]), gold, BUILT, True)
     assert [one.document for one in found] == ["notes.md", "c"]
     assert [one.verdicts["extracted"] for one in found] == [True, False]

@@ -1,0 +1,103 @@
+"""`graphrag-bench show`: why a stored question was answered so, from its record and artifacts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.asking import of_run, told
+from graphrag_bench.experiment.naming import Names
+from graphrag_bench.experiment.stored import StoredRun, find_run
+from graphrag_bench.report.explained import explained_lines
+from graphrag_bench.runs.record import Row
+from graphrag_bench.text import short
+
+_HELP = """usage: graphrag-bench show RUN [QUESTION] [--json] [--home HOME]
+
+Why a question of a finished run was answered so: its answer beside the gold, the context with its
+scores, and every step with the names of nodes, relationships, chunks and paths. No model is called.
+RUN is a folder (`run: ...` of a run prints it) or the beginning of its key. QUESTION is the id of a
+question, or the beginning of its id or text; without one the questions are listed.
+
+  --json        the same for a program, with every row
+  --home HOME   the folder that holds runs/ and artifacts/ (paths.home of a run); default: .
+
+examples
+  graphrag-bench show 0a1b2c
+  graphrag-bench show 0a1b2c q7
+"""
+_MOST_LISTED = 200
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the question, or the list of them."""
+    if not arguments or {"-h", "--help"} & set(arguments):
+        sys.stdout.write(_HELP)
+        return 0
+    parser = command_parser("show")
+    parser.add_argument("run")
+    parser.add_argument("question", nargs="?")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--home", default=".")
+    asked = parser.parse_args(arguments)
+    run = find_run(asked.run, asked.home)
+    if asked.question is None:
+        _list(run)
+        return 0
+    row = _row(run, asked.question)
+    found = of_run(run, row)
+    above = run.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
+    home = above[3] if len(above) > 3 and above[2].name == "runs" else Path(asked.home)
+    names = Names([home / "artifacts" / found.corpus], found.artifacts)
+    answer = told(found, names) | {"gold": _gold(run, row), "error": row.get("error")}
+    if asked.json:
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=1) + "\n")
+        return 0
+    sys.stdout.write(f"{found.question}\n{found.title} on {found.dataset}, key {found.key}\n")
+    for name, value in answer["gold"].items():
+        sys.stdout.write(f"gold {name}: {', '.join(value)}\n")
+    if row.get("error"):
+        sys.stdout.write(f"failed in {row['error']['step']}: {row['error']['message']}\n")
+    sys.stdout.write("\n" + "\n".join(explained_lines(answer)) + "\n")
+    if answer["without_names"]:
+        gone = ", ".join(answer["without_names"])
+        sys.stdout.write(f"\n! without names: what the run was made over is gone ({gone})\n")
+    return 0
+
+
+def _gold(run: StoredRun, row: Row) -> dict[str, list[str]]:
+    """The gold answers and evidence, where the data set is at hand."""
+    gold = run.gold.get(row["question"])
+    held = {"answers": gold.answers, "evidence": gold.evidence} if gold else {}
+    return {name: list(values) for name, values in held.items() if values}
+
+
+def _texts(run: StoredRun) -> dict[str, str]:
+    return {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
+
+
+def _row(run: StoredRun, name: str) -> Row:
+    """The row of a question by its id, or by the beginning of its id or text."""
+    if name in run.rows:
+        return run.rows[name]
+    texts = _texts(run)
+    found = [one for one in run.rows if one.startswith(name) or texts.get(one, "").startswith(name)]
+    if len(found) == 1:
+        return run.rows[found[0]]
+    shown = found[:5] or nearest(name, run.rows) or list(run.rows)[:5]
+    what = "begins several questions" if found else "is no question of the run"
+    raise UserError(f"'{name}' {what}: {', '.join(shown)}.")
+
+
+def _list(run: StoredRun) -> None:
+    """The questions with their answers, a line each."""
+    texts = _texts(run)
+    for name, row in list(run.rows.items())[:_MOST_LISTED]:
+        said = row.get("answer", row["status"])
+        sys.stdout.write(f"{name}  {short(texts.get(name, ''), 80)}  -> {short(str(said), 60)}\n")
+    if len(run.rows) > _MOST_LISTED:
+        sys.stdout.write(f"... and {len(run.rows) - _MOST_LISTED} more\n")

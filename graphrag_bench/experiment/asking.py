@@ -1,0 +1,159 @@
+"""One question of one's own through a method: looked up where it is stored, else run and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from graphrag_bench.data.dataset import Gold
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.execute import build_resources, start_state
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.naming import Names, explained_steps
+from graphrag_bench.experiment.references import read_references
+from graphrag_bench.experiment.stored import StoredRun
+from graphrag_bench.pipeline.failure import Failure
+from graphrag_bench.pipeline.run import Finished
+from graphrag_bench.pipeline.run import run as run_pipeline
+from graphrag_bench.pipeline.steps import World
+from graphrag_bench.progress import Progress
+from graphrag_bench.runs.asked import Asked, asked_file, keep, kept
+from graphrag_bench.runs.contexts import context_texts
+from graphrag_bench.runs.damage import CONFIG
+from graphrag_bench.runs.record import Row, record, timing_rows
+from graphrag_bench.values import Context, Question
+
+_REUSES = ("write", "read")
+"""The modes of the cache in which what is stored is taken."""
+
+
+def asked(experiment: Experiment, text: str, progress: Progress | None = None) -> Asked:
+    """The record of a question: of the finished run or an earlier call, where nothing changed.
+
+    What is stored needs no model. Otherwise the question is run and kept. Raises UserError when a
+    step fails, and for a graph of each scope.
+    """
+    question = question_of(experiment, text)
+    path = asked_file(experiment.home, experiment.key, text, question.form)
+    if experiment.settings.cache.mode in _REUSES:
+        found = _of_run(experiment, question) or kept(path)
+        if found is not None:
+            return found
+    finished, resources = answered(experiment, question, progress)
+    made = asked_of(experiment, finished, resources)
+    keep(path, made)
+    return made
+
+
+def question_of(experiment: Experiment, text: str) -> Question:
+    """The question in the form of answer that the settings ask for, else the set's own.
+
+    Raises UserError where every scope has a graph of its own.
+    """
+    if experiment.settings.graph.scope != "all":
+        raise UserError("A question of your own has no scope; ask with graph.scope=all.")
+    given = experiment.settings.answers
+    return Question(
+        "asked", text, form=experiment.dataset.card.form_of("") if given == "auto" else given
+    )
+
+
+def answered(
+    experiment: Experiment, question: Question, progress: Progress | None = None
+) -> tuple[Finished, Mapping[str, Any]]:
+    """A question that was run, and the artifacts and models it was run with.
+
+    What is missing is built. Raises UserError when a step fails.
+    """
+    gold = {**experiment.dataset.gold, question.id: Gold()}
+    experiment = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
+    resources = build_resources(experiment, experiment.models, progress or Progress())
+    start = start_state(experiment, question, resources["chunk_table"])
+    world = World(resources)
+    (finished,) = run_pipeline([question], experiment.method.pipeline, world, start=lambda _: start)
+    if isinstance(finished.outcome, Failure):
+        failure = finished.outcome
+        raise UserError("\n".join([f"{failure.step}: {failure.message}", *failure.where]))
+    return finished, resources
+
+
+def _of_run(experiment: Experiment, question: Question) -> Asked | None:
+    """What the finished run of these settings has for the same question; None without it."""
+    folder = experiment.folder
+    same = [
+        one.id
+        for one in experiment.dataset.questions
+        if (one.text, one.form, one.scope) == (question.text, question.form, question.scope)
+    ]
+    if not same or not (folder.path / CONFIG).is_file():
+        return None
+    run = StoredRun(folder, experiment.dataset)
+    row = run.rows.get(same[0])
+    if row is None or row["status"] != "answered" or "trace" not in row:
+        return None
+    return of_run(run, row, experiment)
+
+
+def of_run(run: StoredRun, row: Row, experiment: Experiment | None = None) -> Asked:
+    """A stored question of a run, its context texts as far as they are known."""
+    name = row["question"]
+    texts: Sequence[str | None] = ()
+    if run.dataset is not None:
+        texts = context_texts(run.folder, {name: row}, run.dataset).get(name, ())
+    references = read_references(run.folder)
+    held = references.within(row.get("scope")) if references else {}
+    seconds = {
+        one["step"]: one["seconds"] for one in run.folder.timing() if one["question"] == name
+    }
+    questions = run.dataset.questions if run.dataset else ()
+    text = next((one.text for one in questions if one.id == name), name)
+    return Asked(
+        text,
+        str(run.metrics.get("dataset") or run.folder.path.parent.parent.name),
+        str(run.metrics.get("method") or run.folder.path.parent.name),
+        str(run.metrics.get("title") or run.folder.path.parent.name),
+        run.folder.path.name,
+        row,
+        tuple(texts),
+        seconds,
+        experiment.artifacts.name if experiment else (references.dataset if references else ""),
+        dict(held),
+    )
+
+
+def asked_of(experiment: Experiment, finished: Finished, resources: Mapping[str, Any]) -> Asked:
+    """The record of a question that was just run, which has not failed."""
+    context = None if isinstance(finished.outcome, Failure) else finished.outcome.get("context")
+    pieces = context.pieces if isinstance(context, Context) else ()
+    return Asked(
+        finished.question.text,
+        experiment.dataset.name,
+        experiment.method.name,
+        experiment.method.title,
+        experiment.key,
+        record(finished, resources["chunk_table"], "ids"),
+        tuple(piece.text for piece in pieces),
+        {row["step"]: row["seconds"] for row in timing_rows(finished)},
+        experiment.artifacts.name,
+        {item.resource: item.key for item in experiment.plan},
+    )
+
+
+def told(asked: Asked, names: Names) -> dict[str, Any]:
+    """A question with its answer, fallbacks, context and steps, names in the place of ids."""
+    pieces = (asked.row.get("context") or {}).get("pieces", [])
+    texts = asked.texts if len(asked.texts) == len(pieces) else [None] * len(pieces)
+    return {
+        "question": asked.question,
+        "dataset": asked.dataset,
+        "method": asked.method,
+        "title": asked.title,
+        "key": asked.key,
+        "status": asked.row["status"],
+        "answer": asked.row.get("answer"),
+        "fallbacks": list(asked.row.get("fallbacks", ())),
+        "context": [{**p, "text": text} for p, text in zip(pieces, texts, strict=True)],
+        "steps": explained_steps(asked.row, asked.seconds, names),
+        "without_names": names.missing,
+    }
