@@ -1,0 +1,2 @@
+"""stub"""
+def with_inputs(*a): return iter(())
