@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,7 @@ from chaos.world import HIPPORAG  # noqa: E402
 
 KINDS = ("faults", "outage", "kills", "signals", "mutations", "inputs")
 LONG = {"faults": 50, "outage": 40, "kills": 20, "mutations": 200, "inputs": 60}
-SHORT = {"faults": 5, "outage": 4, "kills": 3, "mutations": 20, "inputs": 15}
+SHORT = {"faults": 3, "outage": 3, "kills": 3, "mutations": 14, "inputs": 12}
 
 
 def outcomes(server: Server, root: Path, asked: argparse.Namespace) -> Iterator[Outcome]:
@@ -68,11 +69,15 @@ def main() -> int:
     asked = parser.parse_args()
     began, found = time.monotonic(), []
     os.environ["PYTHONPATH"] = str(ROOT)
-    with serving() as server, tempfile.TemporaryDirectory(prefix="chaos-") as folder:
-        for outcome in outcomes(server, Path(folder), asked):
-            found.append(outcome)
-            if asked.verbose or outcome.outcome not in GOOD:
-                print(f"{outcome.kind}: {outcome.what}: {outcome.outcome} {outcome.why}", flush=True)
+    folder = Path(tempfile.mkdtemp(prefix="chaos-"))  # no finaliser: forked processes would run it
+    try:
+        with serving() as server:
+            for outcome in outcomes(server, folder, asked):
+                found.append(outcome)
+                if asked.verbose or outcome.outcome not in GOOD:
+                    _tell(outcome)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     print(table(found))
     seconds = round(time.monotonic() - began, 1)
     print(f"seed {asked.seed}, commit {_commit()}, {seconds} s")
@@ -81,6 +86,11 @@ def main() -> int:
         held = {"seed": asked.seed, "commit": _commit(), "seconds": seconds, "outcomes": rows}
         asked.json.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
     return int(any(one.outcome not in GOOD for one in found))
+
+
+def _tell(outcome: Outcome) -> None:
+    said = f"{outcome.kind}: {outcome.what}: {outcome.outcome} ({outcome.seconds} s) {outcome.why}"
+    print("".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in said), flush=True)
 
 
 def _commit() -> str:

@@ -107,7 +107,7 @@ def _values(change: Callable[[Any, random.Random], Any]) -> Change:
             place, key = chance.choice(leaves)
             place[key] = change(place[key], chance)
         lines[at] = json.dumps(held, ensure_ascii=False, sort_keys=True)
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        path.write_bytes(("\n".join(lines) + "\n").encode("utf-8", "surrogatepass"))
 
     return of
 

@@ -19,7 +19,7 @@ REFUSED: Mapping[str, tuple[int, str, dict[str, str]]] = {
     "401": (401, "Incorrect API key provided", {}),
 }
 """Status, words and headers in place of an answer."""
-SILENT: Mapping[str, float] = {"close": 0.0, "hang": 8.0}
+SILENT: Mapping[str, float] = {"close": 0.0, "hang": 2.5}
 """Seconds of silence before the connection is closed without a word."""
 LATE = ("cut", "drip")
 """Answers that are cut in the middle, or come byte by byte."""

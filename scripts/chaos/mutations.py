@@ -6,7 +6,7 @@ import random
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from chaos.damage import ways
@@ -96,7 +96,7 @@ def _files(home: Path, group: str) -> list[Path]:
 def _of_artifacts(
     bench: Bench, held: Reference, home: Path, what: str, chance: random.Random
 ) -> Outcome:
-    """The run done again out of its artifacts; one in five looks at `artifacts verify` alone."""
+    """The run done again out of its artifacts, of which it may not read each; one in five looks at `artifacts verify` alone."""
     if chance.random() < 0.2:
         ended = command(["artifacts", "verify", "--home", str(home)], home)
         return judged("artifacts", f"{what}, verify", ended, differs="damage was not found")
@@ -123,7 +123,7 @@ def _rerun(kind: str, bench: Bench, held: Reference, home: Path, what: str) -> O
     ended = command(held.work.arguments(home, scenario), home)
     again = sum(scenario.bill().calls.values())
     told = "damaged" in ended.text
-    differs = held.left.differs(left(home))
+    differs = held.left.differs(replace(left(home), artifacts=held.left.artifacts))
     return judged(kind, what, ended, differs=differs, doubled=0 if told else again)
 
 
@@ -138,7 +138,7 @@ def _of_run_folder(
     shown = f"{what}, {' '.join(words)}"
     differs = "" if printed(ended, home) == control else "it prints something else"
     if words == ("run",) and "ledger" not in what:
-        differs = held.left.differs(left(home))
+        differs = held.left.differs(replace(left(home), artifacts=held.left.artifacts))
     return judged("run folders", shown, ended, differs=differs, named=key)
 
 

@@ -83,17 +83,18 @@ def with_outages(
         home.mkdir()
         gone = server.scenario(outage=kind, outage_phase=phase, outage_at=at)
         what = f"{held.work.name}: {kind} from call {at + 1} of '{phase}'"
-        yield _resumed("outage", what, held, server.scenario(), home, gone)
+        yield _resumed("outage", what, held, server.scenario(), home, gone, 1.0)
 
 
 def _resumed(
-    kind: str, what: str, held: Reference, healthy: Scenario, home: Path, faulty: Scenario
+    kind: str, what: str, held: Reference, healthy: Scenario, home: Path, faulty: Scenario,
+    patience: float = 6.0,
 ) -> Outcome:
     """The outcome of a run with a faulty server, and of the same command with a healthy one.
 
     The second must come to the result of the undisturbed run: an error is a fault there.
     """
-    first = command(held.work.arguments(home, faulty), home)
+    first = command(held.work.arguments(home, faulty, patience), home)
     outcome = judged(kind, what, first, differs=held.left.differs(left(home)))
     again = command(held.work.arguments(home, healthy), home)
     doubled = n_doubled(faulty.bill().calls + healthy.bill().calls)

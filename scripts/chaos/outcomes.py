@@ -15,7 +15,7 @@ OUTCOMES = (SAME, CLEAR, WRONG, TRACEBACK, HANG, DOUBLED)
 GOOD = (SAME, CLEAR)
 CODES_OF_ERRORS = (1, 2, 130, 143)
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|^Fatal Python error", re.M)
-_MESSAGE = re.compile(r"^graphrag-bench|failed|stopped|damaged|left out", re.M)
+_MESSAGE = re.compile(r"^graphrag-bench|failed|stopped|damaged|left out|not whole", re.M)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:  # noqa: N802
         """A new scenario, or one call of the protocol."""
         raw = self.rfile.read(int(self.headers.get("content-length", "0")))
-        body = json.loads(raw)
+        try:
+            body = json.loads(raw)
+        except ValueError:  # of a process that was killed while it wrote
+            return self._hang_up()
         if self.path == "/scenario":
             SCENARIOS.append(Scenario(**body))
             self._send(200, {"number": len(SCENARIOS) - 1})
@@ -210,10 +213,19 @@ class Handler(BaseHTTPRequestHandler):
         return True
 
 
+class Server(ThreadingHTTPServer):
+    """A thread for each connection; those that a client drops are no news."""
+
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing."""
+
+
 def serve() -> None:
     """Serve on a free port, printed first, until standard input or the lifetime ends."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Handler)
     sys.stdout.write(f"{server.server_address[1]}\n")
     sys.stdout.flush()
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -6,6 +6,7 @@ starts no thread and calls no command itself: each trial begins with the same un
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib
 import multiprocessing
@@ -13,6 +14,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -127,9 +129,15 @@ def _work(
     sys.argv = ["graphrag-bench", *arguments]
     from graphrag_bench.cli.main import main
 
-    code = main(arguments)
+    code: int | str | None
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = end.code
     if last is not None:
         last()
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()  # a fork leaves them out, an interpreter that ends does not
     sys.stdout.flush()
     sys.exit(code)
 

@@ -28,24 +28,23 @@ CONCURRENCY = 4
 
 @dataclass(frozen=True)
 class Work:
-    """A run: its name, its own settings, whether a server embeds, and seconds of patience."""
+    """A run: its name, its own settings, and whether a server embeds."""
 
     name: str
     settings: Sequence[str]
     embeds: bool = False
-    patience: float = 4.0
 
-    def arguments(self, home: Path, scenario: Scenario, *more: str) -> list[str]:
-        """The words of the command, for a home and a server."""
+    def arguments(self, home: Path, scenario: Scenario, patience: float = 6.0) -> list[str]:
+        """The words of the command, for a home, a server and seconds of patience with it."""
         service = [
             "embedder=openai_compatible",
             "embedder.model=chaos",
             f"embedder.base_url={scenario.url}",
             "embedder.api_key_env=null",
             "embedder.dimension=32",
-            f"embedder.patience.total={self.patience}",
+            f"embedder.patience.total={patience}",
             "embedder.patience.first_pause=0.01",
-            "embedder.patience.read=2.0",
+            "embedder.patience.read=1.0",
         ]
         return [
             "run",
@@ -54,11 +53,10 @@ class Work:
             *(service if self.embeds else ["embedder=hashing"]),
             *_LLM,
             f"llm.base_url={scenario.url}",
-            "llm.patience.read=2.0",
-            f"llm.patience.total={self.patience}",
+            "llm.patience.read=1.0",
+            f"llm.patience.total={patience}",
             "frame=off",
             f"paths.home={home}",
-            *more,
         ]
 
 
