@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from graphrag_bench.api import Pipeline, Run, dataset, pipeline, runs
 
+__version__ = "0.1.0"
 __all__ = ["Pipeline", "Run", "dataset", "pipeline", "runs"]
 
 

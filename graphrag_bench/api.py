@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import Gathered, UserError, nearest, shown_plainly
 from graphrag_bench.experiment.comparing import differences
 from graphrag_bench.experiment.execute import RunResult, build_resources, execute, start_state
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.groups import compose, load
 from graphrag_bench.experiment.matching import matched
 from graphrag_bench.experiment.method import RESERVED
+from graphrag_bench.experiment.method_steps import Steps
+from graphrag_bench.experiment.plugins import look_into
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, applied
 from graphrag_bench.experiment.settings import NO_SETTINGS, RunSettings
 from graphrag_bench.experiment.stored import StoredRun, stored_runs
@@ -28,14 +30,15 @@ from graphrag_bench.pipeline.steps import StepTrace, World
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.tables import run_table, show
 from graphrag_bench.runs.record import summary
+from graphrag_bench.terminal import clean
+from graphrag_bench.text import short
 from graphrag_bench.values import Context, Question
 
 if TYPE_CHECKING:
     import pandas
 
-Step = dict[str, Any]
 
-
+@shown_plainly
 def dataset(
     name: str,
     root: str | Path | None = None,
@@ -53,26 +56,32 @@ def dataset(
     return read_dataset(name, root, openie, settings, home=home, questions=questions)
 
 
+@shown_plainly
 def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     """A method's pipeline, with its parameters and run settings by name.
 
-    `method` is a name in configs/method or a mapping of your own. A setting is a parameter of the
-    method (`damping=0.3`), or a run setting (`llm="local"`, `embedder="hashing"`, `workers=2`, a
-    mapping for a group with settings of its own). Raises UserError for any other name.
+    `method` is a name in configs/method, the path of a YAML file, or a mapping of your own; names
+    are looked for in the `configs` of the working directory and of `plugins=["mylab"]` too. A
+    setting is a parameter of the method (`damping=0.3`), or a run setting (`llm="local"`,
+    `workers=2`, a mapping for a group with settings of its own). Raises UserError with every other
+    name.
     """
+    look_into(settings.get("plugins") or ())
     file = load("method", method) if isinstance(method, str) else method
     sources = [str(settings.get(name, DEFAULT)) for name in SELECTORS]
     raw = applied(file, *sources, pooling=settings.get("pooling"))
     known = [name for name in raw if name not in RESERVED]
     run_settings: dict[str, Any] = {}
+    gathered = Gathered()
     for name, value in settings.items():
         if name in known:
             raw[name] = value
         elif name in _RUN_SETTINGS:
             run_settings[name] = value
         else:
-            close = nearest(name, [*known, *_RUN_SETTINGS]) or known
-            raise UserError(f"There is no setting '{name}'. Nearest: {', '.join(close) or 'none'}.")
+            close = ", ".join(nearest(name, [*known, *_RUN_SETTINGS]) or known) or "none"
+            gathered.add(f"There is no setting '{name}'. Nearest: {close}.")
+    gathered.refuse()
     plain: dict[str, Any] = compose({"method": raw}, {})["method"]
     given = tuple(f"method.{name}" for name in settings if name in known)
     return Pipeline(plain, run_settings, given, copy.deepcopy(plain))
@@ -83,60 +92,7 @@ _RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
 _GROUPS = ("llm", "llm_build", "embedder", "chunking", "pooling")
 
 
-class Steps(MutableSequence[Step]):
-    """The steps of a method in order; look, replace by assignment, insert, delete.
-
-    An inserted step joins the stage of the step before it; at the front, of the step after it.
-    """
-
-    def __init__(self, method: dict[str, Any]) -> None:
-        """A view of the method's stages."""
-        self._method = method
-
-    def _places(self) -> list[tuple[str, int]]:
-        return [(stage, row) for stage in STAGES for row in range(len(self._method.get(stage, ())))]
-
-    def __len__(self) -> int:
-        """The number of steps."""
-        return len(self._places())
-
-    def __getitem__(self, index: Any) -> Any:
-        """A step as a mapping, or a list of steps for a slice."""
-        if isinstance(index, slice):
-            return [self._method[stage][row] for stage, row in self._places()[index]]
-        stage, row = self._places()[index]
-        return self._method[stage][row]
-
-    def __setitem__(self, index: Any, step: Any) -> None:
-        """Put another step in the place of one."""
-        stage, row = self._places()[index]
-        self._method[stage][row] = dict(step)
-
-    def __delitem__(self, index: Any) -> None:
-        """Take a step out."""
-        stage, row = self._places()[index]
-        del self._method[stage][row]
-
-    def insert(self, index: int, value: Step, stage: str | None = None) -> None:
-        """Put a step before the one at `index`; `stage` overrides the stage it joins."""
-        places = self._places()
-        index = max(0, index + len(places)) if index < 0 else min(index, len(places))
-        near, row = places[index - 1] if index else (places[0] if places else (STAGES[1], 0))
-        row += 1 if index else 0
-        if stage is not None:
-            near, row = stage, sum(1 for s, _ in places[:index] if s == stage)
-        self._method.setdefault(near, []).insert(row, dict(value))
-
-    def __repr__(self) -> str:
-        """One line for each step, numbered."""
-        lines = [
-            f"{index} {stage}: {json.dumps(self._method[stage][row], default=str)}"
-            for index, (stage, row) in enumerate(self._places())
-        ]
-        return "\n".join(lines)
-
-
-@dataclass
+@dataclass(repr=False)
 class Pipeline:
     """A method that can be looked at, changed, asked and run.
 
@@ -159,6 +115,7 @@ class Pipeline:
         method = copy.deepcopy(self.method) | {"name": name, "title": name}
         return replace(self, method=method, settings=dict(self.settings))
 
+    @shown_plainly
     def experiment(self, data: Dataset, **settings: Any) -> Experiment:
         """The checked experiment on a data set; raises UserError with every problem."""
         late = [name for name in SELECTORS if name in settings]
@@ -183,6 +140,7 @@ class Pipeline:
                 if step not in (self.made.get(stage) or []):
                     yield from (f"method.{stage}.{row}.{name}" for name in step)
 
+    @shown_plainly
     def run(self, data: Dataset | str, **settings: Any) -> Run:
         """Run on a data set (`limit=20`, `answer="off"`): the folder, key and figures of the CLI.
 
@@ -192,17 +150,25 @@ class Pipeline:
         experiment = self.experiment(asked, **settings)
         return Run(execute(experiment), experiment)
 
+    @shown_plainly
     def ask(self, question: str, data: Dataset | str = "sample") -> Answered:
         """The answer to a question of your own, with its context and trace; nothing is stored."""
         asked = dataset(data) if isinstance(data, str) else data
         return ask(self.experiment(asked), question)
 
     def __repr__(self) -> str:
+        """The name, and how many steps there are; `print` shows them."""
+        n_steps = len(self.steps)
+        return (
+            f"<Pipeline {short(self.method['name'])}: {n_steps} steps; print(pipeline) shows them>"
+        )
+
+    def __str__(self) -> str:
         """Name and steps."""
-        return f"{self.method['name']}\n{self.steps!r}"
+        return f"{self.method['name']}\n{self.steps}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answered:
     """An answer with the context it was given and what every step did.
 
@@ -214,6 +180,11 @@ class Answered:
     trace: tuple[StepTrace, ...]
     fallbacks: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """The answer, and how much there is beside it; `report()` has it whole."""
+        held = f"{len(self.context.pieces)} pieces of context, {len(self.trace)} steps"
+        return f"<Answered {short(self.answer)!r}: {held}; print(answered.report()) shows them>"
+
     def report(self) -> str:
         """The answer, the fallbacks taken, its context and its steps as text."""
         lines = [self.answer, *(f"fallback: {reason}" for reason in self.fallbacks)]
@@ -223,7 +194,7 @@ class Answered:
         for step in self.trace:
             wrote = ", ".join(f"{slot}={_short(value)}" for slot, value in step.wrote.items())
             lines.append(f"  {step.step:<44} {step.seconds:6.3f} s  {wrote}")
-        return "\n".join(lines)
+        return clean("\n".join(lines))
 
 
 def _short(value: Any) -> str:
@@ -231,6 +202,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 90 else text[:87] + "..."
 
 
+@shown_plainly
 def ask(experiment: Experiment, text: str) -> Answered:
     """One question through a checked experiment; raises UserError when a step fails."""
     if experiment.settings.graph.scope != "all":
@@ -246,17 +218,25 @@ def ask(experiment: Experiment, text: str) -> Answered:
     start = start_state(experiment, question, resources["chunk_table"])
     (finished,) = run_pipeline([question], experiment.method.pipeline, world, start=lambda _: start)
     if isinstance(finished.outcome, Failure):
-        raise UserError(f"{finished.outcome.step}: {finished.outcome.message}")
+        failure = finished.outcome
+        raise UserError("\n".join([f"{failure.step}: {failure.message}", *failure.where]))
     answer, context = finished.outcome.get("answer"), finished.outcome.get("context")
     return Answered(answer.text, context or Context(()), finished.trace, finished.fallbacks)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A finished run."""
 
     result: RunResult
     experiment: Experiment
+
+    def __repr__(self) -> str:
+        """Method, data set, how the questions ended, and where the run is stored."""
+        ended = ", ".join(f"{self.metrics[name]} {name}" for name in ("answered", "failed"))
+        named = f"{short(self.experiment.method.name)} on {short(self.experiment.dataset.name)}"
+        folder = short(str(self.folder), 120)
+        return f"<Run {named}: {self.metrics['n']} questions, {ended}; {folder}>"
 
     @property
     def folder(self) -> Path:
@@ -273,6 +253,7 @@ class Run:
         """What `metrics.json` holds."""
         return self.result.metrics
 
+    @shown_plainly
     def show(self, *others: Run) -> None:
         """Print the table of this run and others, and their differences from the baseline."""
         every = (self, *others)
@@ -281,6 +262,7 @@ class Run:
             show(compared)
 
 
+@shown_plainly
 def runs(home: str | Path = ".") -> pandas.DataFrame:
     """One row for each question of each stored run, with its metrics where the gold is at hand."""
     import pandas

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphrag_bench.text import show_briefly
+
 
 def save_array(folder: Path, name: str, array: ArrayLike) -> None:
     """Write one column as `name.npy`."""
@@ -84,3 +86,6 @@ def load_sparse(folder: Path, name: str) -> Any:
     parts = tuple(load_array(folder, f"{name}.{part}") for part in ("data", "indices", "indptr"))
     shape = load_array(folder, f"{name}.shape")
     return csr_matrix(parts, shape=(int(shape[0]), int(shape[1])), copy=False)
+
+
+show_briefly(Texts)

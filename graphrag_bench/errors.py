@@ -3,11 +3,49 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class UserError(Exception):
-    """Something the user gave is wrong; the message says what, where, and what would be right."""
+    """Something the user gave is wrong; the message says what, where, and what would be right.
+
+    `exit_code` is that of the command it ends.
+    """
+
+    exit_code = 2
+
+
+class Gathered:
+    """The errors of several pieces of work, told together: what one finds does not hide another."""
+
+    def __init__(self) -> None:
+        """No error yet."""
+        self.errors: list[UserError] = []
+
+    def add(self, message: str) -> None:
+        """Keep an error of that message."""
+        self.errors.append(UserError(message))
+
+    def attempt(self, work: Callable[[], T]) -> T | None:
+        """What `work` returns; None when it raises a UserError, which is kept."""
+        try:
+            return work()
+        except UserError as error:
+            if str(error) not in map(str, self.errors):
+                self.errors.append(error)
+            return None
+
+    def refuse(self) -> None:
+        """Raise what was kept: the error itself when there is one, all their messages otherwise."""
+        if len(self.errors) == 1:
+            raise self.errors[0] from None
+        if self.errors:
+            raise UserError("\n".join(map(str, self.errors)))
 
 
 class UnreadableReply(Exception):
@@ -18,6 +56,25 @@ class UnreadableReply(Exception):
         super().__init__(f"unreadable reply for {purpose}: {reply[:200]!r}")
         self.purpose = purpose
         self.reply = reply
+
+
+def shown_plainly(function: F) -> F:
+    """A function of the Python interface whose UserErrors show the caller's line and the message.
+
+    The frames inside the project and what led to the error are no help to whoever has to mend a
+    setting. Any other error keeps its traceback.
+    """
+
+    @functools.wraps(function)
+    def plainly(*args: Any, **settings: Any) -> Any:
+        try:
+            return function(*args, **settings)
+        except UserError as error:
+            error.__cause__, error.__suppress_context__ = None, True
+            error.__traceback__ = None
+            raise  # a bare `raise` adds no line of this file
+
+    return cast(F, plainly)
 
 
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:

@@ -9,8 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
+from graphrag_bench.terminal import clean, clean_line, raw
+
 Advance = Callable[[int], None]
 _SECONDS_BETWEEN_LINES = 10.0
+_LEAST_SECONDS = 10.0
+_LEAST_SHARE, _LEAST_ITEMS = 0.05, 200
+"""A time left is told once the work took so long, and so much of it is done: a share of the items,
+or a number of them where that is less."""
 
 
 def no_advance(n: int) -> None:
@@ -19,15 +25,20 @@ def no_advance(n: int) -> None:
 
 @dataclass
 class Progress:
-    """Where progress is shown; `quiet` shows nothing."""
+    """Where progress is shown; `quiet` shows nothing.
+
+    `part` stands before every label: the cell of a sweep that is worked on.
+    """
 
     quiet: bool = False
     stream: TextIO | None = None
+    part: str = ""
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Advance]:
         """A function to be told of every finished item; shows label, rate and time left."""
         stream = self.stream or sys.stderr
+        label = clean_line(f"{self.part}: {label}" if self.part else label)
         if self.quiet or total == 0:
             yield no_advance
         elif stream.isatty():
@@ -40,52 +51,85 @@ class Progress:
         """Print one line, unless quiet."""
         if not self.quiet:
             stream = self.stream or sys.stderr
-            stream.write(line + "\n")
+            stream.write(clean(line) + "\n")
             stream.flush()
 
     @contextmanager
     def _bar(self, label: str, total: int) -> Iterator[Advance]:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[pace]}"),
         )
-        with RichProgress(*columns, console=Console(stderr=True)) as bar:
-            task = bar.add_task(label, total=total, rate="")
+        with RichProgress(*columns, console=Console(file=raw(sys.stderr))) as bar:
+            task, pace = bar.add_task(label, total=total, pace=""), _Pace(total)
 
             def advance(n: int) -> None:
-                bar.advance(task, n)
-                speed = bar.tasks[0].speed
-                bar.update(task, rate=f"{speed:.1f}/s" if speed else "")
+                pace.count(n)
+                bar.update(task, advance=n, pace=pace.said)
 
             yield advance
+
+
+class _Pace:
+    """How fast items are done, and how long the rest takes.
+
+    The pace is that after the first finish, which has waited for a model to load; the time left is
+    told only once enough is done for it to be worth something.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done, self.n_first = total, 0, 0
+        self.began = self.first = self.now = time.monotonic()
+
+    def count(self, n: int) -> None:
+        """Count `n` more that are finished now."""
+        self.now = time.monotonic()
+        if not self.done:
+            self.first, self.n_first = self.now, n
+        self.done += n
+
+    @property
+    def rate(self) -> float:
+        """Items a second."""
+        later = self.done - self.n_first
+        n, since = (later, self.first) if later else (self.done, self.began)
+        return n / max(self.now - since, 1e-9)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The seconds that the rest takes at this pace; None while that cannot be told, or done."""
+        enough = min(_LEAST_SHARE * self.total, _LEAST_ITEMS)
+        early = self.now - self.began < _LEAST_SECONDS or self.done < enough
+        if early or self.done == self.n_first or self.done >= self.total:
+            return None
+        return (self.total - self.done) / max(self.rate, 1e-9)
+
+    @property
+    def said(self) -> str:
+        """Rate and time left in words."""
+        left = self.seconds_left
+        return f"{self.rate:.1f}/s" + ("" if left is None else f", {left:.0f} s left")
 
 
 class _Lines:
     """A line every ten seconds and one at the end, for logs."""
 
     def __init__(self, label: str, total: int, stream: TextIO) -> None:
-        self.label, self.total, self.stream = label, total, stream
-        self.done, self.began = 0, time.monotonic()
-        self.shown = self.began
+        self.label, self.stream, self.pace = label, stream, _Pace(total)
+        self.shown = self.pace.began
 
     def advance(self, n: int) -> None:
         """Count `n` more; print when it is time."""
-        self.done += n
-        now = time.monotonic()
-        finished = self.done >= self.total
-        if not finished and now - self.shown < _SECONDS_BETWEEN_LINES:
+        pace = self.pace
+        pace.count(n)
+        if pace.done < pace.total and pace.now - self.shown < _SECONDS_BETWEEN_LINES:
             return
-        self.shown = now
-        elapsed = max(now - self.began, 1e-9)
-        rate = self.done / elapsed
-        left = "" if finished else f", {(self.total - self.done) / max(rate, 1e-9):.0f} s left"
-        line = f"{self.label}: {self.done}/{self.total}, {rate:.1f}/s{left}\n"
-        self.stream.write(line)
+        self.shown = pace.now
+        self.stream.write(f"{self.label}: {pace.done}/{pace.total}, {pace.said}\n")
         self.stream.flush()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
 from graphrag_bench.errors import unknown
@@ -73,6 +74,15 @@ class Registry(Generic[T]):
     def all(self) -> list[T]:
         """All items, by name."""
         return [self._items[name] for name in self.names()]
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Take what plug-ins add while they are loaded, and freeze afterwards."""
+        self._frozen = False
+        try:
+            yield
+        finally:
+            self.freeze()
 
     def freeze(self) -> None:
         """Refuse whatever imported modules would still add."""

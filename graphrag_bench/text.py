@@ -32,6 +32,38 @@ def normalise_name(name: str, *, ascii_compat: bool = False) -> str:
     return " ".join("".join(kept).split())
 
 
+def short(text: str, n_characters: int = 60) -> str:
+    """The text on one line, cut to so many characters with `...` at its end."""
+    line = " ".join(text[: 4 * n_characters].split())
+    whole = len(line) <= n_characters and len(text) <= 4 * n_characters
+    return line if whole else line[: n_characters - 3] + "..."
+
+
+def brief(value: object) -> str:
+    """A dataclass in under 300 characters: texts cut, collections by their length."""
+    every = tuple(getattr(value, "__dataclass_fields__", ()))
+    held = ", ".join(f"{name}={_part(getattr(value, name))}" for name in every)
+    return short(f"{type(value).__name__}({held})", 280)
+
+
+def _part(value: Any) -> str:
+    if isinstance(value, str):
+        return repr(short(value, 40))
+    if hasattr(value, "shape"):
+        first = short(str(value[:4].tolist()), 40) if hasattr(value, "tolist") else ""
+        return f"{first} {value.shape}".lstrip()
+    plain = value is None or isinstance(value, bool | int | float)
+    if not plain and hasattr(value, "__len__") and (len(value) or not isinstance(value, tuple)):
+        return f"<{len(value)}>"
+    return repr(value) if plain or value == () else short(repr(value), 60)
+
+
+def show_briefly(*kinds: type) -> None:
+    """Let dataclasses be shown by `brief`, in notebooks and messages."""
+    for kind in kinds:
+        type.__setattr__(kind, "__repr__", brief)
+
+
 @lru_cache(maxsize=2)
 def _encoder(encoding: Encoding) -> Any:
     """The compiled tokenizer, without its package, which unpacks three vocabularies at import."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrag_bench.answer_forms import FormName
+from graphrag_bench.text import show_briefly
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -246,6 +247,7 @@ _slots: dict[Any, str] = {
     Context: "context",
     Answer: "answer",
 }
+show_briefly(Ranked, Path, Piece, *(kind for kind in _slots if isinstance(kind, type)))
 
 
 def value(slot: str) -> Any:

@@ -5,7 +5,11 @@ cost nothing and whose tokens are counted as cl100k, and writes docs/results/reg
 stored is not run again.
 
 Usage: python scripts/regime.py ROOT [--limit 5] [--home FOLDER] [--methods a,b] [--sizes 600,1200]
-  ROOT  the folder of the set ultradomain_mix (corpus.jsonl, questions.json)
+                                [--documents 15] [--json FILE] [--page FILE...]
+  ROOT         the folder of the set ultradomain_mix (corpus.jsonl, questions.json)
+  --documents  only the first so many documents
+  --json       keep the figures in a file
+  --page       run nothing; write the page out of such files
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -21,10 +26,10 @@ from statistics import fmean
 from typing import Any
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.execute import execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.given_settings import composed_of
-from graphrag_bench.experiment.groups import names
 from graphrag_bench.models.llm import Chat, Completion
 from graphrag_bench.models.scripted import Scripted, last_user_message
 from graphrag_bench.progress import Progress
@@ -105,17 +110,28 @@ class Cell:
 def cells(asked: argparse.Namespace) -> Iterator[Cell]:
     """Every cell in order; one that is refused has the refusal as its reason."""
     methods = asked.methods.split(",") if asked.methods else names("method")
+    root = _beginning(asked) if asked.documents else asked.root
     for size in asked.sizes.split(","):
         cutting = ["chunking=presplit"] if size == "presplit" else [
             "chunking=token", f"chunking.size={size}"]  # fmt: skip
         for method in methods:
             for profile in PROFILES if method not in WITHOUT else ():
                 words = [
-                    "dataset=ultradomain_mix", f"dataset.root={asked.root}", f"method={method}",
+                    "dataset=ultradomain_mix", f"dataset.root={root}", f"method={method}",
                     f"profile={profile}", *cutting, *MODELS, f"limit={asked.limit}", "frame=off",
                     f"paths.home={asked.home}", "workers=1", "failures.limit=1",
                 ]  # fmt: skip
                 yield _cell(words, method, profile, size)
+
+
+def _beginning(asked: argparse.Namespace) -> Path:
+    """A folder with the first documents of the set and all of its questions."""
+    folder = Path(asked.home) / f"first-{asked.documents}"
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = (Path(asked.root) / "corpus.jsonl").read_text(encoding="utf-8").splitlines(True)
+    (folder / "corpus.jsonl").write_text("".join(lines[: asked.documents]), encoding="utf-8")
+    shutil.copy(Path(asked.root) / "questions.json", folder)
+    return folder
 
 
 def _cell(words: Sequence[str], method: str, profile: str, size: str) -> Cell:
@@ -175,11 +191,18 @@ def main() -> int:
     parser.add_argument("--home", default=".")
     parser.add_argument("--methods", default="")
     parser.add_argument("--sizes", default=",".join(SIZES))
+    parser.add_argument("--documents", type=int, default=0)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--page", type=Path, nargs="*", default=[])
     asked = parser.parse_args()
-    found = list(cells(asked))
+    if asked.page:
+        kept = [json.loads(file.read_text(encoding="utf-8")) for file in asked.page]
+        found = [Cell(**row) for rows in kept for row in rows]
+    else:
+        found = list(cells(asked))
     if asked.json:
-        asked.json.write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n")
+        rows = [asdict(one) for one in found]
+        asked.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     from regime_page import page
 
     PAGE.write_text(page(found, asked.limit), encoding="utf-8")

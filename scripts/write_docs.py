@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 
 from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
 from graphrag_bench.data.card import Card, card_names, load_card
-from graphrag_bench.experiment.experiment import Experiment, load_plugins
-from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.choices import names
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.groups import compose, load
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.profiles import POOLED
 from graphrag_bench.graph.graph import ATTRIBUTES
 
@@ -39,7 +41,9 @@ _PROFILES = """\
 2025) run it, `upstream` as its released code does; `fidelity=paper` asks a language model wherever
 the paper does. An empty cell keeps the default; *unstated*: the source leaves it open, and the
 default stays. *none* as a budget: nothing but the reader's window and the numbers of items bound
-the context. With a profile each method has its own budget (`budget_context=native`).
+the context. With a profile each method has its own budget (`budget_context=native`); under
+`zhou2025` that is 7,500 tokens for every method without another number, which answer and
+instructions leave of the paper's window of 8,096.
 """
 Item = TypeVar("Item", Operator, Builder)
 
@@ -54,7 +58,7 @@ def main() -> int:
 
 def pages() -> dict[Path, str]:
     """The files that this script writes, with their texts."""
-    load_plugins(["operators", "methods"])
+    load_plugins()
     made = {
         ROOT / "docs" / "operators.md": operators_page(),
         ROOT / "docs" / "methods.md": methods_page(),

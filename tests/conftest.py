@@ -8,11 +8,16 @@ import pytest
 from fake_openai import FakeOpenAI, running
 
 from graphrag_bench.contract import builders, operators
+from graphrag_bench.experiment.plugins import load_plugins
 
 
 @pytest.fixture
 def open_registries(monkeypatch):
-    """Registries that take new operators and builders, and are put back after the test."""
+    """Registries that take new operators and builders, and are put back after the test.
+
+    The built-in ones are loaded before, or the first to import them would lose them afterwards.
+    """
+    load_plugins()
     for registry in (operators, builders):
         monkeypatch.setattr(registry, "_items", dict(registry._items))
         monkeypatch.setattr(registry, "_frozen", False)

@@ -42,7 +42,7 @@ def test_a_pipeline_shows_its_steps() -> None:
     assert operators(pipeline)[-1] == "answer.direct"
     assert pipeline.steps[0]["top_k"] == 7
     assert [step["op"] for step in pipeline.steps[:1]] == ["chunk.vdb"]
-    first, second = repr(pipeline).splitlines()[:2]
+    first, second = str(pipeline).splitlines()[:2]
     assert (first, second[:12]) == ("vanilla", "0 retrieve: ")
 
 

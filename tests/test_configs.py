@@ -11,8 +11,9 @@ from toy_runs import TOY, command
 from graphrag_bench.cli.overrides import composed, prepared
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.experiment.backends import make
+from graphrag_bench.experiment.choices import ROLES, names
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import GROUPS, ROLES, compose, load, names
+from graphrag_bench.experiment.groups import GROUPS, compose, load
 from graphrag_bench.locations import project_folder
 
 CONFIGS = project_folder("configs")

@@ -60,9 +60,33 @@ def a_minute_at_a_time(monkeypatch):
 
 def test_a_log_shows_count_rate_and_time_left():
     assert shown(30, 30, total=90).splitlines() == [
-        "embedding: 30/90, 0.5/s, 120 s left",
+        "embedding: 30/90, 0.5/s",
         "embedding: 60/90, 0.5/s, 60 s left",
     ]
+
+
+def test_no_time_left_is_told_before_enough_is_done():
+    """A model that loads for a minute before the first of 1,000 told 59,940 s left."""
+    said = shown(1, 20, 29, 950, total=1000).splitlines()
+    assert [" s left" in line for line in said] == [False, False, True, False]
+    assert said[2] == "embedding: 50/1000, 0.4/s, 2327 s left"
+    long = shown(1, 99, 100, total=100_000).splitlines()
+    assert [" s left" in line for line in long] == [False, False, True]
+
+
+def test_no_time_left_is_told_in_the_first_seconds(monkeypatch):
+    seconds = itertools.count(step=4.0)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    said = shown(10, 10, 10, total=90).splitlines()
+    assert [" s left" in line for line in said] == [False, False, True]
+
+
+def test_a_bar_of_a_sweep_names_its_cell():
+    stream = io.StringIO()
+    with Progress(stream=stream, part="cell 2 of 5 (damping=0.5)").task("embedding", 1) as advance:
+        advance(1)
+    assert stream.getvalue().startswith("cell 2 of 5 (damping=0.5): embedding: 1/1")
 
 
 def test_the_end_is_always_shown(monkeypatch):

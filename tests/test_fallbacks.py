@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from toy_runs import TOY, command, metrics, ran, records, write_set
 
-from graphrag_bench.experiment.groups import load, names
+from graphrag_bench.experiment.choices import names
+from graphrag_bench.experiment.groups import load
 from graphrag_bench.experiment.step_lists import every_list
 from graphrag_bench.pipeline.build import STAGES
 

@@ -10,7 +10,7 @@ from toy_runs import TAGGER, command
 
 import graphrag_bench as gb
 from graphrag_bench.contract import operator
-from graphrag_bench.experiment.experiment import load_plugins
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.runs.scoring import containment_flag
@@ -22,7 +22,7 @@ SETTINGS = {"embedder": "hashing", "llm": "world_reader", "nlp": TAGGER}
 @pytest.fixture(scope="module", autouse=True)
 def plugins() -> None:
     """All operators are there before a test opens the registries, and stay when it is done."""
-    load_plugins(["operators", "methods"])
+    load_plugins()
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from toy_runs import WEIGHTLESS
 import graphrag_bench
 from graphrag_bench.cli.cells import one_method_only
 from graphrag_bench.cli.overrides import composed, prepared
-from graphrag_bench.experiment.experiment import Experiment, load_plugins
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.given_settings import composed_of
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.report.papers import load_paper, load_table, paper_names, table_names
 
 FOLDER = Path(graphrag_bench.__file__).parents[1] / "scripts" / "reproduce"
@@ -64,7 +65,7 @@ def test_every_run_of_a_recipe_can_be_planned(words: tuple[str, ...]) -> None:
     own = [word for word in words[1:] if not word.startswith((*MODELS, "dataset", "limit="))]
     own = [word for word in own if word not in ("method.scorer=mlp", "-m")]
     ends = {tuple(_chosen(word, at) for word in own) for at in (0, -1)}
-    load_plugins(["operators", "methods"])
+    load_plugins()
     made = [_composed(["dataset=toy", *WEIGHTLESS, *words]) for words in sorted(ends)]
     keys = {Experiment.prepare(one_method_only(one), swept=True).key for one in made}
     assert len(keys) == len(ends)

@@ -161,10 +161,10 @@ def ran(*arguments: str) -> Ended:
     return ended
 
 
-def refused(*arguments: str, name: str = "run") -> str:
-    """The one message of a command that must be refused."""
+def refused(*arguments: str, name: str = "run", code: int = 2) -> str:
+    """The one message of a command that must be refused, or be stopped (`code=1`)."""
     ended = command(name, *arguments)
-    assert ended.code == 2, ended.out
+    assert ended.code == code, ended.out
     said = [line for line in ended.err.splitlines() if line.startswith("graphrag-bench")]
     assert len(said) == 1
     assert "Traceback" not in ended.err

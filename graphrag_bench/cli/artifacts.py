@@ -10,21 +10,27 @@ from pathlib import Path
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.exporters import export_graphml, export_parquet
+from graphrag_bench.offline.manifest import verify
 from graphrag_bench.offline.sharing import (
     Stored,
+    check_all,
     export_artifacts,
     find,
     import_artifacts,
     stored,
+    unreadable,
     with_inputs,
 )
+from graphrag_bench.offline.store import loaded
 from graphrag_bench.report.tables import Table, show
 
 _HELP = """usage: graphrag-bench artifacts ls [DATASET] [--home HOME]
        graphrag-bench artifacts export KEY FILE [--alone] [--home HOME]
-       graphrag-bench artifacts import FILE [--home HOME]
+       graphrag-bench artifacts import FILE [--content DIGEST] [--home HOME]
+       graphrag-bench artifacts verify [DATASET] [--seal] [--home HOME]
 
 Chunks, extractions, graphs, indices and reports are built once and kept in HOME/artifacts under a
 key made of code, settings and inputs. A graph that took a night of calls can be handed on.
@@ -34,9 +40,15 @@ key made of code, settings and inputs. A graph that took a night of calls can be
                    FILE.tar.gz   as it is, for `import`
                    FILE.graphml  a graph for other tools (and for graph.import_from)
                    FILE.parquet  a folder of tables, named as Microsoft GraphRAG does
-  import FILE.tar.gz  put its artifacts into HOME/artifacts; those that are there stay
+  import FILE.tar.gz  put its artifacts into HOME/artifacts; those that are there stay. Every file
+                   is checked by its hash, every column by its rows; both commands print the digest
+                   of the content, which alone tells that nobody has changed it on the way
+  verify           read every file of every artifact and compare it with its manifest; exit code 1
+                   when one is damaged. A run does so for what it loads (paths.verify)
 
   --alone          the artifact without what it is built from
+  --content DIGEST take the archive only with this content, as `export` printed it
+  --seal           give artifacts of earlier versions, which kept no manifest, one of what is there
   --home HOME      the folder that holds artifacts/ (paths.home of a run); default: .
 
 A run can read a second store that it never writes to: paths.shared_artifacts=FOLDER.
@@ -50,7 +62,7 @@ examples
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the list, or what was written or taken over."""
+    """Print the list, what was written or taken over, or what is damaged; 1 when something is."""
     if not arguments or {"-h", "--help"} & set(arguments):
         sys.stdout.write(_HELP)
         return 0
@@ -58,30 +70,38 @@ def main(arguments: Sequence[str]) -> int:
     folder = Path(asked.home) / "artifacts"
     if asked.action == "ls":
         show(_table(folder, asked.dataset))
+    elif asked.action == "verify":
+        return _verified(folder, asked.dataset, asked.seal)
     elif asked.action == "export":
         print(_exported(folder, asked.key, Path(asked.file), asked.alone))  # noqa: T201
     else:
-        new, known = import_artifacts(_existing(Path(asked.file)), folder)
+        load_plugins(["operators", "methods"])
+        file = _existing(Path(asked.file))
+        new, known, content = import_artifacts(file, folder, asked.content)
         for place in new:
             print(f"new: {folder / place}")  # noqa: T201 - read by scripts
         for place in known:
             print(f"there already: {folder / place}")  # noqa: T201 - read by scripts
+        print(f"content: {content}")  # noqa: T201 - read by scripts
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("artifacts")
     actions = parser.add_subparsers(dest="action", required=True)
-    listing, exporting, importing = (
+    listing, exporting, importing, verifying = (
         actions.add_parser(name, add_help=False, allow_abbrev=False)
-        for name in ("ls", "export", "import")
+        for name in ("ls", "export", "import", "verify")
     )
     listing.add_argument("dataset", nargs="?")
     exporting.add_argument("key")
     exporting.add_argument("file")
     exporting.add_argument("--alone", action="store_true")
     importing.add_argument("file")
-    for action in (listing, exporting, importing):
+    importing.add_argument("--content")
+    verifying.add_argument("dataset", nargs="?")
+    verifying.add_argument("--seal", action="store_true")
+    for action in (listing, exporting, importing, verifying):
         action.add_argument("--home", default=".")
     return parser
 
@@ -110,7 +130,22 @@ def _table(folder: Path, dataset: str | None) -> Table:
         if dataset in (None, one.dataset)
     )
     heads = ("data set", "resource", "variant", "key", "MB", "s")
-    return Table(str(folder), heads, rows, (), texts=heads[:4])
+    notes = tuple(f"left out: {error}" for error in unreadable(folder))
+    return Table(str(folder), heads, rows, notes, texts=heads[:4])
+
+
+def _verified(folder: Path, dataset: str | None, sealing: bool) -> int:
+    """Print what became of each artifact; 1 when one is not whole."""
+    load_plugins(["operators", "methods"])
+    known = {path.name for path in folder.glob("*") if path.is_dir()}
+    if dataset is not None and dataset not in known:
+        raise unknown("artifacts of", dataset, known)
+    checked = list(check_all(folder, dataset, sealing=sealing))
+    rows = tuple((one.place, f"{one.n_bytes / 1e6:.1f}", one.wrong or "whole") for one in checked)
+    n_wrong = sum(bool(one.wrong) for one in checked)
+    caption = f"{folder}: {len(checked)} artifacts, {n_wrong} not whole"
+    show(Table(caption, ("artifact", "MB", "state"), rows, (), texts=("artifact", "state")))
+    return 1 if n_wrong else 0
 
 
 def _exported(folder: Path, key: str, file: Path, alone: bool) -> str:
@@ -120,13 +155,16 @@ def _exported(folder: Path, key: str, file: Path, alone: bool) -> str:
     items = with_inputs(folder, one)
     if file.name.endswith((".tar.gz", ".tgz")):
         chosen = [one] if alone else items
-        export_artifacts(chosen, file)
-        return f"{len(chosen)} artifacts to {file}"
+        content = export_artifacts(chosen, file)
+        return f"{len(chosen)} artifacts to {file}\ncontent: {content}"
     if file.suffix not in (".graphml", ".parquet"):
         raise UserError(f"'{file}': a name in .tar.gz, .graphml or .parquet was expected.")
     if one.resource != "graph":
         raise UserError(f"{one.key} is a {one.resource}; {file.suffix} files are made of graphs.")
-    graph, chunks = Graph.load(one.folder), ChunkTable.load(_chunk_table(items).folder)
+    table = _chunk_table(items)
+    for item in (one, table):
+        verify(item.folder)
+    graph, chunks = loaded(Graph, one.folder), loaded(ChunkTable, table.folder)
     write = export_graphml if file.suffix == ".graphml" else export_parquet
     write(graph, chunks, file)
     return f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}"

@@ -12,16 +12,16 @@ from graphrag_bench.cli.overrides import composed, given_names, of_hydra, refusa
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.comparing import check_baseline
-from graphrag_bench.experiment.experiment import Experiment, load_plugins
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.framing import framed
-from graphrag_bench.experiment.groups import load, names
+from graphrag_bench.experiment.groups import raw_method
 from graphrag_bench.experiment.matching import fits, matched
 from graphrag_bench.experiment.method import RESERVED
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.pooling import refuse_for_all
 from graphrag_bench.experiment.read_tracking import refuse_idle
 from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.experiment.sweeping import CellRow
-from graphrag_bench.locations import project_folder
 
 _EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 Cell = tuple[Path, str]
@@ -135,11 +135,12 @@ def split_cells(overrides: Sequence[str]) -> list[list[str]]:
     """
     from hydra._internal.config_loader_impl import ConfigLoaderImpl
     from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-    from hydra._internal.utils import create_config_search_path
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
-    loader = ConfigLoaderImpl(create_config_search_path(str(project_folder("configs"))))
+    from graphrag_bench.cli.config_source import search_path
+
+    loader = ConfigLoaderImpl(search_path())
     parser = OverridesParser.create(config_loader=loader)
     parsed = []
     for override in overrides:
@@ -169,8 +170,7 @@ def one_method_only(values: dict[str, Any]) -> dict[str, Any]:
 
 def _parameters(method: Mapping[str, Any]) -> set[str]:
     """The names that the method's file holds, and those that every method may have."""
-    name = method.get("name")
-    return {*(load("method", name) if name in names("method") else method), *RESERVED}
+    return {*(raw_method(method) or method), *RESERVED}
 
 
 def _lacking(method: Mapping[str, Any]) -> set[str]:

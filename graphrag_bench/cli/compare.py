@@ -80,7 +80,7 @@ examples
 def main(arguments: Sequence[str]) -> int:
     """Judge and print, or write the sheet, or read sheets."""
     if not arguments or {"-h", "--help"} & set(arguments):
-        from graphrag_bench.experiment.groups import names
+        from graphrag_bench.experiment.choices import names
 
         papers = ", ".join(OF_PAPERS)
         sys.stdout.write(_HELP.format(names=", ".join(names("llm")), papers=papers))

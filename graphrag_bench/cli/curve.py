@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.evaluation.retrieval import evidence_recall
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
-from graphrag_bench.experiment.stored import StoredRun, find_run, stored_runs
-from graphrag_bench.report.curves import Point, curve_table
+from graphrag_bench.experiment.stored import StoredRun, find_run, numbers_of, stored_runs
+from graphrag_bench.report.curves import BUDGET, Point, curve_table
 from graphrag_bench.report.tables import show
 
-_HELP = """usage: graphrag-bench curve [RUN ...] [--dataset NAME] [--metrics NAME ...] [--home HOME]
+_HELP = """usage: graphrag-bench curve [RUN ...] [x=SETTING] [--dataset NAME] [--metrics NAME ...]
+                            [--home HOME]
 
-What more tokens of context bring: one row for each finished run, by method and mean tokens, with
-the evidence that its contexts hold and its accuracy. No model is called. Without RUN all runs below
-the home are taken that were made with a budget_context. RUN is a folder (`run: ...` of a run prints
-it) or the beginning of its key.
+What more tokens of context bring, or another value of a setting: one row for each finished run, by
+method and value, with the evidence that its contexts hold and its accuracy. No model is called.
+Without RUN all runs below the home are taken that were made with a budget_context, or that have a
+number for the setting. RUN is a folder (`run: ...` of a run prints it) or the beginning of its key.
 
+  x=SETTING             any setting with a number, by its path: method.damping, chunking.size,
+                        dataset.noise; default: budget_context
   --dataset NAME        only runs on this set
-  --metrics NAME ...    metrics of the runs to show; default: accuracy
+  --metrics NAME ...    metrics of the runs to show; default: accuracy, or evidence_recall@5 where
+                        no run has it
   --home HOME           the folder that holds runs/ (paths.home of a run); default: .
 
 example
   graphrag-bench run -m dataset=sample method=vanilla,hipporag budget_context=500,1000,2000 limit=20
   graphrag-bench curve --dataset sample --metrics accuracy f1
+  graphrag-bench run -m dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
+  graphrag-bench curve x=method.damping --metrics evidence_recall@5
 """
+
+_USUAL = ("accuracy", "evidence_recall@5")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,19 +45,50 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(_HELP)
         return 0
     parser = command_parser("curve")
-    parser.add_argument("runs", nargs="*")
+    parser.add_argument("words", nargs="*")
     parser.add_argument("--dataset")
-    parser.add_argument("--metrics", nargs="+", default=["accuracy"])
+    parser.add_argument("--metrics", nargs="+", default=[])
     parser.add_argument("--home", default=".")
     asked = parser.parse_args(arguments)
-    found = _chosen(asked.runs, asked.dataset, asked.home)
-    known = {name for run in found for name in run.metrics["metrics"]}
-    for name in asked.metrics:
-        if name not in known and name != "accuracy":
+    names = [word for word in asked.words if not word.startswith("x=")]
+    along = next((w.removeprefix("x=") for w in asked.words if w.startswith("x=")), BUDGET)
+    if along == BUDGET:
+        points = [_point(run) for run in _chosen(names, asked.dataset, asked.home)]
+    else:
+        along, points = _along(along, names, asked.dataset, asked.home)
+    metrics = asked.metrics or _usual(points)
+    known = {name for point in points for name in point.metrics["metrics"]}
+    for name in metrics:
+        if name not in known and name not in _USUAL:
             close = ", ".join(nearest(name, known) or sorted(known))
             raise UserError(f"No run has the metric '{name}'; nearest: {close}.")
-    show(curve_table([_point(run) for run in found], asked.metrics))
+    show(curve_table(points, metrics, along))
     return 0
+
+
+def _usual(points: Sequence[Point]) -> list[str]:
+    """The metric that is shown where none is named: the first that a run has."""
+    known = {name for point in points for name in point.metrics["metrics"]}
+    return [next((name for name in _USUAL if name in known), _USUAL[0])]
+
+
+def _along(
+    along: str, names: Sequence[str], dataset: str | None, home: str
+) -> tuple[str, list[Point]]:
+    """The path of a setting, and the named runs, or all, that have a number for it.
+
+    Raises UserError for none.
+    """
+    every = [find_run(name, home) for name in names] or stored_runs(home)
+    every = [run for run in every if dataset in (None, run.metrics["dataset"])]
+    held = [(run, numbers_of(run)) for run in every]
+    for path in (along, f"method.{along}"):
+        found = [(run, numbers[path]) for run, numbers in held if path in numbers]
+        if found:
+            return path, [replace(_point(run), at=value) for run, value in found]
+    known = {path for _, numbers in held for path in numbers}
+    close = ", ".join(nearest(along, known) or sorted(known)[:8]) or "none"
+    raise UserError(f"No run below {home}/runs has a number for '{along}'; nearest: {close}.")
 
 
 def _chosen(names: Sequence[str], dataset: str | None, home: str) -> list[StoredRun]:
@@ -83,6 +123,7 @@ def _point(run: StoredRun) -> Point:
         kept = [name for piece in chunks for name in (piece["id"], *piece.get("also", ()))]
         if pieces and not kept:
             return Point(run.metrics, None)
+        kept = [gold.name_of(name) for name in kept]
         shares.append(evidence_recall(kept, gold.evidence, max(len(kept), 1)))
         scopes.append(row.get("scope"))
     held: Mean | None = mean_with_interval(shares, scopes=scopes) if shares else None

@@ -10,22 +10,24 @@ from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.rescoring import scores_of
 from graphrag_bench.experiment.stored import StoredRun, find_run
+from graphrag_bench.report.corpora import differ, refuse_pair
 from graphrag_bench.report.differences import difference_table, flipped_line, settings_that_differ
 from graphrag_bench.report.tables import show
 
-_HELP = """usage: graphrag-bench diff RUN_A RUN_B [--home HOME]
+_HELP = """usage: graphrag-bench diff RUN_A RUN_B [--across-corpora] [--home HOME]
 
 Compares two finished runs over the questions that both were scored on, with no model call: every
-metric with
-the paired difference and its interval, which questions were gained and lost, and the settings that
-differ. RUN is a folder (`run: ...` of a run prints it) or the beginning of its key.
+metric with the paired difference and its interval, which questions were gained and lost, and the
+settings that differ. RUN is a folder (`run: ...` of a run prints it) or the beginning of its key.
 
-  --home HOME   the folder that holds runs/ (paths.home of a run); default: .
+  --across-corpora  compare runs over different versions of a corpus all the same
+  --home HOME       the folder that holds runs/ (paths.home of a run); default: .
 
 example
   graphrag-bench diff runs/musique/vanilla/0a1b2c3d4e5f runs/musique/hipporag2/f5e4d3c2b1a0
 """
-_BESIDE = ("llm", "llm_build", "embedder", "extraction", "tokenizer", "profile", "fidelity")
+_BESIDE = ("llm", "llm_build", "embedder", "extraction", "tokenizer", "profile", "fidelity",
+           "corpus")  # fmt: skip
 _FLIPS = ("accuracy", "all_evidence@5")
 
 
@@ -37,9 +39,12 @@ def main(arguments: Sequence[str]) -> int:
     parser = command_parser("diff")
     parser.add_argument("first")
     parser.add_argument("second")
+    parser.add_argument("--across-corpora", action="store_true")
     parser.add_argument("--home", default=".")
     asked = parser.parse_args(arguments)
     first, second = (find_run(name, asked.home) for name in (asked.first, asked.second))
+    if not asked.across_corpora:
+        refuse_pair(first.metrics, second.metrics)
     for run in (first, second):
         if not run.gold:
             raise UserError(
@@ -51,6 +56,8 @@ def main(arguments: Sequence[str]) -> int:
     sys.stdout.write(f"A: {first.folder.path}\nB: {second.folder.path}\n\n")
     caption = f"A: {first.metrics['title']}, B: {second.metrics['title']}"
     show(difference_table(caption, before, after, first.scopes))
+    if differ(first.metrics, second.metrics):
+        sys.stdout.write("! A and B are over different corpora: questions alone are the same\n")
     for name in _FLIPS:
         if any(name in held for held in before.values()):
             sys.stdout.write(flipped_line(name, before, after) + "\n")

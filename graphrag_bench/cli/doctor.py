@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 
 from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.doctor import examine, examine_texts
-from graphrag_bench.experiment.groups import names
 from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.report.tables import Table, show
 

@@ -59,7 +59,7 @@ examples
 def main(arguments: Sequence[str]) -> int:
     """Judge, and print a table of all judged values of these runs."""
     if not arguments or {"-h", "--help"} & set(arguments):
-        from graphrag_bench.experiment.groups import names
+        from graphrag_bench.experiment.choices import names
 
         sys.stdout.write(_HELP.format(names=", ".join(names("llm"))))
         return 0

@@ -24,7 +24,6 @@ from graphrag_bench.experiment.matching import matched
 from graphrag_bench.experiment.objectives import check_objective
 from graphrag_bench.experiment.read_tracking import refuse_idle
 from graphrag_bench.experiment.sweeping import CellRow, Manifest, manifest_of
-from graphrag_bench.locations import project_folder
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.folder import Occupied
 
@@ -121,16 +120,18 @@ def run_one(
     preparing: Preparing,
     *,
     swept: bool = False,
+    progress: Progress | None = None,
 ) -> RunResult:
     """Run one experiment and what frames it, each once; the result of the first.
 
-    Of a sweep, a frame that another process is at work on is left to it.
+    Of a sweep, a frame that another process is at work on is left to it. `progress` is the
+    experiment's own; the frames belong to no cell.
     """
     experiment = preparing.experiment(matched(values, swept=swept), swept=swept)
     for place, one in enumerate(preparing.with_frames(experiment)):
         if cell_of(one) not in results:
             try:
-                results[cell_of(one)] = execute(one)
+                results[cell_of(one)] = execute(one, None if place else progress)
             except Occupied:
                 if not (swept and place):
                     raise
@@ -146,7 +147,8 @@ def run_cell(
 ) -> RunResult | None:
     """The result of a cell; None when it failed, or when another process is at work on it."""
     with manifest.at_work(cell):
-        result = run_one(values, results, preparing, swept=True)
+        shown = Progress(part=manifest.named(cell))
+        result = run_one(values, results, preparing, swept=True, progress=shown)
         manifest.note(cell, "done", n_failed=int(result.metrics["failed"]))
         return result
     return None
@@ -189,7 +191,7 @@ def launch(overrides: Sequence[str], folder: Path, job: Callable[[int, list[str]
     quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
     quiet = [f"hydra.sweep.dir='{quoted}'", "hydra.sweep.subdir=."]
     try:
-        multirun(project_folder("configs"), [*overrides, *quiet], cell)
+        multirun([*overrides, *quiet], cell)
     except SystemExit:
         return False
     return True

@@ -8,13 +8,20 @@ from collections.abc import Sequence
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.data.card import card_names, load_card
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.experiment import load_plugins
-from graphrag_bench.experiment.groups import GROUPS, names
+from graphrag_bench.experiment.choices import GROUPS, ROLES, built_in, names, path_of
+from graphrag_bench.experiment.groups import unreadable
+from graphrag_bench.experiment.plugins import load_plugins
+from graphrag_bench.experiment.setting_words import value_of
 
-_HELP = """usage: graphrag-bench list
+_HELP = """usage: graphrag-bench list [plugins=[PACKAGE]] [--config-dir FOLDER]
 
-Prints what there is to choose from: the names of every group (dataset=, method=, llm=, ...), the
-data sets with their licences, the operators with what they read and write, and the builders.
+Prints what there is to choose from: the names of every group (dataset=, method=, llm=, ...), your
+own with their files, the data sets with their licences, the operators with what they read and
+write, and the builders.
+
+  plugins=[PACKAGE]     with what your packages hold: operators, builders, configs
+  --config-dir FOLDER   with what FOLDER/method, FOLDER/dataset, ... hold; the folder `configs` of
+                        the working directory is looked into without it
 
 example
   graphrag-bench list
@@ -22,16 +29,34 @@ example
 """
 
 
+def _plugins(arguments: Sequence[str]) -> list[str]:
+    if len(arguments) > 1 or (arguments and not arguments[0].startswith("plugins=")):
+        raise UserError(f"list takes plugins=[PACKAGE] alone, and was given '{arguments[-1]}'.")
+    found = value_of(arguments[0].partition("=")[2], "plugins") if arguments else []
+    return [str(name) for name in (found if isinstance(found, list) else [found])]
+
+
+def _list_own() -> None:
+    """Print the user's choices with their files, and why one cannot be used."""
+    groups = [group for group in GROUPS if group not in ROLES]
+    for group in groups:
+        broken = unreadable(group)
+        for name in sorted({*names(group)} - {*built_in(group)} | {*broken}):
+            if name in broken:
+                sys.stdout.write(f"  cannot be used, {group} {name}: {broken[name]}\n")
+            else:
+                sys.stdout.write(f"  yours, {group}: {name} ({path_of(group, name)})\n")
+
+
 def main(arguments: Sequence[str]) -> int:
     """Print the choices of every group, the operators and the builders."""
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(_HELP)
         return 0
-    if arguments:
-        raise UserError(f"list takes no arguments, and was given '{arguments[0]}'.")
-    load_plugins(["operators", "methods"])
+    load_plugins(_plugins(arguments))
     for group in GROUPS:
-        sys.stdout.write(f"{group}: {', '.join(names(group))}\n")
+        sys.stdout.write(f"{group}: {', '.join(built_in(group))}\n")
+    _list_own()
     sys.stdout.write("\ndata sets\n")
     for card in map(load_card, card_names()):
         unseen = "" if card.verified else "; shape not checked"

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
+from graphrag_bench import __version__
+from graphrag_bench.addresses import refuse_secrets
+from graphrag_bench.cli.config_dirs import with_config_dirs
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.terminal import cleaned
 
 COMMANDS = {
     "run": "run methods on a data set and print a scored table; -m sweeps",
@@ -29,9 +36,21 @@ COMMANDS = {
     "list": "list methods, data sets, models, embedders and operators",
     "doctor": "check address, key, model, JSON replies, window and embedding before a run",
     "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",
+    "cite": "what to cite for finished runs, as BibTeX",
     "cache": "count, export and import the replies that were paid for",
 }
-_OF_A_HOME = ("artifacts", "cache", "curve", "diff", "funnel", "runs", "score", "table", "time")
+GROUPS = {
+    "run and plan": ("run", "plan", "sweep", "ask"),
+    "look at what was run": ("runs", "show", "table", "curve", "funnel", "time"),
+    "compare and judge": ("score", "diff", "compare", "judge"),
+    "data, and what was built and paid for": ("fetch", "questions", "artifacts", "cache"),
+    "what there is, and whether it works": ("list", "doctor"),
+    "other": ("cite",),
+}
+"""The commands by what they are for; one that stands in no group is shown under the last."""
+_OF_A_HOME = (
+    "artifacts", "cache", "cite", "curve", "diff", "funnel", "runs", "score", "table", "time",
+)  # fmt: skip
 """Commands that take words, whose home is an option; `paths.home=` of a run means it too."""
 _OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 _HOME = "paths.home="
@@ -46,46 +65,98 @@ start here:
   graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
   graphrag-bench plan dataset=sample method=hipporag
   graphrag-bench COMMAND --help
+  graphrag-bench --version
 """
 
 
 def usage() -> str:
     """The help text."""
-    rows = "\n".join(f"  {name:<10} {meaning}" for name, meaning in COMMANDS.items())
-    return _USAGE.format(commands=rows)
+    grouped = [name for names in GROUPS.values() for name in names]
+    left = [name for name in COMMANDS if name not in grouped]
+    parts = []
+    for title, names in GROUPS.items():
+        held = [name for name in (*names, *(left if not names else ())) if name in COMMANDS]
+        if held:
+            parts.append("\n".join([title, *(f"  {n:<10} {COMMANDS[n]}" for n in held)]))
+    return _USAGE.format(commands="\n\n".join(parts))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0; 1 for a sweep of which some cells failed; 2 for an error the user can mend.
+    0 when all is done: of a run, when every question has a row. 1 when part of it failed or was
+    stopped: more questions than `failures.limit` allows, all of them, a cell of a sweep, a budget
+    that is spent. 2 for input that the user can mend. 130 for SIGINT and 143 for SIGTERM, after
+    the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    with cleaned():
+        return _main(list(sys.argv[1:] if arguments is None else arguments))
+
+
+def _main(given: list[str]) -> int:
     if not given or given[0] in ("-h", "--help", "help"):
         sys.stdout.write(usage())
+        return 0
+    if given[0] in ("-V", "--version"):
+        sys.stdout.write(f"graphrag-bench {__version__}\n")
         return 0
     name, rest = given[0], given[1:]
     if name not in COMMANDS:
         close = ", ".join(nearest(name, COMMANDS)) or ", ".join(COMMANDS)
         sys.stderr.write(f"graphrag-bench: no command '{name}'. Nearest: {close}.\n")
         return 2
-    module = import_module(f"graphrag_bench.cli.{name}")
     try:
-        return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
+        with _ended_by_sigterm():
+            _refuse_secrets(rest)
+            rest = with_config_dirs(rest)
+            module = import_module(f"graphrag_bench.cli.{name}")
+            return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
     except UserError as error:
-        sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
-        return 2
+        sys.stderr.write(f"graphrag-bench {name}: {error}\n")
+        return error.exit_code
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away
         return 0
     except OSError as error:
         if error.errno not in _OF_THE_DISK:
             raise
-        sys.stderr.write(f"graphrag-bench {name}: {_printable(str(error))}\n")
+        sys.stderr.write(f"graphrag-bench {name}: {error}\n")
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         sys.stderr.write("\nstopped; what is done is kept, and the same command goes on from it\n")
-        return 130
+        return 143 if isinstance(stop, Terminated) else 130
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM arrived: what is under way ends as it does at Ctrl-C."""
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Raise Terminated at the first SIGTERM; only the main thread can be told of signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_: int, __: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _refuse_secrets(words: Sequence[str]) -> None:
+    """Refuse an address with a password in any setting or option, before anything is written."""
+    for word, after in zip(words, [*words, ""][1:], strict=True):
+        name, equals, value = word.partition("=")
+        if equals and " " not in name:
+            refuse_secrets(name, value)
+        elif word.startswith("--"):
+            refuse_secrets(word, after)
 
 
 def _home_as_option(words: Sequence[str]) -> list[str]:
@@ -93,11 +164,6 @@ def _home_as_option(words: Sequence[str]) -> list[str]:
     return [
         f"--home={word.removeprefix(_HOME)}" if word.startswith(_HOME) else word for word in words
     ]
-
-
-def _printable(text: str) -> str:
-    """The text without what would move the cursor: messages may quote a corpus or a model."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
 
 
 if __name__ == "__main__":

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from hydra import version
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.hydra import Hydra
-from hydra._internal.utils import create_config_search_path, run_and_report
+from hydra._internal.utils import run_and_report
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig
+
+from graphrag_bench.cli.config_source import search_path
 
 
 class CellLoader(ConfigLoaderImpl):
@@ -30,14 +31,14 @@ class CellLoader(ConfigLoaderImpl):
         return config
 
 
-def multirun(configs: Path, overrides: Sequence[str], cell: Callable[[DictConfig], object]) -> None:
+def multirun(overrides: Sequence[str], cell: Callable[[DictConfig], object]) -> None:
     """Let the sweeper and the launcher of the overrides call `cell` for each cell.
 
     Raises SystemExit when a cell raises, or Hydra itself, after showing the error.
     """
     version.setbase("1.3")
     GlobalHydra.instance().clear()
-    hydra = Hydra("run", CellLoader(create_config_search_path(str(configs))))
+    hydra = Hydra("run", CellLoader(search_path()))
     GlobalHydra.instance().initialize(hydra)
     try:
         run_and_report(

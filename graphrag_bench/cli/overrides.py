@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from graphrag_bench.cli.composing import composition
 from graphrag_bench.cli.help_lines import entry
-from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.groups import GROUPS, ROLES, load, names, resolve
+from graphrag_bench.errors import Gathered, UserError
+from graphrag_bench.experiment.checking import check_method
+from graphrag_bench.experiment.choices import GROUPS, ROLES, names, names_a_file
+from graphrag_bench.experiment.groups import load, resolve
+from graphrag_bench.experiment.plugins import look_into
 from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, changes, pools
-from graphrag_bench.experiment.setting_words import of_method, read_word, several, unreadable
+from graphrag_bench.experiment.setting_words import (
+    of_method,
+    read_word,
+    several,
+    unreadable,
+    value_of,
+)
 from graphrag_bench.experiment.settings import explained
 
 HELP = """usage: graphrag-bench {command} [-m] [GROUP=NAME ...] [SETTING=VALUE ...]
 
 groups (choose by name; with -m a comma or glob(*) sweeps)
 {groups}
+
+  GROUP=./FILE.yaml            a file of your own in the place of a name; names are looked for in
+                               ./configs/GROUP, in the configs of plugins=[PACKAGE] and in
+                               --config-dir FOLDER too
 
 settings (by path; -m sweeps them too)
 {settings}
@@ -59,13 +73,26 @@ examples
 }
 
 
+_UNREAD = ("limit", "split", "dev_share", "objective", "answer", "match_tokens", "repeats", "frame",
+           "trace", "workers", "shard", "evaluation", "graph.scope", "llm_judge")  # fmt: skip
+"""What is read of the questions of a data set alone: `ask` has one question of its own."""
+
+
+def _is_in(name: str, listed: Sequence[str]) -> bool:
+    return any(name == one or name.startswith(f"{one}.") for one in listed)
+
+
 def help_text(command: str) -> str:
     """What `--help` of a Hydra command prints."""
-    groups = [entry(f"  {group}=", ", ".join(names(group)), 15) for group in GROUPS]
+    unread = _UNREAD if command == "ask" else ()
+    groups = [
+        entry(f"  {group}=", ", ".join(names(group)), 15) for group in GROUPS if group not in unread
+    ]
     rows = [
-        entry(f"  {name}={default}", meaning, 37) for name, default, meaning in explained()
-        if name not in GROUPS
-    ]  # fmt: skip
+        entry(f"  {name}={default}", meaning, 37)
+        for name, default, meaning in explained()
+        if name not in GROUPS and not _is_in(name, unread)
+    ]
     text = (HELP.replace("[-m] ", "") if command == "ask" else HELP) + EXAMPLES[command]
     return text.format(
         command=command,
@@ -78,21 +105,50 @@ def help_text(command: str) -> str:
 def prepared(arguments: Sequence[str]) -> list[str]:
     """The overrides for Hydra: groups checked, every other setting as one that may be new.
 
-    Raises UserError for what is no `NAME=VALUE`, and for an unknown group or choice.
+    Choices are looked for in the plug-in packages that are named among them too. Raises UserError,
+    with every problem, for what is no `NAME=VALUE`, and for an unknown setting, group or choice.
     """
-    overrides = []
-    for argument in arguments:
-        if of_hydra(argument) and "=" in argument:
-            overrides.append(argument)
-            continue
-        name, value = read_word(argument)
-        if name in GROUPS:
-            target = f"llm@{name}" if name in ROLES else name
-            add = "+" if name in ROLES else ""
-            overrides.append(f"{add}{target}={value}")
-        else:
-            overrides.append(f"++{name}={value}")
+    gathered = Gathered()
+    gathered.attempt(lambda: look_into(_plugins(arguments)))
+    found = [gathered.attempt(partial(_override, argument)) for argument in arguments]
+    overrides = [override for override in found if override is not None]
+    if gathered.errors:
+        gathered.attempt(lambda: _check_method(overrides))
+    gathered.refuse()
     return overrides
+
+
+def _check_method(overrides: Sequence[str]) -> None:
+    """Raise UserError for what is wrong with the method that these overrides choose, if they do."""
+    chosen = [one for one in overrides if one.startswith(("method=", "++method.", "++plugins"))]
+    if not any(one.startswith("method=") for one in chosen):
+        return
+    try:
+        values = composed(chosen)
+    except UserError:
+        return  # e.g. the several values of a sweep: the words are to be mended first
+    check_method(values)
+
+
+def _override(argument: str) -> str:
+    if of_hydra(argument) and "=" in argument:
+        return argument
+    name, value = read_word(argument)
+    if name in GROUPS:
+        target = f"llm@{name}" if name in ROLES else name
+        add = "+" if name in ROLES else ""
+        return f"{add}{target}={value}"
+    return f"++{name}={value}"
+
+
+def _plugins(arguments: Sequence[str]) -> list[str]:
+    """The plug-in packages that the words name, and those that the study among them names."""
+    words = dict(word.lstrip("+").partition("=")[::2] for word in arguments)
+    named = value_of(words["plugins"], "plugins") if "plugins" in words else []
+    study = words.get("experiment", "null").strip("'\"")
+    if study in names("experiment") or names_a_file(study):
+        named = [*named, *(load("experiment", study).get("plugins") or [])]
+    return [str(one) for one in named] if isinstance(named, list) else []
 
 
 def given_names(overrides: Sequence[str]) -> list[str]:
@@ -132,9 +188,13 @@ def composed(overrides: Sequence[str]) -> dict[str, Any]:
     return {**resolve(config, OmegaConf, OmegaConfBaseException), "given": given}
 
 
+def _value(override: str) -> str:
+    return override.partition("=")[2].strip("'\"")
+
+
 def _given_by_study(overrides: Sequence[str]) -> list[str]:
     """The paths of the method's settings that a file of configs/experiment sets."""
-    chosen = [one.partition("=")[2] for one in overrides if one.startswith("experiment=")]
+    chosen = [_value(one) for one in overrides if one.startswith("experiment=")]
     held = [load("experiment", name).get("method") or {} for name in chosen if name != "null"]
     return [f"method.{name}" for settings in held for name in settings]
 

@@ -12,16 +12,20 @@ from graphrag_bench.cli.tuning import Tuning, is_tuning, require_plugins, select
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.comparing import differences
 from graphrag_bench.experiment.execute import RunResult
+from graphrag_bench.experiment.failing import too_many
 from graphrag_bench.report.paying import paying_table
 from graphrag_bench.report.tables import cost_table, markdown, run_table, show
 from graphrag_bench.runs.folder import write_whole
 
-CELLS_FAILED = 1
-"""The exit code of a sweep of which some cells failed; a second call runs those again."""
+FAILED = 1
+"""The exit code of a sweep of which some cells failed, and of a run that lacks answers."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run, print `run: <folder>` for each run and the table; 0 when every run was finished."""
+    """Run, print `run: <folder>` for each run and the table; 0 when every question has a row.
+
+    1 when more questions of a method failed than `failures.limit` allows, or all of them.
+    """
     if {"-h", "--help"} & set(arguments):
         sys.stdout.write(help_text("run"))
         return 0
@@ -37,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     values = checked_alone(prepared(rest), preparing)
     run_one(values, results, preparing)
     _show(results)
-    return 0
+    return _told(results)
 
 
 def _swept(overrides: list[str]) -> int:
@@ -54,7 +58,30 @@ def _swept(overrides: list[str]) -> int:
         sys.stderr.write(f"cell {cell} failed: {error}\n")
     if errors:
         sys.stderr.write(f"{len(errors)} failed; the same command runs those again\n")
-    return CELLS_FAILED if errors else 0
+    return FAILED if errors else _told(results)
+
+
+def _told(results: Results) -> int:
+    """Say which runs lack rows or have too many failures; the exit code."""
+    lines = [line for result in results.values() if (line := lacking(result))]
+    sys.stderr.write("".join(f"{line}\n" for line in dict.fromkeys(lines)))
+    return FAILED if lines else 0
+
+
+def lacking(result: RunResult) -> str:
+    """What a run lacks: rows, or more answers than may fail; "" where it is as it should be."""
+    metrics, settings = result.metrics, result.experiment.settings
+    n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
+    title, limit = metrics["title"], settings.failures.limit
+    if too_many(metrics, limit):
+        allowed = "all of them" if n_failed == n else f"more than failures.limit={limit:.0%}"
+        return (
+            f"{title}: {n_failed} of {n} questions failed, {allowed}; the same command tries "
+            f"them again: {result.folder.file('failures', 'txt')}"
+        )
+    if n < n_selected and settings.part == (1, 1):
+        return f"{title}: {n_selected - n} of {n_selected} questions have no row"
+    return ""
 
 
 def _show(results: Results) -> None:

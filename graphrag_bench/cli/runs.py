@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -21,10 +21,11 @@ from graphrag_bench.experiment.collecting import (
     size,
 )
 from graphrag_bench.experiment.references import read_references
-from graphrag_bench.offline.store import RECIPE
+from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.report.run_page import ListedRun, run_lines, runs_table
 from graphrag_bench.report.tables import Table, show
-from graphrag_bench.runs.folder import ENVIRONMENT, METRICS, RunFolder
+from graphrag_bench.runs.damage import METRICS, DamagedRun, check_run, read_json
+from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder
 
 _HELP = """usage: graphrag-bench runs ls [dataset=NAME] [method=NAME] [--home HOME]
        graphrag-bench runs show RUN [--home HOME]
@@ -103,13 +104,20 @@ def _filters(words: Sequence[str]) -> dict[str, str]:
 
 
 def _listed(home: Path, filters: dict[str, str]) -> Table:
-    runs = [_of(folder) for folder in run_folders(home)]
+    runs, left_out = [], []
+    for folder in run_folders(home):
+        try:
+            check_run(folder)
+            runs.append(_of(folder))
+        except DamagedRun as error:
+            left_out.append(f"left out: {error}")
     for name, value in filters.items():
         known = {str(getattr(run, name)) for run in runs}
         if value not in known:
             raise unknown(f"run with {name}", value, known)
     kept = [run for run in runs if all(getattr(run, n) == v for n, v in filters.items())]
-    return runs_table(str(home / "runs"), kept)
+    table = runs_table(str(home / "runs"), kept)
+    return replace(table, notes=(*table.notes, *left_out))
 
 
 def _of(path: Path) -> ListedRun:
@@ -125,6 +133,7 @@ def _of(path: Path) -> ListedRun:
 
 
 def _show(path: Path, home: Path) -> None:
+    check_run(path)
     folder = RunFolder(path)
     run = _of(path)
     title = run.metrics.get("title", run.method)
@@ -138,7 +147,7 @@ def _show(path: Path, home: Path) -> None:
         for place in places
     }
     environment = path / ENVIRONMENT
-    said = json.loads(environment.read_text(encoding="utf-8")) if environment.is_file() else {}
+    said = read_json(environment) if environment.is_file() else {}
     files = [(one.name, size(one)) for one in sorted(path.iterdir())]
     for line in run_lines(run.metrics, said, there, files):
         sys.stdout.write(line + "\n")

@@ -10,15 +10,17 @@ from graphrag_bench.cli.help_lines import entry
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.rescoring import rescored
-from graphrag_bench.experiment.stored import find_run
+from graphrag_bench.experiment.stored import StoredRun, find_run
+from graphrag_bench.experiment.stored_differences import stored_differences, with_baseline
 
 _HELP = """usage: graphrag-bench score RUN... [--metrics NAMES] [evaluation.NAME=VALUE ...]
                             [--home HOME]
 
 Scores the stored answers and contexts of finished runs anew, with no model call, writes their
-metrics.json and prints the table and every metric. What a run cost stays as it is. RUN is a folder
-(`run: ...` of a run prints it) or the beginning of its key. What a judge has said (judged.jsonl in
-the folder of a run) is taken in.
+metrics.json and prints the table, every metric, and the differences from evaluation.baseline, whose
+run is one of RUN... or, where the baseline is given, any below HOME. What a run cost stays as it
+is. RUN is a folder (`run: ...` of a run prints it) or the beginning of its key. What a judge has
+said (judged.jsonl in the folder of a run) is taken in.
 
   --metrics NAMES        answer metrics beside those of the set's card, with commas between:
 {metrics}
@@ -29,6 +31,7 @@ the folder of a run) is taken in.
 example
   graphrag-bench score runs/squality/vanilla/0a1b2c3d4e5f --metrics rouge_l,meteor
   graphrag-bench score 0a1b2c 9f8e7d evaluation.containment=token_boundary evaluation.cuts=[1,5]
+  graphrag-bench score 0a1b2c evaluation.baseline=vanilla
 """
 
 
@@ -72,9 +75,14 @@ def main(arguments: Sequence[str]) -> int:
     if not names:
         raise UserError("RUN is missing: a folder or the beginning of a key.")
     runs = [find_run(name, asked.home) for name in names]
+    baseline = changes.get("baseline")
+    beside = with_baseline(runs, str(baseline), asked.home) if baseline is not None else []
     metrics = [rescored(run, changes) for run in runs]
     show(run_table(metrics))
     show(metrics_table(metrics))
+    compared = stored_differences([StoredRun(run.folder, run.dataset) for run in runs], beside)
+    if compared is not None:
+        show(compared)
     for run in runs:
         sys.stdout.write(f"scored: {run.folder.path}\n")
     return 0

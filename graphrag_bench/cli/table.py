@@ -11,7 +11,6 @@ from typing import Literal
 
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.paper_figures import collected
 from graphrag_bench.experiment.paper_runs import (
     Done,
@@ -22,8 +21,11 @@ from graphrag_bench.experiment.paper_runs import (
 )
 from graphrag_bench.experiment.paper_sources import FigureSource
 from graphrag_bench.experiment.pivoted import named_runs, pivot_run
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.setting_words import read_word
 from graphrag_bench.experiment.stored import stored_runs
+from graphrag_bench.progress import Progress
+from graphrag_bench.report.corpora import corpus_notes, refuse_across
 from graphrag_bench.report.filled_cells import Filled
 from graphrag_bench.report.formats import checked_format, rendered
 from graphrag_bench.report.paper_comparison import comparison_tables, long_table
@@ -64,7 +66,10 @@ followed by the command that fills it.
 RUN is a folder, or the beginning of a key; without any, all runs below HOME are taken. The free
 table has a row and a column for each value of a field: method, title, dataset, llm, embedder,
 profile, fidelity, extraction, or any setting by its path. `values` are metrics, `by` splits the
-questions by hops, type or scope. Defaults: rows=title cols=dataset values=accuracy.
+questions by hops, type or scope. Defaults: rows=title cols=dataset values=accuracy. Runs over
+different versions of a corpus are not put into one table, unless rows or cols is corpus.
+
+  --across-corpora  put them into one table all the same
 
   --format FORMAT   terminal, markdown, latex (booktabs) or csv (a row for each cell, a number in
                     each column)
@@ -97,14 +102,14 @@ def main(arguments: Sequence[str]) -> int:
     if not given and (not words or set(words) <= set(paper_names())):
         _put([_listing(words or paper_names())], form, asked.out)
         return 0
-    _put(_free(words, given, asked.home, form), form, asked.out)
+    _put(_free(words, given, asked, form), form, asked.out)
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("table")
     parser.add_argument("words", nargs="*")
-    for flag in ("--run", "--small", "--papers-prompts"):
+    for flag in ("--run", "--small", "--papers-prompts", "--across-corpora"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--format")
     parser.add_argument("--out", type=Path)
@@ -147,7 +152,7 @@ def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace
     if given and not (asked.run or asked.small):
         raise UserError(f"'{given[0]}' is a setting of runs; settings go with --run.")
     home = next((w.partition("=")[2] for w in given if w.startswith("paths.home=")), asked.home)
-    load_plugins(["operators", "methods"])
+    load_plugins()
     done: list[Done] = []
     if asked.run or asked.small:
         for word in given:
@@ -155,6 +160,8 @@ def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace
         done = _run(table, [*given, f"paths.home={home}"], Path(home), asked)
     made = [one.run for one in done if one.run is not None and one.run.folder.metrics()]
     runs = made if asked.small else stored_runs(home)
+    for note in corpus_notes([run.metrics for run in runs]):
+        Progress().say(note)
     filled = collected(
         table,
         runs,
@@ -196,7 +203,9 @@ def _run(
     return done
 
 
-def _free(names: Sequence[str], given: Sequence[str], home: str, form: str) -> list[Table]:
+def _free(
+    names: Sequence[str], given: Sequence[str], asked: argparse.Namespace, form: str
+) -> list[Table]:
     layout = dict(_LAYOUT)
     for text in given:
         name, _, value = text.partition("=")
@@ -204,14 +213,19 @@ def _free(names: Sequence[str], given: Sequence[str], home: str, form: str) -> l
             close = ", ".join(nearest(name, layout) or layout)
             raise UserError(f"A free table has no '{name}'. Nearest: {close}.")
         layout[name] = value
-    runs = [pivot_run(run) for run in named_runs(list(names), home)]
+    stored = named_runs(list(names), asked.home)
+    if not asked.across_corpora and "corpus" not in (layout["rows"], layout["cols"]):
+        refuse_across([run.metrics for run in stored])
+    runs = [pivot_run(run) for run in stored]
     layouts = [
         Layout(layout["rows"], layout["cols"], value, layout["by"] or None)
         for value in layout["values"].split(",")
     ]
     if form == "csv":
         return [long_pivot(runs, layouts)]
-    return [pivot_table(runs, one) for one in layouts]
+    notes = tuple(corpus_notes([run.metrics for run in stored]))
+    tables = [pivot_table(runs, one) for one in layouts]
+    return [replace(table, notes=(*table.notes, *notes)) for table in tables]
 
 
 def _put(tables: Sequence[Table], form: str, out: Path | None) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.columns import Texts, load_sparse, save_sparse
+from graphrag_bench.text import show_briefly
 from graphrag_bench.values import IntArray
 
 
@@ -112,3 +113,6 @@ class ChunkTable:
             Texts.of(list(names)),
             matrix,
         )
+
+
+show_briefly(ChunkTable)

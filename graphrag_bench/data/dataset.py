@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.data.world import World
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class Gold:
     whether one of them is in the question's subgraph. `spans` are sentences that state the answer,
     as the set gives them. A multiple-choice question has `options`, and `correct` is the index of
     the right one. `sub_answers` has the aliases of each of several answers, all of them wanted.
+    Evidence may name a file that gave several documents, any of which counts: `parts` has the file
+    and its documents.
     """
 
     answers: tuple[str, ...] = ()
@@ -61,6 +64,26 @@ class Gold:
     options: tuple[str, ...] = ()
     correct: int | None = None
     sub_answers: tuple[tuple[str, ...], ...] = ()
+    parts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def documents_of(self, evidence: str) -> tuple[str, ...]:
+        """The documents that an item of the evidence names: one, or all of a file."""
+        return dict(self.parts).get(evidence, (evidence,))
+
+    def name_of(self, document: str) -> str:
+        """The name that the evidence has for a document: its file's, or its own id."""
+        return next((file for file, held in self.parts if document in held), document)
+
+    def counted(self, documents: Sequence[str]) -> list[str]:
+        """Distinct documents by the names that the evidence has for them, in the same places.
+
+        Only the first of a file has the file's name, so that the file is found once.
+        """
+        names: dict[str, None] = {}
+        for document in documents:
+            name = self.name_of(document)
+            names[document if name in names else name] = None
+        return list(names)
 
 
 @dataclass(frozen=True)
@@ -162,3 +185,6 @@ def _seen(question: Question) -> list[object]:
     """What operators see of a question, as JSON."""
     seen: list[object] = [question.id, question.text, question.scope]
     return [*seen, list(question.entities)] if question.entities else seen
+
+
+show_briefly(Dataset, Document, Gold)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.data.archives import unpack
 from graphrag_bench.data.card import UNKNOWN, Card, Download, Source
 from graphrag_bench.data.dataset import Dataset
@@ -57,6 +58,8 @@ def fetch(
     import httpx
 
     source = _source(card)
+    refuse_secrets("endpoint", endpoint)
+    refuse_secrets("source.url", [one.url for one in source.downloads])
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".fetch.lock"):
         known, finished = ([], False) if again else read_manifest(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +37,8 @@ class Rows:
     gold: dict[str, Gold] = field(default_factory=dict)
     places: dict[tuple[str, str], str] = field(default_factory=dict)
     subgraphs: Subgraphs | None = None
+    files: dict[str, list[str]] = field(default_factory=dict)
+    """The documents of each file that gave several; evidence may name the file."""
 
     def add_document(self, place: str, document: Document) -> None:
         """Keep a document; raises UserError when its id was there before."""
@@ -59,20 +61,36 @@ class Rows:
         self.places[kind, name] = place
 
     def check(self, corpus: Path) -> None:
-        """Refuse a corpus without text, and evidence that it does not hold; raises UserError."""
+        """Refuse a corpus without text, and evidence that it does not hold; raises UserError.
+
+        `corpus` is its file, or its folder. Evidence that names a file gets the file's documents.
+        """
         if not self.documents:
             raise UserError(f"{corpus}: the corpus is empty.")
         if not any(document.text.strip() for document in self.documents.values()):
             raise UserError(f"{corpus}: every document is blank.")
         for name, gold in self.gold.items():
+            parts = []
             for evidence in gold.evidence:
-                if evidence not in self.documents:
-                    ids = list(self.documents)[:20000]
-                    close = ", ".join(nearest(evidence, ids) or [*ids[:3], "..."])
-                    raise UserError(
-                        f"{self.places['question', name]}: question '{name}' names the evidence "
-                        f"'{evidence}', which {corpus.name} does not hold; nearest: {close}."
-                    )
+                if evidence in self.files:
+                    parts.append((evidence, tuple(self.files[evidence])))
+                elif evidence not in self.documents:
+                    raise self._no_evidence(name, evidence, corpus)
+            if parts:
+                self.gold[name] = replace(gold, parts=tuple(parts))
+
+    def _no_evidence(self, name: str, evidence: str, corpus: Path) -> UserError:
+        """The error for evidence that the corpus lacks, with the nearest documents and files."""
+        place = self.places["question", name]
+        ids = [*self.files, *self.documents][:20000]
+        close = ", ".join(nearest(evidence, ids) or [*ids[:3], "..."])
+        lacks = f"which {corpus.name} does not hold"
+        if corpus.is_dir():
+            lacks = f"but no file of the folder '{corpus}' has that name or a part of it"
+        return UserError(
+            f"{place}: question '{name}' names the evidence '{evidence}', {lacks}; "
+            f"nearest: {close}."
+        )
 
 
 def read_text(path: Path) -> str:

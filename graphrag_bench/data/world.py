@@ -13,6 +13,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
+from graphrag_bench.text import show_briefly
+
 Role = Literal["facts", "distractor", "contradiction"]
 
 
@@ -168,3 +170,6 @@ class World:
         """
         n, m = len(self.facts), self.n_removed
         return prod(max(n - m - i, 0) / (n - i) for i in range(hops))
+
+
+show_briefly(World)

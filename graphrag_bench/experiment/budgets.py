@@ -16,8 +16,8 @@ from typing import Any
 from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.context_room import Room
-from graphrag_bench.experiment.groups import load, names
-from graphrag_bench.experiment.profiles import DEFAULT
+from graphrag_bench.experiment.groups import raw_method
+from graphrag_bench.experiment.profiles import BUDGETS, DEFAULT
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.experiment.step_lists import Item, every_list
 from graphrag_bench.pipeline.build import STAGES
@@ -97,8 +97,8 @@ def _is_own(settings: RunSettings) -> bool:
 def _native(settings: RunSettings, room: Callable[[], Room]) -> RunSettings:
     """The method with its own budget, or with what the reader's window leaves of it."""
     made = dict(settings.method)
-    own = made.get(_BUDGET)
     if _bounded(_stages(made)):
+        own = made[_BUDGET] = made.get(_BUDGET) or BUDGETS.get(settings.profile)
         held = [n for n in (own, room().known) if isinstance(n, int)]
         made = budgeted(made, min(held), fill=False, own=True) if held else made
     return settings.model_copy(update={"budget_context": "native", "given": [], "method": made})
@@ -213,8 +213,7 @@ def _filled(method: Mapping[str, Any]) -> set[str]:
     Parameters are known of a method that has a file, in which steps name them; a step inside a
     combinator is set by no path.
     """
-    name = method.get("name")
-    raw = load("method", name) if name in names("method") else method
+    raw = raw_method(method) or method
     signs = {str(step.get(_TOP_K)) for steps in _fillable(_stages(raw)) for step in steps}
     parameters = {f"method.{one}" for one in raw if f"${{method.{one}}}" in signs}
     changed = {id(step) for steps in _fillable(_stages(method)) for step in steps}

@@ -12,8 +12,10 @@ from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.again import again
 from graphrag_bench.experiment.references import read_references, references_of
 from graphrag_bench.experiment.stored import StoredRun
-from graphrag_bench.offline.store import LEDGER, RECIPE
-from graphrag_bench.runs.folder import CONFIG, Occupied, RunFolder, held_alone
+from graphrag_bench.offline.manifest import RECIPE
+from graphrag_bench.offline.store import LEDGER
+from graphrag_bench.runs.damage import CONFIG, METRICS, DamagedRun, check_run
+from graphrag_bench.runs.folder import Occupied, RunFolder, held_alone
 
 REMOVED = ".removed"
 _SECONDS_OLD = 3600.0
@@ -46,7 +48,7 @@ def run_folders(home: Path) -> list[Path]:
     return [
         path
         for path in sorted((home / "runs").glob("*/*/*"))
-        if (path / CONFIG).is_file()
+        if ((path / CONFIG).is_file() or (path / METRICS).is_file())
         and not path.name.endswith(REMOVED)
         and path.resolve().parents[2] == root
     ]
@@ -176,7 +178,14 @@ def _used(home: Path) -> tuple[frozenset[str], frozenset[str], list[str]]:
     notes: list[str] = []
     for path in run_folders(home):
         run = StoredRun(RunFolder(path))
-        held = read_references(run.folder)
+        held = None
+        try:
+            check_run(path)
+            held = read_references(run.folder)
+        except DamagedRun as error:
+            kept.add(path.parts[-3])
+            notes.append(f"all artifacts of {path.parts[-3]} are kept: {error}")
+            continue
         if held is None:
             try:
                 experiment = again(run, home)

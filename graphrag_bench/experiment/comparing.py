@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.execute import RunResult, selection
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import names
 from graphrag_bench.experiment.objectives import check_compared
 from graphrag_bench.experiment.repeats import scores_over_repeats
 from graphrag_bench.report.comparisons import Compared, comparison_table

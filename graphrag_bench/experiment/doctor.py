@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply, UserError, nearest
 from graphrag_bench.experiment.backends import make
+from graphrag_bench.experiment.choices import ROLES
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import ROLES
 from graphrag_bench.experiment.long_texts import chunk_line
 from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.embedder import Embedder

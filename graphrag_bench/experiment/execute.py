@@ -13,6 +13,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.context_plan import refuse_empty
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.failing import Failed, tell
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.references import write_references
 from graphrag_bench.experiment.repeats import repeated, trials
@@ -25,6 +26,7 @@ from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.runs.contexts import context_rows
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.record import record, timing_rows
+from graphrag_bench.text import short
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 
 
@@ -35,6 +37,10 @@ class RunResult:
     folder: RunFolder
     metrics: Mapping[str, Any]
     experiment: Experiment
+
+    def __repr__(self) -> str:
+        """The experiment, and where its run is stored."""
+        return f"<RunResult {self.experiment!r}: {short(str(self.folder.path), 120)}>"
 
 
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
@@ -80,14 +86,16 @@ def _finish(
     write_provenance(experiment, folder)
     write_references(experiment, selected)
     _charge(experiment, folder, selected)
+    failed: list[Failed] = []
     late = [question for question in mine if question.id in to_answer]
     early = [question for question in mine if question.id not in to_answer]
     for questions, answering in ((late, True), (early, False)):
         done = folder.done(answering)
         todo = [question for question in questions if question.id not in done]
         if todo:
-            _work(experiment, todo, answering, progress)
+            failed += _work(experiment, todo, answering, progress)
     folder.finish([question.id for question in experiment.dataset.questions])
+    tell(folder, experiment.method.name, failed, progress)
 
 
 def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Question]) -> None:
@@ -119,7 +127,9 @@ def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
 
 def _work(
     experiment: Experiment, questions: Sequence[Question], answering: bool, progress: Progress
-) -> None:
+) -> list[Failed]:
+    """Take the questions through the pipeline; what failed."""
+    failed: list[Failed] = []
     label = f"{experiment.method.name}: {'answering' if answering else 'retrieving'}"
     label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""
     groups: dict[str | None, list[Question]] = {}
@@ -135,10 +145,14 @@ def _work(
         try:
             resources = build_resources(experiment, models[scope], progress, answering)
         except UserError as error:
-            where = f"scope '{scope}': " if len(groups) > 1 else ""
-            raise UserError(f"{where}{error}") from error
+            if len(groups) == 1:
+                raise
+            in_scope = UserError(f"scope '{scope}': {error}")
+            in_scope.exit_code = error.exit_code
+            raise in_scope from error
         with progress.task(label, len(part)) as advance:
-            _run_block(experiment, part, resources, answering, advance)
+            failed += _run_block(experiment, part, resources, answering, advance)
+    return failed
 
 
 def build_resources(
@@ -154,6 +168,7 @@ def build_resources(
         gates=experiment.models.gates,
         explains=experiment.settings.graph.scope == "all",
         shared=experiment.shared_artifacts,
+        verify=experiment.settings.paths.verify,
     )
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}
@@ -167,7 +182,8 @@ def _run_block(
     resources: Mapping[str, Any],
     answering: bool,
     advance: Advance,
-) -> None:
+) -> list[Failed]:
+    failed: list[Failed] = []
     settings = experiment.settings
     world = World(
         resources,
@@ -189,7 +205,10 @@ def _run_block(
         row = record(one, table, settings.trace)
         contexts = [] if settings.trace == "off" else context_rows(one, table)
         experiment.folder.append(row, timing_rows(one), contexts)
+        if one.failure is not None:
+            failed.append((one.question.id, one.failure))
         advance(1)
+    return failed
 
 
 def start_state(experiment: Experiment, question: Question, table: ChunkTable) -> RetrievalState:
@@ -197,7 +216,8 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
     state = RetrievalState(question)
     if experiment.method.given != "gold_chunks":
         return state
-    evidence = experiment.dataset.gold[question.id].evidence
-    ids = [chunk for document in evidence for chunk in table.chunks_of(document)]
+    gold = experiment.dataset.gold[question.id]
+    documents = [one for name in gold.evidence for one in gold.documents_of(name)]
+    ids = [chunk for document in documents for chunk in table.chunks_of(document)]
     chunks = np.array(list(dict.fromkeys(ids)), np.int64)
     return state.write({"chunks": Ranked[Chunk](chunks, np.ones(len(chunks)))})

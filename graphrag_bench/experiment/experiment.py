@@ -6,69 +6,29 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.contract import builders, operators
+from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import Gathered, UserError, nearest
 from graphrag_bench.experiment.answer_asking import forms_in_key
 from graphrag_bench.experiment.budgets import within_budget
+from graphrag_bench.experiment.checking import check_steps, checked_inputs
 from graphrag_bench.experiment.context_room import Room, room_of
-from graphrag_bench.experiment.groups import load, names
 from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, imported_choices
-from graphrag_bench.experiment.method import Method, check_parameters, read_method
+from graphrag_bench.experiment.method import Method, read_method
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.experiment.reader_prompts import with_common_reader
-from graphrag_bench.experiment.scoring import check_scoring
-from graphrag_bench.experiment.settings import RunSettings, check_settings
+from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.build import refuse
 from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.text import short
 from graphrag_bench.values import Question
-
-_BUILDERS = (
-    "graphrag_bench.offline.chunking",
-    "graphrag_bench.offline.extraction",
-    "graphrag_bench.offline.planted",
-    "graphrag_bench.offline.subgraphs",
-    "graphrag_bench.offline.llm_extraction",
-    "graphrag_bench.offline.knowledge_graph",
-    "graphrag_bench.offline.indices",
-    "graphrag_bench.offline.triple_index",
-    "graphrag_bench.offline.triple_scorers",
-    "graphrag_bench.offline.triple_training",
-    "graphrag_bench.offline.passage_graph",
-    "graphrag_bench.offline.tri_graph",
-    "graphrag_bench.offline.tree",
-    "graphrag_bench.offline.communities",
-    "graphrag_bench.offline.reports",
-    "graphrag_bench.offline.llm_reports",
-    "graphrag_bench.offline.text_extraction",
-    "graphrag_bench.offline.text_llm_extraction",
-    "graphrag_bench.offline.text_graph",
-    "graphrag_bench.offline.importers.msgraphrag",
-    "graphrag_bench.offline.importers.graphml",
-    "graphrag_bench.offline.importers.triples",
-)
-
-
-def load_plugins(names: list[str]) -> None:
-    """Import the built-in builders and the plug-in packages, which register what they hold."""
-    for name in (*_BUILDERS, *names):
-        try:
-            import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not name.startswith(error.name):
-                raise
-            raise UserError(f"plugins: there is no package '{name}' to import.") from None
-    operators.freeze()
-    builders.freeze()
 
 
 @dataclass(frozen=True)
@@ -84,6 +44,10 @@ class Experiment:
     models: Models
     trial: int = 0
 
+    def __repr__(self) -> str:
+        """The method and the data set."""
+        return f"<Experiment {short(self.method.name)} on {short(self.dataset.name)}>"
+
     @classmethod
     def prepare(
         cls, values: Mapping[str, Any], dataset: Dataset | None = None, *, swept: bool = False
@@ -94,23 +58,7 @@ class Experiment:
         leaves out a path pooling or context budget that its method cannot have.
         Raises UserError, with every problem of the pipeline in one message. No model is loaded.
         """
-        settings = check_settings(values)
-        if settings.match_tokens is not None:
-            raise UserError("match_tokens takes the questions of a data set: use it with run.")
-        load_plugins(settings.plugins)
-        asked = settings.dataset
-        found = dataset or read_dataset(
-            asked.name,
-            asked.root,
-            asked.openie,
-            asked.own,
-            home=settings.paths.home,
-            questions=asked.questions,
-        )
-        found = found.in_form(None if settings.answers == "auto" else settings.answers)
-        check_scoring(found, settings.evaluation, settings.answering)
-        if settings.method.get("name") in names("method"):
-            check_parameters(load("method", settings.method["name"]), settings.method)
+        settings, found = checked_inputs(values, dataset)
         if swept and settings.pooling and why_not(settings.method):
             settings = settings.model_copy(update={"pooling": None})
         sound = not read_method({**settings.method, "prompts": None}).problems
@@ -119,14 +67,12 @@ class Experiment:
             settings = within_budget(settings, room, swept=swept)
         method = read_method(_as_asked(settings) if sound else settings.method)
         experiment = cls(settings, found, method, Models(settings, found))
-        problems = list(method.problems)
-        if not problems:
-            resources = {builder.resource for builder in builders.all()} | set(Models.NAMES)
-            problems = method.pipeline.check(
-                frozenset(resources), experiment._attributes, method.given_slots
-            )
-        refuse(problems, f"the pipeline of method '{method.name}'")
-        experiment._check_choices(swept)
+        gathered = Gathered()
+        resources = frozenset({builder.resource for builder in builders.all()} | set(Models.NAMES))
+        gathered.attempt(lambda: check_steps(method, resources, experiment._attributes))
+        if not method.problems:
+            gathered.attempt(lambda: experiment._check_choices(swept))
+        gathered.refuse()
         return experiment
 
     @property
@@ -266,7 +212,8 @@ class Experiment:
 
     def store(self) -> Store:
         """The artifacts as they stand; what builds them is given the rest."""
-        return Store(self.artifacts, shared=self.shared_artifacts)
+        verify = self.settings.paths.verify
+        return Store(self.artifacts, shared=self.shared_artifacts, verify=verify)
 
     @property
     def extraction(self) -> str:

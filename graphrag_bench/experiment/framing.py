@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.choices import built_in, path_of
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.groups import compose, load
 from graphrag_bench.experiment.profiles import SELECTORS
 
 
@@ -24,7 +27,7 @@ def framed(experiment: Experiment) -> list[dict[str, Any]]:
     wanted = {"floor": settings.answering, "baseline": bool(experiment.dataset.documents),
               "ceiling": settings.answering and has_gold}  # fmt: skip
     values = {**settings.model_dump(), "build": {}, "pooling": None}
-    roles = {name: load("method", name).get("role") for name in names("method")}
+    roles = {name: _role(name) for name in built_in("method")}
     sources = {name: values[name] for name in SELECTORS}
     return [
         {**values, "method": compose({"method": name}, sources)["method"]}
@@ -32,3 +35,13 @@ def framed(experiment: Experiment) -> list[dict[str, Any]]:
         for name, held in roles.items()
         if asked and held == role
     ]
+
+
+def _role(name: str) -> object:
+    """The role of a method; None for a file that cannot be read, unless it speaks of a role."""
+    try:
+        return load("method", name).get("role")
+    except UserError:
+        if re.search(rb"^role:", path_of("method", name).read_bytes(), re.MULTILINE):
+            raise
+        return None

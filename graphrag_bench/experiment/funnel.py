@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,10 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.references import References, read_references, references_of
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.store import RECIPE
+from graphrag_bench.offline.manifest import is_stored, read_recipe, verify
+from graphrag_bench.offline.store import loaded
 from graphrag_bench.pipeline.steps import OperatorStep
-from graphrag_bench.runs.funnel import STARTS, Built, fates
+from graphrag_bench.runs.funnel import STARTS, Built, fates_of
 
 _RIGHT = ("accuracy", "hit")
 """The metric that says whether an answer is right: the first that the data set is scored by."""
@@ -66,7 +66,7 @@ def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunn
         for name in asked:
             if (row := run.rows[name]).get("scope") == scope:
                 right = _right(run, name)
-                found[name] = fates(row, run.gold[name].evidence, built, right)
+                found[name] = fates_of(row, run.gold[name], built, right)
     if not any(fate.right is not None for held in found.values() for fate in held):
         stages -= {"answered"}
     if "linked" in stages and not any("trace" in run.rows[name] for name in asked):
@@ -130,10 +130,10 @@ class _Finder:
         keys = self.references.within(scope)
         chunks = graph = None
         if (place := self._place("chunk_table", keys, "chunk")) is not None:
-            chunks = ChunkTable.load(place)
+            chunks = loaded(ChunkTable, place)
         if "extracted" in self.stages:
             place = self._place("graph", keys, "extracted, linked")
-            graph = Graph.load(place) if place is not None else None
+            graph = loaded(Graph, place) if place is not None else None
         return Built(self.ids, chunks, graph, self.entries, self.stages)
 
     def _place(self, resource: str, keys: Mapping[str, str], stages: str) -> Path | None:
@@ -143,9 +143,10 @@ class _Finder:
             return None
         roots = [self.experiment.artifacts, self.experiment.shared_artifacts]
         places = [root / resource / keys[resource] for root in roots if root is not None]
-        place = next((one for one in places if (one / RECIPE).is_file()), None)
+        place = next((one for one in places if is_stored(one)), None)
         if place is None:
             self.missing[f"{stages}: the {resource} is gone ({places[0]})"] = None
             return None
-        same = json.loads((place / RECIPE).read_text(encoding="utf-8")).get("same_as")
+        verify(place, self.experiment.settings.paths.verify)
+        same = read_recipe(place).get("same_as")
         return self._place(same, keys, stages) if same else place

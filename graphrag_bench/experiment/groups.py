@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
-import copy
+import re
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-import yaml
-
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.choices import (
+    FILE,
+    GROUPS,
+    ROLES,
+    built_in,
+    content,
+    names,
+    path_of,
+    read,
+)
 from graphrag_bench.experiment.profiles import DEFAULT, KEYS, SELECTORS, applied
 from graphrag_bench.locations import project_folder
 
-ROLES = ("llm_build", "llm_judge")
-"""Groups whose choices are those of `llm`: other models in the same run."""
-GROUPS = ("dataset", "method", "llm", *ROLES, "embedder", "chunking", "pooling", "experiment")
-
-
-def names(group: str) -> list[str]:
-    """The choices of a group, sorted; the roles of models have those of `llm`."""
-    folder = project_folder("configs") / ("llm" if group in ROLES else group)
-    return sorted(path.stem for path in folder.glob("*.yaml"))
+__all__ = ["GROUPS", "ROLES", "compose", "load", "names", "raw_method", "readable", "resolve"]
 
 
 def load(group: str, name: str) -> dict[str, Any]:
-    """The content of a choice; raises UserError with the nearest names for an unknown one.
+    """The content of a choice, a name or the path of a file.
 
-    What a file changes of another of its group, which stands in its `defaults`, is laid over that.
+    What a file changes of another of its group, which is in its `defaults`, is laid over that.
+    Raises UserError for an unknown name, with the nearest, for a file that cannot be read, and,
+    naming both files, for a user's method with the name of a built-in one.
     """
-    if name not in names(group):
-        raise unknown(group, name, names(group))
-    folder = project_folder("configs") / ("llm" if group in ROLES else group)
-    content = _yaml(folder / f"{name}.yaml")
-    for base in content.pop("defaults", []):
+    held = content(group, name)
+    for base in held.pop("defaults", []):
         if isinstance(base, str) and base != "_self_":
-            content = _laid_over(load(group, base), content)
-    return content
+            held = _laid_over(load(group, base), held)
+    if group == "method" and FILE in held and held.get("name") in built_in(group):
+        other = path_of(group, held["name"])
+        raise UserError(
+            f"{held[FILE]} has the name '{held['name']}', as {other} does; give yours its own."
+        )
+    return held
+
+
+def readable(group: str) -> list[str]:
+    """The names of a group whose files can be used: what a message may offer."""
+    broken = unreadable(group)
+    return [name for name in names(group) if name not in broken]
+
+
+def unreadable(group: str) -> dict[str, str]:
+    """The names of a group whose files cannot be used, each with the reason."""
+    found = {}
+    for name in names(group):
+        try:
+            load(group, name)
+        except UserError as error:
+            found[name] = str(error)
+    return found
+
+
+def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The file that a resolved method was made of, with its interpolations; None without one."""
+    name = str(method.get(FILE) or method.get("name"))
+    return load("method", name) if FILE in method or name in built_in("method") else None
 
 
 def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,18 +73,6 @@ def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
         if isinstance(value, Mapping) and isinstance(base.get(name), Mapping)
     }
     return {**base, **own, **inner}
-
-
-def _yaml(path: Path) -> dict[str, Any]:
-    content = copy.deepcopy(_read(path.read_text(encoding="utf-8")))
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: a mapping was expected.")
-    return content
-
-
-@lru_cache(maxsize=256)
-def _read(text: str) -> Any:
-    return yaml.safe_load(text)
 
 
 def compose(
@@ -74,7 +87,7 @@ def compose(
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    defaults = [item for item in _yaml(project_folder("configs") / "run.yaml")["defaults"]]
+    defaults = [item for item in read(project_folder("configs") / "run.yaml")["defaults"]]
     chosen: dict[str, Any] = {
         group: name
         for item in defaults
@@ -83,24 +96,53 @@ def compose(
         if group in GROUPS and name is not None
     }
     chosen.update(choices)
-    content = {
+    held = {
         group: load(group, choice) if isinstance(choice, str) else dict(choice)
         for group, choice in chosen.items()
     }
     sources = [str(rest.get(name, DEFAULT)) for name in SELECTORS]
-    pooling = {**(content.get("pooling") or {}), **(rest.get("pooling") or {})}
-    content["method"] = applied(content["method"], *sources, pooling=pooling)
-    merged = OmegaConf.merge(OmegaConf.create(content), OmegaConf.create(dict(rest)))
+    pooling = {**(held.get("pooling") or {}), **(rest.get("pooling") or {})}
+    held["method"] = applied(held["method"], *sources, pooling=pooling)
+    merged = OmegaConf.merge(OmegaConf.create(held), OmegaConf.create(dict(rest)))
     return resolve(merged, OmegaConf, OmegaConfBaseException)
 
 
 def resolve(config: Any, conf: Any, error_type: type[Exception]) -> dict[str, Any]:
-    """The config as plain dicts with every interpolation resolved; raises UserError."""
+    """The config as plain dicts with every interpolation resolved.
+
+    One in the method that asks for what there is not is left as it is, for the check of the method
+    to tell with its other problems. Raises UserError for any other.
+    """
+    plain: dict[str, Any]
     try:
-        plain: dict[str, Any] = conf.to_container(config, resolve=True)
-    except error_type as error:
-        raise UserError(f"The configuration cannot be resolved: {error}") from None
+        plain = conf.to_container(config, resolve=True)
+    except error_type as first:
+        raw = conf.to_container(config, resolve=False)
+        raw["method"] = _kept(raw.get("method"), raw)
+        try:
+            plain = conf.to_container(conf.create(raw), resolve=True)
+        except error_type:
+            raise UserError(f"The configuration cannot be resolved: {first}") from None
     plain.pop("hydra", None)
     for key in KEYS:
         plain.get("method", {}).pop(key, None)
     return plain
+
+
+def _kept(value: Any, whole: Mapping[str, Any]) -> Any:
+    """A value in which what `${...}` asks for and `whole` lacks is plain text."""
+    if isinstance(value, dict):
+        return {name: _kept(held, whole) for name, held in value.items()}
+    if isinstance(value, list):
+        return [_kept(held, whole) for held in value]
+    if not isinstance(value, str):
+        return value
+    return re.sub(r"\$\{([\w.]+)\}", lambda m: m[0] if _holds(whole, m[1]) else f"\\{m[0]}", value)
+
+
+def _holds(values: Any, path: str) -> bool:
+    for part in path.split("."):
+        if not isinstance(values, Mapping) or part not in values:
+            return False
+        values = values[part]
+    return True

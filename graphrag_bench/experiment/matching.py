@@ -13,9 +13,10 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.budgets import FEWEST_TOKENS
 from graphrag_bench.experiment.execute import execute, selection
-from graphrag_bench.experiment.experiment import Experiment, load_plugins
-from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.groups import compose, load, readable
 from graphrag_bench.experiment.method import Method, read_method
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.profiles import SELECTORS
 from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.progress import Progress
@@ -87,7 +88,7 @@ def _misfit(values: Values) -> UserError:
     method, name = _method(values), values["match_tokens"]
     if method.name == name:
         return UserError(f"match_tokens={name}: that is the method itself; name another one.")
-    every = [other for other in names("method") if _packers(_known(other)) == [PACKER]]
+    every = [other for other in readable("method") if _packers(_known(other)) == [PACKER]]
     made = ", ".join(_packers(method)) or "nothing"
     return UserError(
         f"match_tokens={name}: the context of '{method.name}' is made by {made}; only a method "
@@ -106,7 +107,7 @@ def _reference(plain: Values, name: str, dataset: Dataset | None) -> Experiment:
     except UserError as error:
         raise UserError(f"match_tokens={name}: {error}") from None
     if not _packers(_known(name)):
-        packing = [other for other in names("method") if _packers(_known(other))]
+        packing = [other for other in readable("method") if _packers(_known(other))]
         close = ", ".join(nearest(name, packing) or packing)
         raise UserError(
             f"match_tokens={name}: '{name}' packs no context; methods that do: {close}."

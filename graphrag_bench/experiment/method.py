@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import Gathered, UserError, nearest
+from graphrag_bench.experiment.choices import FILE
 from graphrag_bench.experiment.profiles import KEYS
-from graphrag_bench.pipeline.build import STAGES, Pipeline, build, refuse
+from graphrag_bench.pipeline.build import STAGES, Pipeline, build, misspelt_stages, refuse
 from graphrag_bench.prompts import Prompt
 
 RESERVED = frozenset(
-    {"name", "title", "role", "budget", "build", "given", "prompts", *KEYS, *STAGES}
+    {"name", "title", "role", "budget", "build", "given", "prompts", FILE, *KEYS, *STAGES}
 )
 ROLES = ("floor", "baseline", "ceiling")
 GIVEN = {"gold_chunks": "chunks"}
@@ -49,18 +51,10 @@ def read_method(config: Mapping[str, Any]) -> Method:
     Raises UserError when `name` is missing, when `given`, `role` or `prompts` name nothing, and
     when no file of the folder `prompts` is a prompt of the method.
     """
-    if not isinstance(config.get("name"), str):
-        raise UserError("A method needs a 'name'.")
-    for key, kind in (("given", str), ("role", str), ("prompts", str), ("build", Mapping)):
-        if config.get(key) is not None and not isinstance(config[key], kind):
-            expected = "a text" if kind is str else "a mapping"
-            raise UserError(f"method.{key}={config[key]!r}: {expected} was expected.")
+    check_keys(config)
     given = config.get("given")
-    if given is not None and given not in GIVEN:
-        raise UserError(f"method.given: no '{given}'; there is {', '.join(GIVEN)}.")
-    if config.get("role", "floor") not in ROLES:
-        raise UserError(f"method.role: no '{config['role']}'; there are {', '.join(ROLES)}.")
     pipeline, problems = build(config, config.get("prompts"))
+    problems = [*unresolved(config), *problems]
     if config.get("prompts") is not None:
         _check_prompts(Path(config["prompts"]), pipeline)
     parameters = {key: value for key, value in config.items() if key not in RESERVED}
@@ -75,6 +69,36 @@ def read_method(config: Mapping[str, Any]) -> Method:
         pipeline,
         tuple(problems),
     )
+
+
+def check_keys(config: Mapping[str, Any]) -> None:
+    """Raise UserError for what is wrong with the method's own keys, its steps left aside."""
+    gathered = Gathered()
+    if not isinstance(config.get("name"), str):
+        gathered.add("A method needs a 'name'.")
+    wrong = set()
+    for key, kind in (("given", str), ("role", str), ("prompts", str), ("build", Mapping)):
+        if config.get(key) is not None and not isinstance(config[key], kind):
+            wrong.add(key)
+            expected = "a text" if kind is str else "a mapping"
+            gathered.add(f"method.{key}={config[key]!r}: {expected} was expected.")
+    for key, known in (("given", tuple(GIVEN)), ("role", ROLES)):
+        value = config.get(key)
+        if key not in wrong and value is not None and value not in known:
+            there = f"there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
+            gathered.add(f"method.{key}: no '{value}'; {there}.")
+    gathered.refuse()
+
+
+def unresolved(config: Mapping[str, Any]) -> list[str]:
+    """A problem for each `${...}` that is left in a resolved method: it asks for what is not."""
+    asked = dict.fromkeys(re.findall(r"\$\{([^{}]*)\}", repr(dict(config))))
+    known = [f"method.{key}" for key in config if key not in RESERVED]
+    problems = []
+    for path in asked:
+        close = ", ".join(nearest(path, known) or known) or "none"
+        problems.append(f"A step asks for ${{{path}}}, which there is not; nearest: {close}.")
+    return problems
 
 
 def _check_prompts(folder: Path, pipeline: Pipeline) -> None:
@@ -101,10 +125,13 @@ def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
             parameters = sorted(set(raw) - RESERVED)
             close = ", ".join(nearest(key, {*raw, *RESERVED}) or parameters) or "none"
             problems.append(f"There is no setting 'method.{key}'; '{raw['name']}' has {close}.")
-    text = repr({key: raw[key] for key in raw if key in RESERVED})
-    problems += [
-        f"The parameter 'method.{key}' of '{raw['name']}' is read by no step."
-        for key in raw
-        if key not in RESERVED and f"{{method.{key}}}" not in text
-    ]
+    read = RESERVED.union(misspelt_stages(raw))
+    text = repr({key: raw[key] for key in raw if key in read})
+    idle = [key for key in raw if key not in RESERVED and f"{{method.{key}}}" not in text]
+    for key in sorted(set(idle) - set(misspelt_stages(raw)), key=idle.index):
+        known = nearest(key, RESERVED - {FILE}, n=1)
+        hint = f" Did you mean '{known[0]}'?" if known else ""
+        problems.append(
+            f"The parameter 'method.{key}' of '{raw['name']}' is read by no step.{hint}"
+        )
     refuse(problems, f"method '{raw['name']}'")

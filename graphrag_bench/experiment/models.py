@@ -167,6 +167,8 @@ class Models(Mapping[str, Any]):
         cache = self.settings.cache
         home = Path(self.settings.paths.home)
         path = Path(cache.path) if cache.path else home / "cache" / "replies.sqlite"
+        if cache.mode == "read" and path.is_file():
+            return ReplyStore(path, cache.journal, reading=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         return ReplyStore(path, cache.journal)
 

@@ -12,7 +12,9 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline.manifest import verify
 from graphrag_bench.offline.plan import Planned
+from graphrag_bench.offline.store import loaded
 from graphrag_bench.offline.tree import layer_of
 from graphrag_bench.runs.folder import SERIAL, write_whole
 from graphrag_bench.runs.record import Row
@@ -166,8 +168,9 @@ def corpus_tokens(dataset: Dataset, home: Path) -> int:
 
 
 def length(folder: Path, item: Planned, what: str) -> int:
-    """The chunks, nodes or relationships of an artifact."""
+    """The chunks, nodes or relationships of an artifact; raises UserError for a damaged one."""
+    verify(folder)
     if item.resource == "chunk_table":
         return len(ChunkTable.load(folder).texts)
-    graph = Graph.load(folder)
+    graph: Graph = loaded(Graph, folder)
     return graph.n_nodes if what == "nodes" else graph.n_relationships

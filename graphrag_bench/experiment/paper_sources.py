@@ -132,4 +132,7 @@ class FigureSource:
         items = [item for item in experiment.plan if item.resource == resource]
         if not items or not experiment.store().holds(items[0]):
             return None
-        return Measured(length(experiment.store().folder(items[0]), items[0], what), n)
+        try:
+            return Measured(length(experiment.store().folder(items[0]), items[0], what), n)
+        except UserError:
+            return None

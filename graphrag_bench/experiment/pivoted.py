@@ -7,14 +7,15 @@ from pathlib import Path
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.rescoring import scores_of
-from graphrag_bench.experiment.stored import StoredRun, find_run, stored_runs
+from graphrag_bench.experiment.stored import StoredRun, find_run, stored_runs, whole_runs
+from graphrag_bench.report.corpora import SHOWN
 from graphrag_bench.report.pivot import PivotRun
 from graphrag_bench.report.selection import mark
-from graphrag_bench.runs.folder import METRICS, RunFolder
+from graphrag_bench.runs.damage import METRICS
 
 FIELDS = (
     "method", "title", "dataset", "llm", "llm_build", "embedder", "extraction", "tokenizer",
-    "profile", "fidelity", "limit", "key",
+    "profile", "fidelity", "limit", "key", "corpus",
 )  # fmt: skip
 
 
@@ -31,7 +32,7 @@ def named_runs(names: list[str], home: str) -> list[StoredRun]:
     found = []
     for name in names:
         below = sorted(Path(name).glob(f"**/{METRICS}")) if Path(name).is_dir() else []
-        found += [StoredRun(RunFolder(path.parent)) for path in below] or [find_run(name, home)]
+        found += whole_runs(below) if below else [find_run(name, home)]
     return list({run.folder.path.resolve(): run for run in found}.values())
 
 
@@ -43,6 +44,7 @@ def pivot_run(run: StoredRun) -> PivotRun:
     """
     held = run.metrics
     fields = {name: str(held.get(name)) for name in FIELDS if held.get(name) not in (None, "")}
+    fields |= {"corpus": str(held["corpus"])[:SHOWN]} if held.get("corpus") else {}
     fields |= {path: str(value) for path, value in held["settings"].items() if value is not None}
     return PivotRun(fields, scores_of(run), _attributes(run.dataset), mark(held))
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.groups import compose, load, readable
 from graphrag_bench.pipeline.build import STAGES
 
 MODES = ("rerank", "reselect")
@@ -41,7 +41,7 @@ def pooled(method: Mapping[str, Any], pooling: Mapping[str, Any]) -> dict[str, A
             f"pooling.mode={pooling.get('mode')!r}: choose pooling={' or pooling='.join(MODES)}."
         )
     if reason := why_not(method):
-        able = [name for name in names("method") if not why_not(_file(name))]
+        able = [name for name in readable("method") if not why_not(_file(name))]
         raise UserError(f"pooling={pooling['mode']}: {reason} Methods that can: {', '.join(able)}.")
     made = copy.deepcopy(dict(method))
     place = _place(made)

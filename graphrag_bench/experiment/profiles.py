@@ -26,6 +26,9 @@ POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
 """Where a method's file says what they and path pooling stand for."""
 DEFAULT, PAPER, UNSTATED = "default", "paper", "unstated"
+BUDGETS = {"zhou2025": 7500}
+"""Tokens of context of every method under a profile whose paper gives all one window, where a
+method's file has no number for it: what answer and instructions leave of 8,096 (section 7.1)."""
 
 
 def changes(

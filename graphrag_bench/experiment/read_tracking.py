@@ -14,7 +14,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import load, names
+from graphrag_bench.experiment.groups import raw_method
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.pooling import OWN, pooled
 from graphrag_bench.offline.plan import THINNING, Planned
@@ -127,9 +127,9 @@ class _Reads:
 
     def _parameter(self, name: str) -> str:
         """Why a parameter changes nothing: it is read only for what is not built here."""
-        if self.experiment.method.name not in names("method"):
+        raw = raw_method(self.experiment.settings.method)
+        if raw is None:
             return ""
-        raw = load("method", self.experiment.method.name)
         sign = f"{{method.{name}}}"
         others = {key: value for key, value in raw.items() if key in RESERVED - {"build"}}
         places = list(_places(raw.get("build") or {}, sign))

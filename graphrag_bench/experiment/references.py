@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from graphrag_bench.experiment.experiment import Experiment, safe_name
+from graphrag_bench.progress import Progress
+from graphrag_bench.runs.damage import REFERENCES, DamagedRun, read_json
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.values import Question
-
-REFERENCES = "artifacts.json"
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,11 @@ def references_of(experiment: Experiment, selected: Sequence[Question]) -> Refer
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
     """Write what the run refers to, what it referred to for other questions included."""
     folder = experiment.folder
-    held = read_references(folder)
+    try:
+        held = read_references(folder)
+    except DamagedRun as error:
+        Progress().say(f"{folder.path}: {error.what}; it is written again")
+        held = None
     new = references_of(experiment, selected)
     keys = {**(held.keys if held else {}), **new.keys}
     ordered = sorted(keys, key=lambda scope: (scope is not None, scope or ""))
@@ -65,9 +68,13 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
 
 
 def read_references(folder: RunFolder) -> References | None:
-    """What a run refers to; None for a run that did not write it down."""
+    """What a run refers to; None for a run that did not write it down; raises DamagedRun."""
     path: Path = folder.path / REFERENCES
-    if not path.is_file():
+    if not path.exists():
         return None
-    held = json.loads(path.read_text(encoding="utf-8"))
-    return References(held["dataset"], {row["scope"]: row["keys"] for row in held["artifacts"]})
+    held = read_json(path)
+    try:
+        keys = {row["scope"]: dict(row["keys"]) for row in held["artifacts"]}
+        return References(str(held["dataset"]), keys)
+    except (LookupError, TypeError, ValueError) as error:
+        raise DamagedRun(folder.path, f"{REFERENCES} is no list of artifacts: {error}") from None

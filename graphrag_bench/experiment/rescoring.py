@@ -12,7 +12,7 @@ from graphrag_bench.experiment.scoring import check_scoring, scored_by
 from graphrag_bench.experiment.settings import EvaluationSettings
 from graphrag_bench.experiment.splits import DEV_SHARE, within_split
 from graphrag_bench.experiment.stored import StoredRun
-from graphrag_bench.runs.scoring import score
+from graphrag_bench.runs.scoring import Scored, question_scores, score
 
 
 def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,6 +61,18 @@ def scored_questions(run: StoredRun) -> Sequence[str]:
 def scores_of(run: StoredRun) -> dict[str, dict[str, float]]:
     """The metrics of each question that a run's stored scoring is of and that did not fail."""
     return {name: run.scores[name] for name in scored_questions(run) if name in run.scores}
+
+
+def scores_by(run: StoredRun, asked: EvaluationSettings) -> dict[str, dict[str, float]]:
+    """`scores_of` a run under settings of scoring that need not be its own; nothing is written."""
+    gold = run.gold
+    scored = scored_by(run.dataset, asked, run.folder, run.rows) if run.dataset else Scored()
+    found = {
+        name: question_scores(row, gold[name], asked.cuts, asked.containment, scored)
+        for name, row in run.rows.items()
+        if name in gold and row["status"] != "failed"
+    }
+    return {name: found[name] for name in scored_questions(run) if name in found}
 
 
 def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:

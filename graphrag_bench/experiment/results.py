@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import yaml
-
 from graphrag_bench.experiment.answer_asking import forms_asked
 from graphrag_bench.experiment.budgets import context_budget
+from graphrag_bench.experiment.choices import FILE
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import ROLES
 from graphrag_bench.experiment.long_texts import long_text_rows
 from graphrag_bench.experiment.reader_prompts import own_answers
 from graphrag_bench.experiment.scoring import scored_by
 from graphrag_bench.experiment.settings import RunSettings
-from graphrag_bench.models.api_key import public_address
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
-from graphrag_bench.runs.folder import CONFIG, ENVIRONMENT, RunFolder, write_whole
+from graphrag_bench.runs.damage import CONFIG, config_text
+from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder, write_whole
 from graphrag_bench.runs.provenance import commit, environment
 from graphrag_bench.runs.scoring import score
 from graphrag_bench.values import Question
@@ -31,16 +29,9 @@ _DECIDING = {
 
 
 def write_provenance(experiment: Experiment, folder: RunFolder) -> None:
-    """Write the resolved configuration, and once where the run comes from.
-
-    An address is written without user name and password.
-    """
+    """Write the resolved configuration, and once where the run comes from."""
     values = experiment.settings.model_dump(exclude={"paths", "shard", "given", "budget_asked"})
-    for config in (values["llm"], *[values[role] or {} for role in ROLES], values["embedder"]):
-        if isinstance(config.get("base_url"), str):
-            config["base_url"] = public_address(config["base_url"])
-    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True)  # branches have an order
-    write_whole(folder.path / CONFIG, text)
+    write_whole(folder.path / CONFIG, config_text(values))
     if not (folder.path / ENVIRONMENT).is_file():
         folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
 
@@ -64,13 +55,14 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     return metrics | {
         "dataset": experiment.dataset.name,
         "card": experiment.dataset.card.name,
+        "corpus": experiment.dataset.corpus_digest,
         "method": experiment.method.name,
         "title": experiment.method.title,
         "role": experiment.method.role,
         "profile": settings.profile,
         "fidelity": settings.fidelity,
         "parameters": dict(experiment.method.parameters),
-        "settings": _flat(settings.model_dump(include=_DECIDING)),
+        "settings": deciding(settings),
         "key": experiment.key,
         "limit": settings.limit,
         "split": settings.split,
@@ -100,7 +92,8 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 
 def deciding(settings: RunSettings) -> dict[str, Any]:
     """The settings that can change an answer, by path; models aside."""
-    return _flat(settings.model_dump(include=_DECIDING))
+    found = _flat(settings.model_dump(include=_DECIDING))
+    return {path: value for path, value in found.items() if path != f"method.{FILE}"}
 
 
 def _flat(value: Any, path: str = "") -> dict[str, Any]:

@@ -9,8 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.errors import UserError, nearest, unknown
-from graphrag_bench.experiment.groups import GROUPS, names
+from graphrag_bench.experiment.choices import FILE, GROUPS, names, path_of
 from graphrag_bench.experiment.settings import NO_SETTINGS, RunSettings
 
 
@@ -22,17 +23,19 @@ def read_word(word: str) -> tuple[str, str]:
     """
     name, equals, value = word.partition("=")
     name = name.lstrip("+~")
+    refuse_secrets(name, value)
     if not equals or not name:
         raise UserError(f"'{word}' is no setting; settings are NAME=VALUE.")
     if name in GROUPS:
+        value = _at_home(value)
         _check_choices(name, value)
         return name, value
     known = sorted({*RunSettings.model_fields} - NO_SETTINGS | {*GROUPS})
     if name.partition(".")[0] not in known:
         close = nearest(name.partition(".")[0], known) or known
         raise UserError(f"There is no setting '{name}'. Nearest: {', '.join(close)}.")
-    if name == "method.name":
-        raise UserError("method.name is the name of the method's file: method=NAME.")
+    if name in ("method.name", f"method.{FILE}"):
+        raise UserError(f"{name} is of the method's file: method=NAME, or method=./FILE.yaml.")
     return name, _at_home(value)
 
 
@@ -59,8 +62,7 @@ def _check_choices(group: str, value: str) -> None:
         return
     listed = re.fullmatch(r"choice\((.*)\)|\[(.*)\]", value)
     for choice in ((listed[1] or listed[2] or "") if listed else value).split(","):
-        if choice.strip() not in names(group):
-            raise unknown(group, choice.strip(), names(group))
+        path_of(group, choice.strip().strip("'\""))
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
+from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.answer_forms import FormName
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.splits import DEV_SHARE, Split
@@ -67,6 +68,11 @@ class PathSettings(_Settings):
 
     shared_artifacts: str | None = Field(
         None, description="an artifacts/ folder of others, read and never written"
+    )
+
+    verify: Literal["first", "always", "off"] = Field(
+        "first",
+        description="check artifacts by their hashes: when first loaded, at every load, not",
     )
 
     _text = field_validator("home", "shared_artifacts", mode="before")(_number_as_text)
@@ -209,7 +215,7 @@ class RunSettings(_Settings):
     failures: FailureSettings = FailureSettings()  # type: ignore[call-arg]
     paths: PathSettings = PathSettings()  # type: ignore[call-arg]
     plugins: list[str] = Field(
-        ["operators", "methods"], description="packages that register operators"
+        [], description="packages of your own, installed or here, that register operators"
     )
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
     experiment: None = None
@@ -249,6 +255,7 @@ class RunSettings(_Settings):
 
 def check_settings(values: Mapping[str, Any]) -> RunSettings:
     """The checked settings; raises one UserError that lists every problem."""
+    refuse_secrets("", values)
     try:
         return RunSettings.model_validate(dict(values))
     except ValidationError as error:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
+from pydantic import ValidationError
 
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.scoring import scored_by
 from graphrag_bench.experiment.settings import DatasetSettings, EvaluationSettings
-from graphrag_bench.runs.folder import CONFIG, METRICS, RunFolder
+from graphrag_bench.progress import Progress
+from graphrag_bench.runs.damage import (
+    CONFIG,
+    METRICS,
+    DamagedRun,
+    check_rows,
+    check_run,
+    read_config,
+)
+from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.record import Row
 from graphrag_bench.runs.scoring import Scored, question_scores
 
@@ -38,14 +47,14 @@ class StoredRun:
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """The settings it was made with."""
-        text = (self.folder.path / CONFIG).read_text(encoding="utf-8")
-        held: Mapping[str, Any] = yaml.safe_load(text)
-        return held
+        return read_config(self.folder.path / CONFIG)
 
     @cached_property
     def rows(self) -> Mapping[str, Row]:
-        """The stored row of each question id."""
-        return self.folder.rows()
+        """The stored row of each question id; raises DamagedRun where some are gone."""
+        rows = self.folder.rows()
+        check_rows(self.folder.path, len(rows), self.metrics)
+        return rows
 
     @cached_property
     def scopes(self) -> Mapping[str, str | None]:
@@ -57,7 +66,11 @@ class StoredRun:
         """Its data set; None when it is no longer at hand."""
         if self.given is not None:
             return self.given
-        source = DatasetSettings.model_validate(self.config["dataset"])
+        try:
+            source = DatasetSettings.model_validate(self.config["dataset"])
+        except ValidationError as error:
+            said = str(error.errors()[0]["msg"])
+            raise DamagedRun(self.folder.path, f"{CONFIG}: dataset: {said}") from None
         try:
             above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
             home = above[min(3, len(above) - 1)]
@@ -102,9 +115,24 @@ class StoredRun:
 
 
 def stored_runs(home: str | Path) -> list[StoredRun]:
-    """The runs below a home that have metrics, by data set, method and key."""
-    paths = sorted(Path(home).glob(f"runs/*/*/*/{METRICS}"))
-    return [StoredRun(RunFolder(path.parent)) for path in paths]
+    """The runs below a home that have metrics, by data set, method and key.
+
+    A damaged one is named on the standard error and left out.
+    """
+    return whole_runs(sorted(Path(home).glob(f"runs/*/*/*/{METRICS}")))
+
+
+def whole_runs(paths: Sequence[Path]) -> list[StoredRun]:
+    """The runs of these files of metrics; a damaged one is named and left out."""
+    found = []
+    for path in paths:
+        try:
+            check_run(path.parent)
+        except DamagedRun as error:
+            Progress().say(f"left out: {error}")
+        else:
+            found.append(StoredRun(RunFolder(path.parent)))
+    return found
 
 
 def find_run(name: str, home: str | Path) -> StoredRun:
@@ -112,7 +140,8 @@ def find_run(name: str, home: str | Path) -> StoredRun:
 
     Raises UserError when there is none, or more than one, with those that are near.
     """
-    if (Path(name) / METRICS).is_file():
+    if (Path(name) / METRICS).exists():
+        check_run(Path(name))
         return StoredRun(RunFolder(Path(name)))
     held = {run.folder.path.name: run for run in stored_runs(home)}
     found = [key for key in held if name and key.startswith(name)]
@@ -122,3 +151,22 @@ def find_run(name: str, home: str | Path) -> StoredRun:
     where = [f"{key} ({held[key].metrics.get('method')})" for key in shown]
     what = "begins several keys" if found else f"is no run below {home}/runs"
     raise UserError(f"'{name}' {what}: {', '.join(where) or 'there is none'}.")
+
+
+def numbers_of(run: StoredRun) -> dict[str, float]:
+    """The settings of a run that are numbers, by path: those of its data set and models too."""
+    return {
+        path: float(value)
+        for path, value in {**_paths(run.config), **run.metrics["settings"]}.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _paths(value: Any, path: str = "") -> dict[str, Any]:
+    """Nested mappings as one, by path; lists stay whole."""
+    if not isinstance(value, Mapping):
+        return {path: value}
+    found: dict[str, Any] = {}
+    for name, inner in value.items():
+        found |= _paths(inner, f"{path}.{name}" if path else str(name))
+    return found

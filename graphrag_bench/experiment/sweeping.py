@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
@@ -66,16 +66,21 @@ class Manifest:
 
     def rows(self) -> list[CellRow]:
         """The rows by number; none before the sweep has started."""
-        held = [CellRow(**row) for row in read_lines(self.folder / MANIFEST)]
+        names = {field.name for field in fields(CellRow)}
+        lines = read_lines(self.folder / MANIFEST)
+        held = [CellRow(**row) for row in lines if set(row) == names]
         return sorted(held, key=lambda row: row.cell)
 
     @property
     def overrides(self) -> list[str]:
-        """The settings that the sweep was started with."""
+        """The settings that the sweep was started with; none where they cannot be read."""
         path = self.folder / SWEEP
         if not path.is_file():
             return []
-        return list(json.loads(path.read_text(encoding="utf-8"))["overrides"])
+        try:
+            return [str(one) for one in json.loads(path.read_text(encoding="utf-8"))["overrides"]]
+        except (OSError, ValueError, LookupError, TypeError):
+            return []
 
     def start(self, overrides: Sequence[str], rows: Sequence[CellRow]) -> None:
         """Write the cells; what is known of those that come to the same run stays."""
@@ -104,6 +109,16 @@ class Manifest:
                 else row
                 for row in held
             )
+
+    def named(self, cell: int) -> str:
+        """`cell 2 of 5 (damping=0.5)`: a cell with the settings in which it differs.
+
+        How many there are is left out where a sweeper chooses them as it goes.
+        """
+        rows = {row.cell: row for row in self.rows()}
+        total = f" of {len(rows)}" if rows[cell].run else ""
+        said = rows[cell].said.replace("method.", "")
+        return f"cell {cell}{total}" + (f" ({said})" if said else "")
 
     def at_work(self, cell: int) -> AtWork:
         """What notes that a cell is started, and how it ends."""

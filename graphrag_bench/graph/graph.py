@@ -24,6 +24,7 @@ from graphrag_bench.columns import (
 )
 from graphrag_bench.graph.mentions import NameTable
 from graphrag_bench.graph.neighbours import Neighbours
+from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
 _TEXT_COLUMNS = ("names", "types", "descriptions", "relations", "facts", "keywords")
@@ -289,3 +290,6 @@ class Graph:
         for column in ("node_chunk", "relationship_chunk"):
             columns[column] = load_sparse(folder, column)
         return cls(**columns)
+
+
+show_briefly(Graph, Pairs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit, urlunsplit
 
 from graphrag_bench.errors import UserError
 
@@ -47,10 +46,3 @@ def check_variable(variable: str | None) -> None:
             "api_key_env is the NAME of the environment variable that holds the key, e.g. "
             "OPENAI_API_KEY. What was given is no such name (and not shown: it may be the key)."
         )
-
-
-def public_address(url: str) -> str:
-    """An address without user name, password and query."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))

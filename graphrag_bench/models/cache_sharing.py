@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import os
+import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -127,10 +128,14 @@ def rows_in(path: str | Path) -> Iterator[Row]:
     with file.open("rb") as opened:
         begins = opened.read(16)
     if begins == _SQLITE:
-        store = ReplyStore(file)
-        yield from store.rows()
-        yield from store.vectors()
-        store.close()
+        store = ReplyStore(file, reading=True)
+        try:
+            yield from store.rows()
+            yield from store.vectors()
+        except sqlite3.Error as error:
+            raise UserError(f"The cache {file} cannot be read: {error}.") from None
+        finally:
+            store.close()
         return
     yield from _exported(file, zipped=begins[:2] == b"\x1f\x8b")
 

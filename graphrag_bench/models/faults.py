@@ -25,6 +25,12 @@ _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _TOO_MUCH = {429, 503, 529}
 
 
+class NotAccepted(RunStopped):
+    """The server does not take what it was given: a key, a model, an address. To be corrected."""
+
+    exit_code = 2
+
+
 class Again(Exception):
     """The try failed and another may succeed; `after` is what the server asked us to wait."""
 
@@ -81,14 +87,14 @@ def of_status(answer: Answer, server: Server) -> Again | CallFailed | RunStopped
         return CallFailed("content_filter", f"The server filtered the prompt: {said}")
     if answer.status in (401, 403):
         key = f"the key in {server.variable}" if server.variable else "a call without a key"
-        return RunStopped(
+        return NotAccepted(
             f"{server.address} refuses {key} (HTTP {answer.status}): {said}. "
             "Set the variable to a valid key, or llm.api_key_env to the variable that holds one."
         )
     if answer.status == 402:
-        return RunStopped(f"{server.address} wants to be paid first (HTTP 402): {said}")
+        return NotAccepted(f"{server.address} wants to be paid first (HTTP 402): {said}")
     if answer.status in (404, 405):
-        return RunStopped(
+        return NotAccepted(
             f"{server.address} has no model '{server.model}', or no API at this path "
             f"(HTTP {answer.status}): {said}. Check llm.model and llm.base_url (it ends in /v1)."
         )

@@ -62,7 +62,9 @@ class CallFailed(Exception):
 
 
 class RunStopped(UserError):
-    """Nothing further can succeed (bad key, unknown model, no server, budget spent): stop."""
+    """Nothing further can succeed (no server, budget spent, too many failures): stop."""
+
+    exit_code = 1
 
 
 Outcome = Completion | CallFailed
@@ -168,8 +170,7 @@ class Metered:
     @property
     def window(self) -> int | None:
         """The context window of the model inside, in tokens; None when it is not known."""
-        window = getattr(self.llm, "window", None)
-        return window if isinstance(window, int) else None
+        return window if isinstance(window := getattr(self.llm, "window", None), int) else None
 
     @property
     def usage(self) -> Usage:
@@ -293,7 +294,7 @@ def reply(
     schema: Schema | None = None,
 ) -> Completion:
     """The reply to one prompt; raises CallFailed when the call ended without one."""
-    (one,) = llm.complete([prompt], max_tokens=max_tokens, stop=stop, schema=schema)
+    one = llm.complete([prompt], max_tokens=max_tokens, stop=stop, schema=schema)[0]
     if isinstance(one, CallFailed):
         raise one
     return one

@@ -9,7 +9,8 @@ from pathlib import Path
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.models.cache_sharing import replies_in
 from graphrag_bench.models.fan_out import FanOut, Request
-from graphrag_bench.models.llm import Completion, RunStopped
+from graphrag_bench.models.faults import NotAccepted
+from graphrag_bench.models.llm import Completion
 from graphrag_bench.models.reply_store import StoredReply, reply_key
 
 
@@ -50,11 +51,11 @@ class Replay(FanOut):
         return self._window
 
     def call(self, request: Request) -> Completion:
-        """The recorded reply; raises the recorded failure, RunStopped when there is neither."""
+        """The recorded reply; raises the recorded failure, NotAccepted when there is neither."""
         key, _ = reply_key(self._known_identity, request)
         if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""
-            raise RunStopped(
+            raise NotAccepted(
                 f"{self.path} holds no reply to this prompt (max_tokens={request.max_tokens}): "
                 f"{shown!r}. The settings, prompts or data differ from those of the recorded run."
             )

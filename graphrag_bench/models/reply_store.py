@@ -13,8 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.llm import CallFailed, Completion
+from graphrag_bench.models.llm import CallFailed, Completion, RunStopped
 from graphrag_bench.models.sqlite_file import Commits, Journal, Session, SqliteFile, Work
 
 VERSION = 1
@@ -126,11 +127,18 @@ class StoredVectors:
 class ReplyStore:
     """The file. Safe under threads, processes and kill -9: a call that returned is in it."""
 
-    def __init__(self, path: str | Path, journal: Journal = "auto") -> None:
-        """Open it, or make it; raises UserError when that cannot be done."""
+    def __init__(
+        self, path: str | Path, journal: Journal = "auto", *, reading: bool = False
+    ) -> None:
+        """Open it, or make it; raises UserError when that cannot be done, and for another's file.
+
+        With `reading` the file must be there and is not changed, nor is anything made beside it: a
+        disk that cannot be written to will do. Whatever writes raises RunStopped then.
+        """
         self.path = Path(path)
-        self.file = SqliteFile(self.path, _CREATE, VERSION, journal)
-        self._commits = Commits(self.file)
+        own = ("replies", COLUMNS)
+        self.file = SqliteFile(self.path, _CREATE, VERSION, journal, own=own, reading=reading)
+        self._writer = None if reading else Commits(self.file)
         self._session = Session(self.file)
         self._reading = threading.Lock()
         self._verdicts: dict[str, str] = {}
@@ -213,9 +221,16 @@ class ReplyStore:
                 yield StoredVectors(*row)  # type: ignore[arg-type]
             last = str(portion[-1][0])
 
+    @property
+    def _commits(self) -> Commits:
+        if self._writer is None:
+            raise RunStopped(f"The cache {self.path} is read, and not written to.")
+        return self._writer
+
     def close(self) -> None:
         """Write what waits and let go of the file."""
-        self._commits.close()
+        if self._writer is not None:
+            self._writer.close()
         with self._reading:
             self._session.close()
 
@@ -224,8 +239,11 @@ class ReplyStore:
         return found[0] if found else None
 
     def _read_all(self, query: str, key: str) -> list[tuple[object, ...]]:
-        with self._reading, self._session.connection() as connection:
-            return connection.execute(query, (key,)).fetchall()
+        try:
+            with self._reading, self._session.connection() as connection:
+                return connection.execute(query, (key,)).fetchall()
+        except sqlite3.Error as error:
+            raise UserError(f"The cache {self.path} cannot be read: {error}.") from None
 
 
 def _inserting(batch: list[tuple[object, ...]]) -> Work:

@@ -16,6 +16,8 @@ from filelock import FileLock
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.llm import RunStopped
+from graphrag_bench.models.sqlite_kind import APPLICATION, check_ours
+from graphrag_bench.models.sqlite_kind import reading as reading_connection
 
 T = TypeVar("T")
 Journal = Literal["auto", "wal", "rollback"]
@@ -36,19 +38,42 @@ class SqliteFile:
     takes `rollback` on network file systems.
     """
 
-    def __init__(self, path: Path, create: str, version: int, journal: Journal = "auto") -> None:
-        """Make the file and its tables where they are not there yet; raises UserError."""
+    def __init__(
+        self,
+        path: Path,
+        create: str,
+        version: int,
+        journal: Journal = "auto",
+        *,
+        own: tuple[str, tuple[str, ...]],
+        reading: bool = False,
+    ) -> None:
+        """Make the file and its tables where they are not there yet; raises UserError.
+
+        `own` is the table and its columns by which a file of an earlier version is known as ours;
+        a file of another program is refused. With `reading` nothing is made and nothing changed.
+        """
         self.path = path
         self.version = version
+        self.reading = reading
         self.here = threading.Lock()
         on_network = journal == "auto" and file_system(path.parent).startswith(_NETWORK)
         self.journal: Journal = "rollback" if on_network or journal == "rollback" else "wal"
         try:
+            if path.exists():
+                check_ours(path, own[1], own[0])
+            if reading:
+                self.journal = "wal"
+                with closing(self.connect()) as connection:
+                    self._check_version(connection)
+                return
             path.parent.mkdir(parents=True, exist_ok=True)
             with self.locked(), closing(self.connect()) as connection:
                 self._prepare(connection, create)
         except (sqlite3.Error, OSError) as error:
-            raise UserError(f"The cache {path} cannot be opened: {error}.") from None
+            read_only = isinstance(error, OSError) or "readonly" in str(error)
+            hint = " To read it where nothing can be written: cache.mode=read." if read_only else ""
+            raise UserError(f"The cache {path} cannot be opened: {error}.{hint}") from None
 
     def locked(self) -> FileLock:
         """A new lock on the lock file beside the database."""
@@ -61,6 +86,8 @@ class SqliteFile:
 
     def connect(self) -> sqlite3.Connection:
         """A new connection without implicit transactions."""
+        if self.reading:
+            return reading_connection(self.path)
         connection = sqlite3.connect(
             self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -69,16 +96,21 @@ class SqliteFile:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection, create: str) -> None:
+        self._check_version(connection)
+        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+            connection.execute(f"PRAGMA application_id={APPLICATION}")
         wanted = "DELETE" if self.journal == "rollback" else "WAL"
         connection.execute(f"PRAGMA journal_mode={wanted}")
+        connection.executescript(create)
+        connection.execute(f"PRAGMA user_version={self.version}")
+
+    def _check_version(self, connection: sqlite3.Connection) -> None:
         found = connection.execute("PRAGMA user_version").fetchone()[0]
         if found not in (0, self.version):
             raise UserError(
                 f"The cache {self.path} has version {found}; this program writes version "
                 f"{self.version}. Keep it for the program that made it and name another file."
             )
-        connection.executescript(create)
-        connection.execute(f"PRAGMA user_version={self.version}")
 
 
 class Session:

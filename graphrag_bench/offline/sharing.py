@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import re
 import shutil
@@ -15,14 +14,25 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import IO, Any
 
+from graphrag_bench.contract import builders
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.offline.store import RECIPE
+from graphrag_bench.offline.manifest import (
+    MANIFEST,
+    RECIPE,
+    Damaged,
+    check_recipe,
+    content_of,
+    is_stored,
+    read_manifest,
+    seal,
+    verify,
+)
+from graphrag_bench.offline.store import loaded
+from graphrag_bench.unpacking import UNREADABLE, opened_tar
 
-MANIFEST = "manifest.json"
-FORMAT = "graphrag-bench artifacts 1"
+FORMAT = "graphrag-bench artifacts 2"
 _NAME = re.compile(r"[\w][\w.-]*")
-_KEY_PARTS = ("builder", "code", "settings", "inputs")
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,12 @@ class Stored:
     @property
     def n_bytes(self) -> int:
         """The size of its files."""
-        return sum(path.stat().st_size for path in self.folder.iterdir())
+        return sum(path.stat().st_size for path in self.files)
+
+    @property
+    def files(self) -> list[Path]:
+        """Its files, sorted."""
+        return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
     @property
     def place(self) -> str:
@@ -47,15 +62,23 @@ class Stored:
 
 
 def stored(artifacts: Path) -> list[Stored]:
-    """The whole artifacts below a folder, by data set, resource and key."""
-    found = []
-    for path in sorted(artifacts.glob(f"*/*/*/{RECIPE}")):
-        folder = path.parent
-        if not folder.suffix:
-            recipe = json.loads(path.read_text(encoding="utf-8"))
-            names = folder.relative_to(artifacts).parts
-            found.append(Stored(names[0], names[1], names[2], recipe, folder))
-    return found
+    """The artifacts below a folder whose recipe can be read, by data set, resource and key."""
+    return [one for one in _found(artifacts) if isinstance(one, Stored)]
+
+
+def unreadable(artifacts: Path) -> list[Damaged]:
+    """What is wrong with those that have no readable recipe."""
+    return [one for one in _found(artifacts) if isinstance(one, Damaged)]
+
+
+def _found(artifacts: Path) -> Iterator[Stored | Damaged]:
+    for folder in sorted(artifacts.glob("*/*/*")):
+        if folder.is_dir() and not folder.suffix and is_stored(folder):
+            dataset, resource, key = folder.relative_to(artifacts).parts
+            try:
+                yield Stored(dataset, resource, key, check_recipe(folder), folder)
+            except Damaged as error:
+                yield error
 
 
 def find(artifacts: Path, key: str) -> Stored:
@@ -87,29 +110,36 @@ def with_inputs(artifacts: Path, one: Stored) -> list[Stored]:
     return list(found.values())
 
 
-def export_artifacts(items: Sequence[Stored], file: Path) -> None:
-    """Write artifacts as one .tar.gz with the checksums of all their files.
+def export_artifacts(items: Sequence[Stored], file: Path) -> str:
+    """Write artifacts, each after a check of its files, as one .tar.gz; the digest of its content.
 
     The archive is put in its place when it is whole.
     """
     new = file.with_name(f"{file.name}.part")
-    sums: dict[str, str] = {}
-    with (
-        new.open("wb") as raw,
-        gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
-        tarfile.open(fileobj=packed, mode="w") as archive,
-    ):
-        for item in items:
-            for path in sorted(item.folder.iterdir()):
-                name = f"{item.place}/{path.name}"
-                with path.open("rb") as content:
-                    sums[name] = hashlib.file_digest(content, "sha256").hexdigest()
-                archive.add(path, name, recursive=False, filter=_plain)
-        manifest = json.dumps({"format": FORMAT, "files": sums}, indent=1, sort_keys=True)
-        held = tarfile.TarInfo(MANIFEST)
-        held.size = len(manifest.encode())
-        archive.addfile(held, BytesIO(manifest.encode()))
-    new.replace(file)
+    contents = {item.place: _content(item.folder) for item in items}
+    try:
+        with (
+            new.open("wb") as raw,
+            gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w") as archive,
+        ):
+            for item in items:
+                for path in item.files:
+                    name = f"{item.place}/{path.relative_to(item.folder).as_posix()}"
+                    archive.add(path, name, recursive=False, filter=_plain)
+            text = json.dumps({"format": FORMAT, "content": contents}, indent=1, sort_keys=True)
+            held = tarfile.TarInfo(MANIFEST)
+            held.size = len(text.encode())
+            archive.addfile(held, BytesIO(text.encode()))
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)
+    return digest(contents)
+
+
+def _content(folder: Path) -> str:
+    verify(folder, "always")
+    return content_of(read_manifest(folder))
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -120,66 +150,125 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
     return info
 
 
-def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str]]:
-    """The places of the artifacts that were new, and of those that were there already.
+def import_artifacts(
+    file: Path, artifacts: Path, content: str | None = None
+) -> tuple[list[str], list[str], str]:
+    """The places of the artifacts that were new, of those that were there, and the content digest.
 
-    Nothing is put in place before the whole archive was checked: names, checksums, and that each
-    key is the one its recipe gives. Raises UserError for anything else.
+    Nothing is put in place before the whole archive was checked: names, the hashes of all files,
+    that each key is the one its recipe gives, that its columns fit each other, and that the content
+    is `content` where that is given. A key tells what an artifact was made of; that nobody has
+    changed what is in it and its hashes too, only the digest tells. Raises UserError.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))
     try:
-        places = _unpacked(file, scratch)
-        new = [place for place in places if not (artifacts / place / RECIPE).is_file()]
+        contents = _unpacked(file, scratch)
+        found = digest(contents)
+        if content is not None and content != found:
+            raise UserError(f"{file} has the content {found}, and {content} was asked for.")
+        new = [place for place in contents if not is_stored(artifacts / place)]
         for place in new:
             target = artifacts / place
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(target, ignore_errors=True)
             (scratch / place).rename(target)
-        return new, [place for place in places if place not in new]
+        return new, [place for place in contents if place not in new], found
     finally:
         shutil.rmtree(scratch)
 
 
-def _unpacked(file: Path, scratch: Path) -> list[str]:
-    """The places of the artifacts of a checked archive, unpacked into a folder."""
-    sums: dict[str, str] = {}
+def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
+    """The content of each artifact of a checked archive, unpacked into a folder, by place."""
     try:
-        with tarfile.open(file, "r:*") as archive:
-            for name, content in _files(archive, file):
+        with opened_tar(file) as archive:
+            for name, packed in _files(archive, file):
                 path = scratch / name
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("w+b") as copy:
-                    shutil.copyfileobj(content, copy)
-                    copy.seek(0)
-                    sums[name] = hashlib.file_digest(copy, "sha256").hexdigest()
-        manifest = json.loads((scratch / MANIFEST).read_bytes())
-        del sums[MANIFEST]
-    except (tarfile.TarError, EOFError, ValueError, OSError) as error:
+                with path.open("xb") as copy:
+                    shutil.copyfileobj(packed, copy)
+        told = json.loads((scratch / MANIFEST).read_bytes())
+        form = str(told["format"])
+        contents = dict(told["content"]) if form == FORMAT else {}
+    except (*UNREADABLE, tarfile.TarError, ValueError, LookupError, TypeError) as error:
         raise UserError(f"{file} is no archive of artifacts ({error}).") from None
-    if manifest != {"format": FORMAT, "files": sums}:
-        raise UserError(f"{file} is damaged: its checksums do not fit.")
-    places = sorted({name.rpartition("/")[0] for name in sums})
-    for place in places:
-        _check_recipe(file, scratch / place)
-    return places
+    if form != FORMAT:
+        raise UserError(f"{file} has the format '{form}', not '{FORMAT}'; export it again.")
+    places = {path.parent.relative_to(scratch).as_posix() for path in scratch.glob("*/*/*/*")}
+    if places != set(contents):
+        raise UserError(f"{file} is damaged: it does not hold the artifacts that it names.")
+    for place in sorted(contents):
+        _check(file, scratch / place, place, contents[place])
+    return contents
 
 
 def _files(archive: tarfile.TarFile, file: Path) -> Iterator[tuple[str, IO[bytes]]]:
     for info in archive:
         parts = info.name.split("/")
-        fits = info.name == MANIFEST or (len(parts) == 4 and all(map(_NAME.fullmatch, parts)))
-        content = archive.extractfile(info) if info.isfile() and fits else None
+        fits = info.name == MANIFEST or (len(parts) >= 4 and all(map(_NAME.fullmatch, parts)))
+        plain = info.isreg() and not info.issparse()
+        content = archive.extractfile(info) if plain and fits else None
         if content is None:
             raise UserError(f"{file} holds '{info.name}', which is no file of an artifact.")
         yield info.name, content
 
 
-def _check_recipe(file: Path, folder: Path) -> None:
+def _check(file: Path, folder: Path, place: str, content: str) -> None:
     try:
-        recipe = json.loads((folder / RECIPE).read_text(encoding="utf-8"))
-        key = digest(*(recipe[part] for part in _KEY_PARTS))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{file}: {folder.name} has no readable recipe ({error}).") from None
-    if key != folder.name:
-        raise UserError(f"{file}: the recipe of {folder.name} gives another key, {key}.")
+        found = _content(folder)
+        wrong = "its manifest is not the one that the archive names" if found != content else ""
+        check_columns(folder)
+    except Damaged as error:
+        wrong = error.what
+    if wrong:
+        raise UserError(f"{file} is damaged: {place}: {wrong}. Nothing was taken from it.")
+
+
+def check_columns(folder: Path) -> bool:
+    """Whether the artifact could be loaded to check its columns; raises Damaged.
+
+    One of a builder that is not known here, of a plug-in, is left to its hashes.
+    """
+    recipe = check_recipe(folder)
+    known = {builder.name: builder for builder in builders.all()}
+    builder = known.get(recipe["builder"])
+    if builder is not None and builder.resource != folder.parent.name:
+        raise Damaged(folder, f"{RECIPE} is that of a {builder.resource}")
+    if builder is not None and not recipe.get("same_as"):
+        loaded(builder.produces, folder)
+    return builder is not None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What became of the check of an artifact: "" where it is whole, else what is wrong."""
+
+    place: str
+    n_bytes: int
+    wrong: str
+
+
+def check_all(artifacts: Path, dataset: str | None = None, *, sealing: bool) -> Iterator[Checked]:
+    """Every artifact below a folder, read whole; `sealing` gives manifests to those without.
+
+    Those are checked by their recipe and columns first: an earlier version kept no manifest.
+    """
+    for one in _found(artifacts):
+        folder = one.folder
+        place = folder.relative_to(artifacts).as_posix()
+        if dataset not in (None, place.partition("/")[0]):
+            continue
+        wrong = ""
+        try:
+            if isinstance(one, Damaged):
+                raise one
+            if sealing and not (folder / MANIFEST).exists():
+                check_columns(folder)
+                seal(folder)
+            verify(folder, "always")
+            check_columns(folder)
+        except Damaged as error:
+            wrong = error.what
+        except UserError:
+            wrong = f"no {MANIFEST}: made by an earlier version, or damaged; --seal writes one"
+        yield Checked(place, 0 if isinstance(one, Damaged) else one.n_bytes, wrong)

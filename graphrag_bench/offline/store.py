@@ -5,20 +5,40 @@ from __future__ import annotations
 import json
 import shutil
 import time
+import zipfile
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.errors import UserError
+from graphrag_bench.contract import builders
 from graphrag_bench.graph.thinning import thinned
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.ledger import Ledger
 from graphrag_bench.models.llm import LLM, Metered
+from graphrag_bench.offline.manifest import (
+    RECIPE,
+    Damaged,
+    Verify,
+    check_file,
+    check_recipe,
+    is_stored,
+    read_recipe,
+    seal,
+    verify,
+)
 from graphrag_bench.offline.plan import AMBIENT, Planned
+from graphrag_bench.offline.shapes import misfits, misfits_together
 from graphrag_bench.progress import Progress
 
-RECIPE, LEDGER = "recipe.json", "ledger.jsonl"
+LEDGER = "ledger.jsonl"
+_UNREADABLE = (
+    OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError,
+    SyntaxError, MemoryError, RecursionError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What readers of columns raise at bytes that are not theirs."""
 _MODELS = ("llm", "llm_build")
 
 
@@ -27,8 +47,8 @@ class Store:
     """The artifacts of one data set under `root`, built when they are first asked for.
 
     Those under `shared` are used as they are; nothing is ever written there. `explains` says
-    whether to tell why an artifact is built anew although others of its kind are there: not where
-    there is one for each scope.
+    whether to tell why an artifact is built although others of its kind are there: not where there
+    is one for each scope. `verify` says when files are checked against their manifest.
     """
 
     root: Path
@@ -38,23 +58,29 @@ class Store:
     gates: dict[str, FailureGate] = field(default_factory=dict)
     explains: bool = True
     shared: Path | None = None
+    verify: Verify = "first"
 
     def folder(self, planned: Planned) -> Path:
         """Where an artifact stands, or will stand."""
         own = self.root / planned.resource / planned.key
-        if self.shared is not None and not (own / RECIPE).is_file():
+        if self.shared is not None and not is_stored(own):
             theirs = self.shared / planned.resource / planned.key
-            return theirs if (theirs / RECIPE).is_file() else own
+            return theirs if is_stored(theirs) else own
         return own
 
     def holds(self, planned: Planned) -> bool:
-        """Whether the artifact is there, whole."""
-        return (self.folder(planned) / RECIPE).is_file()
+        """Whether the artifact is there; it is checked when it is loaded."""
+        return is_stored(self.folder(planned))
 
     def ledgers(self, planned: Planned) -> list[Path]:
-        """The ledger of the calls that building an artifact took so far, if it took any."""
-        folder = self.folder(planned)
-        path = (folder if self.holds(planned) else Path(f"{folder}.scratch")) / LEDGER
+        """The ledger of the calls that building an artifact took so far, if it took any.
+
+        Raises UserError where that of a finished build is not as it was written.
+        """
+        folder, built = self.folder(planned), self.holds(planned)
+        path = (folder if built else Path(f"{folder}.scratch")) / LEDGER
+        if path.is_file() and built and self.verify != "off":
+            check_file(folder, LEDGER)
         return [path] if path.is_file() else []
 
     def resources(
@@ -73,7 +99,10 @@ class Store:
                 held[resource] = self._get(by_name[resource], get)
             return held[resource] if resource in by_name else primitives[resource]
 
-        return {resource: get(resource) for resource in sorted(wanted)}
+        found = {resource: get(resource) for resource in sorted(wanted)}
+        for resource, reason in misfits_together(held):
+            raise Damaged(self.folder(by_name[resource]), reason)
+        return found
 
     def _get(self, planned: Planned, get: Any) -> Any:
         if not self.holds(planned):
@@ -83,8 +112,8 @@ class Store:
             folder.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{folder}.lock"):
                 if not self.holds(planned):
-                    if self.explains and (reasons := self.reasons(planned)):
-                        self.progress.say(f"{planned.resource} is built anew: {'; '.join(reasons)}")
+                    if self.explains and (line := self.told(planned)):
+                        self.progress.say(line)
                     self._build(planned, get)
             Path(f"{folder}.lock").unlink(missing_ok=True)
         own = self.root / planned.resource / planned.key
@@ -93,15 +122,11 @@ class Store:
 
     def _load(self, planned: Planned, get: Any) -> Any:
         folder = self.folder(planned)
-        recipe = json.loads((folder / RECIPE).read_text(encoding="utf-8"))
+        verify(folder, self.verify)
+        recipe = check_recipe(folder, planned.key)
         if recipe.get("same_as"):
             return get(recipe["same_as"])
-        try:
-            return planned.builder.produces.load(folder)  # type: ignore[attr-defined]
-        except (OSError, ValueError, KeyError) as error:
-            raise UserError(
-                f"The artifact {folder} is damaged ({error}); remove that folder to build it again."
-            ) from error
+        return loaded(planned.builder.produces, folder)
 
     def _build(self, planned: Planned, get: Any) -> None:
         """Build into a folder beside the final one and rename it: readers never see a part."""
@@ -132,6 +157,7 @@ class Store:
         (new / RECIPE).write_text(text + "\n", encoding="utf-8")
         if (scratch / LEDGER).is_file():
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
+        seal(new)
         shutil.rmtree(folder, ignore_errors=True)  # one without a recipe is no artifact
         new.rename(folder)
 
@@ -143,31 +169,61 @@ class Store:
         gate = self.gates.setdefault(name, gate)
         return Metered(llm, log=log, gate=gate)
 
-    def reasons(self, planned: Planned) -> list[str]:
-        """Why an artifact is built anew although others of its kind are there; empty if none."""
+    def told(self, planned: Planned) -> str:
+        """What is built although others of its kind are there, and why; "" when there are none.
+
+        `build graph (kg)`, and in what it differs from the nearest of the same variant. Another
+        variant is another method's choice, and no reason.
+        """
         found = sorted(self.folder(planned).parent.glob(f"*/{RECIPE}"))
-        others = [path for path in found if not path.parent.suffix]
-        recipes = [json.loads(path.read_text(encoding="utf-8")) for path in others]
-        differences = [_differences(recipe, planned.recipe) for recipe in recipes]
-        return min(differences, key=len, default=[])
+        others = [path.parent for path in found if not path.parent.suffix]
+        if not others:
+            return ""
+        recipes = []
+        for folder in others:
+            with suppress(Damaged):
+                recipes.append(check_recipe(folder))
+        same = [recipe for recipe in recipes if recipe["builder"] == planned.builder.name]
+        reasons = min((_differences(one, planned.recipe) for one in same), key=len, default=[])
+        variant = planned.builder.variant
+        what = f"build {planned.resource}" + (
+            f" ({variant})" if variant != planned.resource else ""
+        )
+        return f"{what}: {'; '.join(reasons)}" if reasons else what
 
     def recipe(self, planned: Planned) -> dict[str, Any]:
-        """The recipe of an artifact that is there, with the seconds its building took."""
-        path = self.folder(planned) / RECIPE
-        held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return held
+        """The recipe of an artifact that is there, with the seconds its building took.
+
+        Raises UserError where it is not as it was written.
+        """
+        folder = self.folder(planned)
+        if self.verify != "off":
+            check_file(folder, RECIPE)
+        return read_recipe(folder)
+
+
+def loaded(produces: Any, folder: Path) -> Any:
+    """What a class loads from a folder, its columns checked against each other; raises Damaged."""
+    try:
+        made = produces.load(folder)
+        wrong = next(misfits(made), None)
+    except _UNREADABLE as error:
+        raise Damaged(folder, f"{type(error).__name__}: {error}") from error
+    if wrong is not None:
+        raise Damaged(folder, wrong)
+    return made
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What tells two recipes apart, in words."""
-    found = []
-    if old["builder"] != new["builder"]:
-        found.append(f"the variant is {new['builder']}, not {old['builder']}")
-    elif old["code"] != new["code"]:
-        found.append("its code was edited")
+    """What tells two recipes of one builder apart, in words.
+
+    Left out are inputs that are built themselves: their own lines tell why.
+    """
+    found = ["its code was edited"] if old["code"] != new["code"] else []
+    made = {builder.resource for builder in builders.all()}
     for part in ("settings", "inputs"):
         for name, value in new[part].items():
             before = old[part].get(name)
-            if before != value:
+            if before != value and not (part == "inputs" and name in made):
                 found.append(f"{name} is {value}, not {before}")
     return found

@@ -11,6 +11,7 @@ from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.pipeline.aside import Aside
 from graphrag_bench.pipeline.control import Branch, Each, Repeat, Switch
+from graphrag_bench.pipeline.gap import Gap
 from graphrag_bench.pipeline.merge import Keep, Rule
 from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.scope import Scope
@@ -76,7 +77,7 @@ class Pipeline:
         scope = Scope(resources, attributes, {"question", *given})
         for step in self.steps():
             step.check(scope)
-        if "answer" not in scope.written:
+        if "answer" not in scope.written and not scope.gaps:
             scope.problem("No step writes 'answer'; end `generate` with an operator that does.")
         return scope.problems
 
@@ -95,19 +96,18 @@ class _Builder:
         if not isinstance(items, Sequence) or isinstance(items, str):
             self.problems.append(f"{path}: a list of steps was expected, not {items!r}.")
             return ()
-        made = (self.step(item, f"{path}.{row}") for row, item in enumerate(items))
-        return tuple(step for step in made if step is not None)
+        return tuple(self.step(item, f"{path}.{row}") for row, item in enumerate(items))
 
-    def step(self, item: Any, path: str) -> Step | None:
+    def step(self, item: Any, path: str) -> Step:
         if not isinstance(item, Mapping):
             self.problems.append(f"{path}: a step is a mapping such as {{op: NAME}}, not {item!r}.")
-            return None
+            return Gap(path)
         form = next((name for name in _FORMS if name in item), None)
         if form is None:
             self.problems.append(
                 f"{path} has none of {', '.join(_FORMS)}; it has {', '.join(map(str, item))}."
             )
-            return None
+            return Gap(path)
         if form == "op":
             return self._operator(item, path)
         for key in item:
@@ -116,16 +116,16 @@ class _Builder:
                     f"{path} ({form}) has no key '{key}'; it takes "
                     f"{', '.join(sorted(_FORMS[form]))}."
                 )
-        made: Step | None = getattr(self, f"_{form}")(item, path)
+        made: Step = getattr(self, f"_{form}")(item, path)
         return made
 
-    def _operator(self, item: Mapping[str, Any], path: str) -> Step | None:
+    def _operator(self, item: Mapping[str, Any], path: str) -> Step:
         name = str(item["op"])
         try:
             operator = operators.get(name)
         except UserError as error:
             self.problems.append(f"{path}: {error}")
-            return None
+            return Gap(f"{path} {name}")
         label = f"{path} {name}"
         given = {key: value for key, value in item.items() if key not in ("op", "use")}
         use = item.get("use", ())
@@ -147,6 +147,8 @@ class _Builder:
                 self.problems.append(f"{label} needs the setting '{name}'.")
                 continue
             value = given.get(name, setting.default)
+            if isinstance(value, str) and "${" in value:
+                continue  # what it asks for is missing, and told once for the method
             try:
                 if setting.annotation is Prompt:
                     file = value.name if isinstance(value, Prompt) else str(value)
@@ -237,13 +239,31 @@ class _Builder:
         return Aside(tuple(map(str, keep)), steps, f"{path} aside")
 
 
+def misspelt_stages(method: Mapping[str, Any]) -> list[str]:
+    """The keys of a method that hold a list of steps, and are no stage."""
+    return [
+        key
+        for key, items in method.items()
+        if key not in STAGES
+        and isinstance(items, list | tuple)
+        and any(isinstance(item, Mapping) and _FORMS.keys() & item.keys() for item in items)
+    ]
+
+
 def build(method: Mapping[str, Any], prompts: str | None = None) -> tuple[Pipeline, list[str]]:
     """The pipeline of a method's `convert`, `retrieve` and `generate`, and the problems found.
 
     `prompts` is a folder whose files take the place of prompts of the same file name.
     """
     builder = _Builder(prompts)
-    stages = {stage: builder.steps(method.get(stage, ()), stage) for stage in STAGES}
+    given = {stage: stage for stage in STAGES if stage in method}
+    for key in misspelt_stages(method):
+        close = nearest(key, [stage for stage in STAGES if stage not in given], n=1)
+        hint = f"Did you mean '{close[0]}'?" if close else f"There are: {', '.join(STAGES)}."
+        builder.problems.append(f"There is no stage '{key}' in a method. {hint}")
+        given |= dict.fromkeys(close, key)
+    named = [(stage, given[stage]) for stage in STAGES if stage in given]
+    stages = {stage: builder.steps(method[key], key) for stage, key in named}
     return Pipeline(**stages), builder.problems
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.pipeline.build import Pipeline
-from graphrag_bench.pipeline.failure import Failure
+from graphrag_bench.pipeline.failure import Failure, own_lines
 from graphrag_bench.pipeline.steps import Outcome, Step, StepTrace, World, run_steps
 from graphrag_bench.values import Question, RetrievalState
 
@@ -26,7 +26,7 @@ def attempt(step: str, work: Callable[[], T]) -> T | Failure:
     except UserError:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary: it becomes an error row, counted
-        return Failure(step, type(error).__name__, str(error) or repr(error))
+        return Failure(step, type(error).__name__, str(error) or repr(error), own_lines(error))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ class Scope:
     `maybe` holds the slots that a step may have written; only a combinator may look at those.
 
     `resources` holds what a method can be given; `attributes` what its graph has, or None when
-    that is not known before it is built. Copies for the arms of a combinator share `problems`.
+    that is not known before it is built. `gaps` are the steps so far that are
+    no step: nobody knows what they read and write, and so nothing is said of what follows from it.
+    Copies for the arms of a combinator share `problems` and `gaps`.
     """
 
     resources: frozenset[str] | None = None
@@ -24,6 +26,7 @@ class Scope:
     maybe: set[str] = field(default_factory=set)
     unread: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
 
     def copy(self) -> Scope:
         """A scope that goes its own way but reports to the same list."""
@@ -34,6 +37,7 @@ class Scope:
             set(self.maybe),
             dict(self.unread),
             self.problems,
+            self.gaps,
         )
 
     def problem(self, text: str) -> None:
@@ -44,13 +48,13 @@ class Scope:
     def read(self, label: str, slot: str) -> None:
         """A step reads a slot, which some earlier step must have written."""
         self.unread.pop(slot, None)
-        if slot not in self.written:
+        if slot not in self.written and not self.gaps:
             writers = [op.name for op in operators.all() if slot in (*op.writes, *op.may_write)]
             self.problem(
                 f"{label} reads '{slot}', which no earlier step writes; "
                 f"operators that do: {', '.join(writers) or 'none'}."
             )
-            self.written.add(slot)
+        self.written.add(slot)
 
     def look(self, label: str, slot: str) -> None:
         """A combinator looks whether a slot holds anything; one that may be written will do."""
@@ -77,7 +81,7 @@ class Scope:
     def write(self, label: str, always: Iterable[str], sometimes: Iterable[str] = ()) -> None:
         """A step writes slots; overwriting what nobody has read is a problem."""
         for slot in (*always, *sometimes):
-            if slot in self.unread:
+            if slot in self.unread and not self.gaps:
                 self.problem(
                     f"{label} overwrites '{slot}', which {self.unread[slot]} wrote and nobody has "
                     "read; put the two in the arms of a branch to merge them."

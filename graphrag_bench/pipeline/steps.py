@@ -13,7 +13,9 @@ from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.ledger import Ledger
 from graphrag_bench.models.llm import Completion, Metered
 from graphrag_bench.pipeline.failure import Attempt, Failure, let_through
+from graphrag_bench.pipeline.returned import by_slot
 from graphrag_bench.pipeline.scope import Scope
+from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
 
 Outcome = RetrievalState | Failure
@@ -58,6 +60,9 @@ class StepTrace:
     calls: Calls
     replies: tuple[str, ...]
     wrote: Mapping[str, Any]
+
+
+show_briefly(StepTrace)
 
 
 @dataclass
@@ -213,8 +218,9 @@ class OperatorStep:
         meters: Sequence[Metered],
         world: World,
     ) -> Outcome:
+        resources = world.resources
         if not isinstance(result, Failure):
-            result = world.attempt(self.label, lambda: self._by_slot(result))
+            result = world.attempt(self.label, lambda: by_slot(self.operator, result, resources))
         wrote: dict[str, Any] = {} if isinstance(result, Failure) else result
         replies = tuple(
             reply.text if isinstance(reply, Completion) else str(reply)
@@ -225,18 +231,6 @@ class OperatorStep:
         name = self.operator.name
         world.note(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
         return result if isinstance(result, Failure) else state.write(wrote)
-
-    def _by_slot(self, result: Any) -> dict[str, Any]:
-        """What an operator returned, by slot; raises ValueError when a value is missing."""
-        values = result if isinstance(result, tuple) else (result,)
-        returns = self.operator.returns
-        if len(values) != len(returns):
-            raise ValueError(f"gave {len(values)} values for {_list(returns)}")
-        found = {slot: v for slot, v in zip(returns, values, strict=True) if v is not None}
-        missing = set(self.operator.writes) - set(found)
-        if missing:
-            raise ValueError(f"gave None for {_list(missing)}")
-        return found
 
     def check(self, scope: Scope) -> None:
         """Reads, needs, attributes and prompt variables, then the slots it writes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphrag_bench.report.corpora import SHOWN
 from graphrag_bench.report.selection import mark
 
 _PLACES = {"floor": 0, "baseline": 1, "": 2, "ceiling": 3}
@@ -45,22 +46,53 @@ def arranged(runs: Sequence[Run]) -> list[Run]:
     return [{**run, "title": titles[row]} for row, run in enumerate(ordered)]
 
 
+def named_along(runs: Sequence[Run], axis: str) -> list[str]:
+    """The title of each run with the settings in which runs of one title differ, `axis` aside.
+
+    `axis` is the path of a setting that has a column of its own; runs that differ in it alone have
+    one name. Runs are what `metrics.json` holds.
+    """
+    groups: dict[tuple[str, str], list[int]] = {}
+    for row, run in enumerate(runs):
+        groups.setdefault((str(run["dataset"]), str(run["title"])), []).append(row)
+    names = [""] * len(runs)
+    for (_, title), rows in groups.items():
+        told = _told_apart([runs[row] for row in rows], axis)
+        for row, details in zip(rows, told, strict=True):
+            names[row] = f"{title} {details}".strip()
+    return names
+
+
+def swept(runs: Sequence[Run]) -> list[str]:
+    """The settings in which runs of one method differ, for each; models and single steps aside."""
+    settings = [
+        {name: value for name, value in run["settings"].items() if _weight(name)[0] < 2}
+        for run in runs
+    ]
+    names = sorted(set().union(*settings), key=_weight)
+    differ = [name for name in names if len({repr(held.get(name)) for held in settings}) > 1]
+    return _named(settings, differ)
+
+
 def _packed(run: Run) -> bool:
     return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
 
-def _told_apart(runs: Sequence[Run]) -> list[str]:
-    """What each of some runs of one title has that others have not; "" for a single run."""
+def _told_apart(runs: Sequence[Run], axis: str = "") -> list[str]:
+    """What each of some runs of one title has that others have not; "" for a single run.
+
+    The setting `axis` tells them apart where it stands already.
+    """
     settings = [_settings(run) for run in runs]
     names = sorted(set().union(*settings), key=_weight)
     differ = [name for name in names if len({repr(held.get(name)) for held in settings}) > 1]
     kept: list[str] = []
     for place in range(3):
-        if place and _distinct(_named(settings, kept)):
+        if place and _distinct(_named(settings, [axis, *kept])):
             break
-        kept += [name for name in differ if _weight(name)[0] == place]
+        kept += [name for name in differ if _weight(name)[0] == place and name != axis]
     details = _named(settings, kept)
-    if _distinct(details):
+    if _distinct(_named(settings, [axis, *kept])):
         return details
     return [f"{said} {run['key']}".strip() for said, run in zip(details, runs, strict=True)]
 
@@ -68,7 +100,11 @@ def _told_apart(runs: Sequence[Run]) -> list[str]:
 def _settings(run: Run) -> dict[str, Any]:
     held = {name: run[name] for name in _SPLIT if name in run}
     budget = {"budget_context": run.get("budget_context") or "native"}
-    return {**run["settings"], **{name: run.get(name) for name in _BESIDE}, **held, **budget}
+    scoring = {f"evaluation.{name}": said for name, said in run.get("evaluation", {}).items()}
+    repeats = {"repeats": run["repeats"]["n"]} if run.get("repeats") else {}
+    beside = {name: run.get(name) for name in _BESIDE}
+    beside["corpus"] = str(run.get("corpus") or "")[:SHOWN]
+    return {**run["settings"], **beside, **held, **budget, **scoring, **repeats}
 
 
 def _weight(name: str) -> tuple[int, str]:

@@ -24,11 +24,12 @@ def cost_table(runs: Sequence[Mapping[str, Any]]) -> Table:
             cells += [f"{cached['calls']:,}", _tokens(cached)]
             rows.append((*cells, str(held["truncated"]), str(paid["retries"])))
     notes = (
-        "from the ledgers of all calls so far; tokens: prompt + completion; cut: replies that "
-        "reached max_tokens",
+        "from the ledgers of all calls so far; tokens: prompt + completion",
         *[_repeats(run) for run in arranged(runs) if run.get("repeats")],
     )
-    return Table("what the runs have cost", heads, tuple(rows), notes, texts=("method", "step"))
+    return Table("what the runs have cost", heads, tuple(rows), notes,
+                 texts=("method", "step"), folds=True,
+                 about=(("cut", "replies that reached max_tokens"),))  # fmt: skip
 
 
 def _repeats(run: Mapping[str, Any]) -> str:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.evaluation.statistics import Mean
+from graphrag_bench.report.arrange import named_along
+from graphrag_bench.report.corpora import corpus_notes
 from graphrag_bench.report.long_texts import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 
 NATIVE = "native"
+BUDGET = "budget_context"
 _WIDTH = 20
 Run = Mapping[str, Any]
 
@@ -20,47 +23,71 @@ class Point:
     """A run on a curve: what `metrics.json` holds, and the evidence in its contexts.
 
     `in_context` is the share of a question's evidence that its context holds, over the questions
-    with evidence; None where a context holds no chunks, whose documents would be known.
+    with evidence; None where a context holds no chunks, whose documents would be known. `at` is the
+    value of the setting that the curve is drawn along, where that is not the context budget.
     """
 
     metrics: Run
     in_context: Mean | None
+    at: float | None = None
 
 
-def curve_table(points: Sequence[Point], metrics: Sequence[str] = ("accuracy",)) -> Table:
-    """A row for each run, by data set, method and mean tokens of context, means with intervals.
+def curve_table(
+    points: Sequence[Point], metrics: Sequence[str] = ("accuracy",), along: str = BUDGET
+) -> Table:
+    """A row for each run, by data set, method and the setting `along`, means with intervals.
 
-    The bar is the last column's mean, from 0 to 1. Evidence is that of the packed context, not of
-    the list that was retrieved, so that methods with longer lists gain nothing by them.
+    Along the context budget the rows of a method are in the order of their mean tokens of context.
+    Runs of one method that differ in another setting are named by it. The bar is the last column's
+    mean, from 0 to 1. Evidence is that of the packed context, not of the list that was retrieved,
+    so that methods with longer lists gain nothing by them.
     """
-    ordered = sorted(points, key=_place)
-    heads = ("method", "budget", "n", "context tokens", "evidence in context [95 %]",
+    names = named_along([point.metrics for point in points], along)
+    ordered = sorted(map(_Row, names, points), key=_place)
+    axis = "budget" if along == BUDGET else along
+    heads = ("method", axis, "n", "context tokens", "evidence in context [95 %]",
              *(f"{name} [95 %]" for name in metrics), "")  # fmt: skip
     rows = []
-    for point in ordered:
-        run = point.metrics
+    for row in ordered:
+        point, run = row.point, row.point.metrics
         means = [run["metrics"].get(name) for name in metrics]
         last = next((held for held in reversed(means) if held), None)
         evidence = None if point.in_context is None else point.in_context.stored()
-        budget = run.get("budget_context")
         rows.append((
-            _named(point), f"{budget:,}" if budget else NATIVE, str(run["n"]),
+            row.title, _shown_at(point), str(run["n"]),
             f"{_tokens(point):.0f}", _mean(evidence), *map(_mean, means), _bar(last or evidence),
         ))  # fmt: skip
-    return Table(_caption(ordered), heads, tuple(rows), _notes(ordered), texts=("method", ""))
+    notes = _notes(ordered, along)
+    return Table(_caption(points, along), heads, tuple(rows), notes, texts=("method", ""))
 
 
-def _place(point: Point) -> tuple[str, str, str, float]:
-    run = point.metrics
-    return str(run["dataset"]), str(run["title"]), str(run["llm"]), _tokens(point)
+@dataclass(frozen=True)
+class _Row:
+    """A point and the name of its run, without that of the data set."""
+
+    name: str
+    point: Point
+
+    @property
+    def title(self) -> str:
+        return f"{self.point.metrics['dataset']}: {self.name}"
+
+
+def _place(row: _Row) -> tuple[str, str, str, float]:
+    run, at = row.point.metrics, row.point.at
+    return str(run["dataset"]), row.name, str(run["llm"]), _tokens(row.point) if at is None else at
+
+
+def _shown_at(point: Point) -> str:
+    """The value that the point stands at."""
+    if point.at is not None:
+        return f"{point.at:g}"
+    budget = point.metrics.get("budget_context")
+    return f"{budget:,}" if budget else NATIVE
 
 
 def _tokens(point: Point) -> float:
     return float(point.metrics["usage"]["context_tokens_per_question"])
-
-
-def _named(point: Point) -> str:
-    return f"{point.metrics['dataset']}: {point.metrics['title']}"
 
 
 def _mean(held: Mapping[str, Any] | None) -> str:
@@ -73,25 +100,29 @@ def _bar(held: Mapping[str, Any] | None) -> str:
     return "█" * round(_WIDTH * held["mean"]) if held else ""
 
 
-def _caption(points: Sequence[Point]) -> str:
+def _caption(points: Sequence[Point], along: str) -> str:
     sets = dict.fromkeys(str(point.metrics["dataset"]) for point in points)
-    return f"{', '.join(sets)}: what more context brings"
+    what = "more context" if along == BUDGET else f"another {along}"
+    return f"{', '.join(sets)}: what {what} brings"
 
 
-def _notes(points: Sequence[Point]) -> tuple[str, ...]:
-    readers = sorted({str(point.metrics["llm"]) for point in points} - {""})
+def _notes(rows: Sequence[_Row], along: str) -> tuple[str, ...]:
+    """Reader and intervals, and the methods of which there is one point alone."""
+    readers = sorted({str(row.point.metrics["llm"]) for row in rows} - {""})
     notes = [
         f"answers by {', '.join(readers) or 'none'}; intervals are 95 % bootstrap; evidence in "
         "context: share of the gold documents among the chunks of the packed context"
     ]
-    notes += cut_notes((_named(one), str(one.metrics.get("embedder", ""))) for one in points)
-    several: dict[str, set[object]] = {}
-    for point in points:
-        several.setdefault(_named(point), set()).add(point.metrics.get("budget_context"))
-    single = [name for name, budgets in several.items() if len(budgets) == 1]
-    if single:
+    notes += corpus_notes([row.point.metrics for row in rows])
+    notes += cut_notes((row.title, str(row.point.metrics.get("embedder", ""))) for row in rows)
+    several: dict[str, set[str]] = {}
+    for row in rows:
+        several.setdefault(row.title, set()).add(_shown_at(row.point))
+    single = ", ".join(title for title, values in several.items() if len(values) == 1)
+    if single and along == BUDGET:
         notes.append(
-            f"one budget only, which is no curve: {', '.join(single)}; run -m "
-            "budget_context=500,1000,2000"
+            f"one budget only, which is no curve: {single}; run -m budget_context=500,1000,2000"
         )
+    elif single:
+        notes.append(f"one value of {along} only, which is no curve: {single}")
     return tuple(notes)

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from graphrag_bench.report.lean import folded, stacked
 from graphrag_bench.report.rendering import Table
 
 _TEXT = 14
@@ -14,6 +15,7 @@ _WORD = 28
 """Signs up to which a word of such a column is not broken either."""
 _HEAD = 8
 """Signs that the head of a column of numbers may always take."""
+_MOST_BLOCKS = 2
 _BORDER = 3
 """Signs that a column takes beside its own: two spaces and a line."""
 
@@ -24,6 +26,22 @@ class Column:
 
     at: int
     width: int
+
+
+def fitted(table: Table, width: int) -> tuple[Table, list[list[Column]]]:
+    """A table that folds in a form of which two blocks are enough, if there is one; its blocks.
+
+    What says the same in every row goes below; intervals go below their means where more than two
+    blocks were needed, and are told shorter where that is not enough. Another table stays.
+    """
+    if not table.folds:
+        return table, blocks(table, width)
+    lean = folded(table)
+    for form in (lean, stacked(lean), stacked(lean, short=True)):
+        held = blocks(form, width)
+        if len(held) <= _MOST_BLOCKS:
+            break
+    return form, held
 
 
 def blocks(table: Table, width: int) -> list[list[Column]]:
@@ -85,7 +103,7 @@ def _widest(texts: Sequence[str]) -> int:
     """Places on the screen; signs of Chinese and the like take two."""
     from rich.cells import cell_len
 
-    return max(map(cell_len, texts), default=0)
+    return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
 
 
 def _taken(widths: Sequence[int]) -> int:

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.report.tables import Table, markdown
+from graphrag_bench.terminal import clean_line
 
 Format = Literal["terminal", "markdown", "latex", "csv"]
 _LATEX = {
@@ -55,7 +56,7 @@ def latex(table: Table) -> str:
         r"\bottomrule",
         r"\end{tabular}",
     ]
-    lines += [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.notes]
+    lines += [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.below]
     return "\n".join([*lines, r"\end{table}", ""])
 
 
@@ -65,9 +66,7 @@ def _row(cells: Sequence[str]) -> str:
 
 def escaped(text: str) -> str:
     """The text as LaTeX prints it, on one line: no sign of it is a command."""
-    return "".join(
-        _LATEX.get(sign, sign if sign.isprintable() else " ") for sign in text
-    )  # fmt: skip
+    return "".join(_LATEX.get(sign, sign) for sign in clean_line(text))
 
 
 def csv_text(table: Table) -> str:
@@ -83,7 +82,7 @@ def csv_text(table: Table) -> str:
 
 
 def _harmless(cell: str) -> str:
-    text = "".join(sign if sign.isprintable() else " " for sign in cell)
+    text = clean_line(cell)
     if not text.startswith(_SPREADSHEET) or _is_number(text):
         return text
     return f"'{text}"

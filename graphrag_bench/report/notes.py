@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.report.asking_notes import asking_notes
+from graphrag_bench.report.corpora import corpus_notes
 from graphrag_bench.report.long_texts import long_text_notes
 from graphrag_bench.report.selection import FRAMES, INFLATED, mark
 
@@ -26,12 +27,9 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         f"profile {said('profile')}, fidelity {said('fidelity')}; "
         f"extraction: {_extractions(runs)}; commit {said('commit')}; "
         f"contexts counted in tokens of {said('tokenizer')}",
-        "closed-book is the reader's floor, oracle (gold passages as context) its ceiling; "
-        "answered (of them with gold answers); intervals are 95 % bootstrap over "
-        f"{_drawn(runs)}; faults and fallback calls: shares of the LLM calls; fallback questions: "
-        "share that went another way than the method's own; context: its mean tokens; "
-        "cut: share of questions with evidence that the budget cut from it",
+        f"{_framed(runs)}intervals are 95 % bootstrap over {_drawn(runs)}",
     ]
+    notes += corpus_notes(runs)
     notes += long_text_notes(runs)
     notes += asking_notes(runs)
     notes += _repeats(runs)
@@ -47,6 +45,14 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         notes.append("! some questions failed: means are over the rest; run again to retry them")
         notes += [f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]]
     return tuple(notes)
+
+
+def _framed(runs: Sequence[Run]) -> str:
+    """What the rows that frame the others are."""
+    roles = {run["role"] for run in runs}
+    said = ["closed-book is the reader's floor"] if "floor" in roles else []
+    said += ["oracle (gold passages as context) is its ceiling"] if "ceiling" in roles else []
+    return "".join(f"{one}; " for one in said)
 
 
 def _drawn(runs: Sequence[Run]) -> str:

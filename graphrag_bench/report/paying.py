@@ -58,7 +58,7 @@ def paying_table(runs: Sequence[Run], baseline: str) -> Table | None:
         "not counted, nor what the answers are worth: see the differences",
     )
     return Table("what an index costs, and when it pays", _HEADS, tuple(rows), notes,
-                 texts=("method", "against"))  # fmt: skip
+                 texts=("method", "against"), folds=True)  # fmt: skip
 
 
 def pays_after(price: Price, baseline: Price) -> str:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from dataclasses import dataclass, replace
 
+from graphrag_bench.terminal import clean_line, raw
+
 MISSING = "–"
+_COMMAND = re.compile(r"([^`]*?): (graphrag-bench \S.*)")
+_WORDS = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+")
+_INDENT = "  "
 _WIDTH = 260
 """Signs of a line where the output is no terminal: nothing is wrapped."""
 
@@ -13,7 +20,9 @@ _WIDTH = 260
 class Table:
     """A caption, column heads, rows of cells, and notes under the table.
 
-    `texts` are the heads of columns set flush left; the others hold numbers.
+    `texts` are the heads of columns set flush left; the others hold numbers. `about` explains
+    columns by their heads. What `folds` says the same in every row is told in one line below it on
+    a terminal.
     """
 
     caption: str
@@ -21,6 +30,15 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     texts: tuple[str, ...] = ("method",)
+    about: tuple[tuple[str, str], ...] = ()
+    folds: bool = False
+
+    @property
+    def below(self) -> tuple[str, ...]:
+        """The notes, and one that explains the columns."""
+        names = {head: head.removesuffix(" [95 %]") for head, _ in self.about}
+        said = "; ".join(f"{names[head]}: {text}" for head, text in self.about)
+        return (*self.notes, said) if said else self.notes
 
 
 def shown_p(p: float) -> str:
@@ -39,20 +57,15 @@ def markdown(table: Table) -> str:
     lines.append("| " + " | ".join(map(_escaped, table.heads)) + " |")
     lines.append("|" + "---|" * len(table.heads))
     lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in table.rows]
-    lines += ["", *[f"{_escaped(note)}  " for note in table.notes]]
+    lines += ["", *[f"{_escaped(note)}  " for note in table.below]]
     return "\n".join(lines) + "\n"
 
 
 def _escaped(text: str) -> str:
-    text = _plain(text)
+    text = clean_line(text)
     for sign in ("\\", "|", "<", ">", "`"):
         text = text.replace(sign, "\\" + sign)
     return text
-
-
-def _plain(text: str) -> str:
-    """The text on one line, without what would move the cursor or colour a terminal."""
-    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def show(table: Table) -> None:
@@ -61,28 +74,50 @@ def show(table: Table) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    from graphrag_bench.report.fitting import blocks
+    from graphrag_bench.report.fitting import fitted
 
-    console = Console()
+    console = Console(file=raw(sys.stdout))
     if not console.is_terminal:
-        console = Console(width=_WIDTH)
+        console = Console(file=raw(sys.stdout), width=_WIDTH)
     plain = replace(
         table,
-        heads=tuple(map(_plain, table.heads)),
-        rows=tuple(tuple(map(_plain, row)) for row in table.rows),
+        heads=tuple(map(clean_line, table.heads)),
+        rows=tuple(tuple(map(clean_line, row)) for row in table.rows),
+        texts=tuple(map(clean_line, table.texts)),
+        about=tuple((clean_line(head), text) for head, text in table.about),
     )
-    console.print(Text(_plain(table.caption), style="italic"))
-    for block in blocks(plain, console.width):
+    console.print(Text(clean_line(table.caption), style="italic"))
+    plain, held = fitted(plain, console.width)
+    for block in held:
         drawn = RichTable()
         for column in block:
             drawn.add_column(
                 Text(plain.heads[column.at]),
-                justify="left" if table.heads[column.at] in table.texts else "right",
+                justify="left" if plain.heads[column.at] in plain.texts else "right",
                 width=column.width,
                 overflow="fold",
             )
         for row in plain.rows:
             drawn.add_row(*[Text(row[column.at]) for column in block])
         console.print(drawn)
-    for note in table.notes:
-        console.print(Text(_plain(note), style="dim"))
+    for note in plain.below:
+        for line in _note_lines(clean_line(note), console.width if console.is_terminal else None):
+            whole = not console.is_terminal or line.startswith(_INDENT)
+            console.print(Text(line, style="dim"), soft_wrap=whole)
+
+
+def _note_lines(note: str, width: int | None) -> list[str]:
+    """The note; a command at its end stands on lines of its own where there is a width.
+
+    They end in backslashes and are cut between words alone, so that they can be copied.
+    """
+    said = _COMMAND.fullmatch(note)
+    if said is None or width is None:
+        return [note]
+    lines = [f"{_INDENT}"]
+    for word in _WORDS.findall(said[2]):
+        if lines[-1].strip() and len(lines[-1]) + len(word) + 2 > width:
+            lines[-1] += "\\"
+            lines.append(_INDENT * 2)
+        lines[-1] += f"{word} "
+    return [f"{said[1]}:", *(line.rstrip() for line in lines)]

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphrag_bench.report.arrange import swept
+from graphrag_bench.report.corpora import SHOWN, corpus_notes
 from graphrag_bench.report.tables import MISSING, Table
 
 _ROW = tuple[str, ...]
@@ -29,18 +31,41 @@ class ListedRun:
 
 
 def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
-    """A line for each run, in the order given."""
-    rows = tuple(_row(run) for run in runs)
-    heads = ("data set", "method", "key", "n", "failed", "answered", "changed", "model", "MB")
-    notes = []
+    """A line for each run, in the order given; runs of one method with what they differ in."""
+    groups: dict[tuple[str, str], list[ListedRun]] = {}
+    for run in runs:
+        if run.metrics:
+            groups.setdefault((run.dataset, run.method), []).append(run)
+    names: dict[tuple[str, str], str] = {}
+    for (_, method), held in groups.items():
+        for run, details in zip(held, swept([one.metrics for one in held]), strict=True):
+            names[run.dataset, run.key] = f"{method} {details}".strip()
+    rows = tuple(_row(run, names.get((run.dataset, run.key), run.method)) for run in runs)
+    heads: tuple[str, ...] = (
+        "data set",
+        "method",
+        "key",
+        "n",
+        "failed",
+        "answered",
+        "changed",
+        "model",
+        "MB",
+    )
+    scored = [run.metrics for run in runs if run.metrics]
+    notes = corpus_notes(scored)
+    if notes:
+        heads = (*heads[:1], "corpus", *heads[1:])
+        told = [str(run.metrics.get("corpus") or MISSING)[:SHOWN] for run in runs]
+        rows = tuple((row[0], one, *row[1:]) for row, one in zip(rows, told, strict=True))
     if any(not run.metrics for run in runs):
         notes.append(
             "not scored: the run was stopped; the command that started it goes on from there"
         )
-    return Table(caption, heads, rows, tuple(notes), texts=(*heads[:3], "changed", "model"))
+    return Table(caption, heads, rows, tuple(notes), texts=(*heads[:-6], "changed", "model"))
 
 
-def _row(run: ListedRun) -> _ROW:
+def _row(run: ListedRun, name: str) -> _ROW:
     held = run.metrics
     counts = (str(run.n_rows), MISSING, MISSING)
     if held:
@@ -51,7 +76,7 @@ def _row(run: ListedRun) -> _ROW:
         )
         counts = (n, str(held["failed"]), str(held["answered"]))
     model = str(held.get("llm") or MISSING) if held else "not scored"
-    names = (run.dataset, run.method, run.key)
+    names = (run.dataset, name, run.key)
     return (*names, *counts, run.changed, model, f"{run.n_bytes / 1e6:.1f}")
 
 

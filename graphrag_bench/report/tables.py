@@ -7,6 +7,7 @@ from typing import Any
 
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.costs import cost_table
+from graphrag_bench.report.lean import without_missing
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rendering import MISSING, Table, markdown, show, shown_interval
 
@@ -18,10 +19,18 @@ _LISTED = {"hit@1": "Hit@1", "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in g
 """Columns that a table has when a run has the metric."""
 _CUT_AT = "evidence_recall@"
 _SECONDS = "s p50 / p95"
-_TIMED = (
-    "s: seconds of a question, one at a time and uncached, as `graphrag-bench time RUN` measures "
-    "them; !: on a busy machine"
-)
+_OF_CALLS = "share of the LLM calls"
+_ABOUT = {
+    "cut [95 %]": "share of questions with evidence that the budget cut from the context",
+    "context": "its mean tokens",
+    "answered": "of them with gold answers in brackets",
+    "faults": f"{_OF_CALLS} without a usable reply",
+    "fallback calls": f"{_OF_CALLS} that a fallback replaced",
+    "fallback questions": "share that went another way than the method's own",
+    _SECONDS: "seconds of a question, one at a time and uncached, as `graphrag-bench time RUN` "
+    "measures them; !: on a busy machine",
+}
+"""What a column holds, by its head."""
 
 
 def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
@@ -33,8 +42,8 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     `faults` and `fallback calls` are shares of the LLM calls, `fallback questions` the share of the
     questions that went another way than the method's own. A mean is marked with `!` while questions
     have failed. With `seconds` stand those that `graphrag-bench time` has measured, and no others;
-    without, the table holds only what the configuration determines. Runs are what `metrics.json`
-    holds.
+    without, the table holds only what the configuration determines. Columns that no run fills are
+    left out. Runs are what `metrics.json` holds.
     """
     ordered = arranged(runs)
     columns = [*_counts(), *_evidence(ordered)]
@@ -48,8 +57,11 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     if seconds:
         columns.append((_SECONDS, lambda run: _seconds(run.get("timing_serial"))))
     rows = tuple(tuple(cell(run) for _, cell in columns) for run in ordered)
-    notes = (*run_notes(ordered), *([_TIMED] if seconds else []))
-    return Table(_caption(ordered), tuple(head for head, _ in columns), rows, notes)
+    heads = tuple(head for head, _ in columns)
+    about = tuple((head, _ABOUT[head]) for head in heads if head in _ABOUT)
+    notes = run_notes(ordered)
+    table = Table(_caption(ordered), heads, rows, notes, about=about, folds=True)
+    return without_missing(table)
 
 
 Column = tuple[str, Callable[[Run], str]]

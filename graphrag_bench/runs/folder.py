@@ -16,12 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.progress import Progress
+from graphrag_bench.runs.damage import METRICS, DamagedRun, check_rows, json_text, read_json
 from graphrag_bench.runs.extent import is_narrower
 from graphrag_bench.runs.record import Row
 
-METRICS, CONFIG, ENVIRONMENT = "metrics.json", "config.yaml", "environment.json"
+ENVIRONMENT = "environment.json"
 SELECTIONS = "selections.json"
 SERIAL = "timing_serial.json"
+_RANKS = ("failed", "retrieved", "answered")
 _BESIDE = ("selections", "timing_serial")
 _SECONDS_OF_A_LOOK = 1.0
 
@@ -73,6 +76,8 @@ class RunFolder:
         rows: dict[str, Row] = {}
         for path in (*self.files("records"), *self.files("journal")):
             for row in read_lines(path):
+                if not (isinstance(row.get("question"), str) and row.get("status") in _RANKS):
+                    continue
                 held = rows.get(row["question"])
                 if held is None or _rank(row) >= _rank(held):
                     rows[row["question"]] = row
@@ -100,7 +105,7 @@ class RunFolder:
         mine = set(rows)
         if self.shard:
             paths = (self.file("records"), self.file("journal"))
-            mine = {row["question"] for path in paths for row in read_lines(path)}
+            mine = {str(row.get("question")) for path in paths for row in read_lines(path)}
         ordered = [rows[name] for name in order if name in mine]
         write_whole(self.file("records"), "".join(_line(row) for row in ordered))
         for path in (*parts, self.file("journal")):
@@ -112,7 +117,8 @@ class RunFolder:
         """Write the last context of each question in order; unsharded, those of all shards."""
         own = self.file("contexts")
         parts = [own] if self.shard else self.files("contexts")
-        held = {row["question"]: row for path in parts for row in read_lines(path)}
+        rows = [row for path in parts for row in read_lines(path)]
+        held = {row["question"]: row for row in rows if isinstance(row.get("question"), str)}
         if held:
             write_whole(own, "".join(_line(held[name]) for name in order if name in held))
         for path in parts:
@@ -174,8 +180,17 @@ class RunFolder:
         self.write_json(METRICS, _own(metrics))
 
     def keep_metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """The metrics with what stands beside them, written unless a wider scoring is there."""
-        if not is_narrower(metrics, self._json(METRICS)):
+        """The metrics with what stands beside them, written unless a wider scoring is there.
+
+        A damaged scoring gives way, and is named.
+        """
+        try:
+            held = self._json(METRICS)
+            check_rows(self.path, len(self.rows()), held)
+        except DamagedRun as error:
+            Progress().say(f"{self.path}: {error.what}; it is written again")
+            held = {}
+        if not is_narrower(metrics, held):
             self.write_metrics(metrics)
         return self.with_beside(metrics)
 
@@ -194,18 +209,16 @@ class RunFolder:
         path = self.path / name
         if not path.is_file():
             return {}
-        held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return held
+        return read_json(path)
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON file of the folder, whole."""
         self.path.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False)
-        write_whole(self.path / name, text + "\n")
+        write_whole(self.path / name, json_text(value))
 
 
 def _rank(row: Row) -> int:
-    return ("failed", "retrieved", "answered").index(row["status"])
+    return _RANKS.index(row["status"])
 
 
 def _line(row: Row) -> str:
@@ -238,9 +251,11 @@ def read_lines(path: Path) -> Iterator[Row]:
         if not line:
             continue
         try:
-            yield json.loads(line)
-        except json.JSONDecodeError:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
             continue
+        if isinstance(row, dict):
+            yield row
 
 
 def write_whole(path: Path, text: str) -> None:

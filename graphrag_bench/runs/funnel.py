@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Gold
 from graphrag_bench.evaluation.funnel import Fate
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.runs.record import Row
@@ -114,6 +115,25 @@ def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -
         kept = {stage: told for stage, told in verdicts.items() if stage in built.stages}
         found.append(Fate(row["question"], document, kept, right))
     return found
+
+
+def fates_of(row: Row, gold: Gold, built: Built, right: bool | None) -> list[Fate]:
+    """What became of each item of a question's evidence; of a file, what became of any part."""
+    evidence = list(dict.fromkeys(gold.evidence))
+    documents = [one for name in evidence for one in gold.documents_of(name)]
+    told = {fate.document: fate for fate in fates(row, documents, built, right)}
+    return [_any(name, [told[one] for one in gold.documents_of(name)]) for name in evidence]
+
+
+def _any(name: str, parts: Sequence[Fate]) -> Fate:
+    """The fate of a file: True for a stage that one part has reached, None where none is told."""
+    stages = dict.fromkeys(stage for part in parts for stage in part.verdicts)
+    reached = {stage: [part.verdicts.get(stage) for part in parts] for stage in stages}
+    verdicts = {
+        stage: True if True in held else None if None in held else False
+        for stage, held in reached.items()
+    }
+    return replace(parts[0], document=name, verdicts=verdicts)
 
 
 def _of_document(document: str, traced: _Traced, built: Built) -> Iterator[tuple[str, bool | None]]:

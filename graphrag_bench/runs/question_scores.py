@@ -74,7 +74,7 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
     """Over the documents that were retrieved, in order; those of one chunk share its rank."""
     if not gold.evidence or "documents" not in row:
         return {}
-    found, wanted = row["documents"], gold.evidence
+    found, wanted = gold.counted(row["documents"]), gold.evidence
     ranks = row.get("ranks") or range(1, len(found) + 1)
     scores = {}
     for k in cuts:
@@ -93,12 +93,13 @@ def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[
     """
     if "context" not in row:
         return {}
-    items = _items(row, scored.texts.get(row["question"], ()))
+    items = _items(row, gold, scored.texts.get(row["question"], ()))
     told = not items or any(item.text is not None for item in items)
     scores: dict[str, float] = {}
     if gold.evidence:
         kept = [name for item in items for name in item.documents]
-        scores["evidence_cut"] = evidence_cut(kept, _cut(row), gold.evidence)
+        cut = [gold.name_of(name) for name in _cut(row)]
+        scores["evidence_cut"] = evidence_cut(kept, cut, gold.evidence)
         for n in scored.evidence_tokens if kept or not items else ():
             scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
     if gold.spans and told:
@@ -121,12 +122,21 @@ def _of_answer(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[s
     return scores | {"answer_words": answer_words(answer), "abstained": abstained(answer)}
 
 
-def _items(row: Row, texts: Sequence[str | None]) -> list[Item]:
-    """The items of the context, with their texts where these are known."""
+def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[Item]:
+    """The items of the context, with their texts where these are known.
+
+    Documents have the names that the evidence has for them.
+    """
     held = _pieces(row)
     known = texts if len(texts) == len(held) else [None] * len(held)
     return [
-        Item(piece["kind"], piece["id"], piece["tokens"], text, tuple(piece.get("also", ())))
+        Item(
+            piece["kind"],
+            gold.name_of(piece["id"]) if piece["kind"] == "chunk" else piece["id"],
+            piece["tokens"],
+            text,
+            tuple(map(gold.name_of, piece.get("also", ()))),
+        )
         for piece, text in zip(held, known, strict=True)
     ]
 

@@ -23,7 +23,14 @@ from toy_runs import Ended, write_set
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
 CONCURRENCY = 4
-_UNDETERMINED = ("ledger", "timing", "environment.json", "metrics.json", "config.yaml")
+_UNDETERMINED = (
+    "ledger",
+    "timing",
+    "environment.json",
+    "metrics.json",
+    "config.yaml",
+    "manifest.json",
+)
 _PASSING = (".lock", ".new")
 _BEGINNINGS = ("Al", "Bel", "Cor", "Dun", "El", "Fal", "Gar", "Hol", "Is", "Jor")
 _ENDINGS = ("ba", "dor", "fast", "gard", "holm", "mere", "ney", "sund", "thal", "wick")

@@ -65,9 +65,8 @@ def test_importing_twice_changes_nothing() -> None:
 
 
 def test_alone_leaves_out_what_it_is_built_from() -> None:
-    assert command("artifacts", "export", key_of("graph"), "a.tar.gz", "--alone").out == (
-        "1 artifacts to a.tar.gz\n"
-    )
+    told = command("artifacts", "export", key_of("graph"), "a.tar.gz", "--alone").out
+    assert told.splitlines()[0] == "1 artifacts to a.tar.gz"
 
 
 def test_equal_artifacts_give_equal_archives() -> None:
@@ -93,7 +92,7 @@ def repacked(change: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change, said", [("content", "checksums do not fit"), ("path", "no file of an artifact")]
+    "change, said", [("content", "recipe.json has"), ("path", "no file of an artifact")]
 )
 def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, said: str) -> None:
     command("artifacts", "export", key_of("graph"), "graph.tar.gz")

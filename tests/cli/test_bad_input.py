@@ -171,6 +171,7 @@ def test_an_unreachable_model_stops_the_run_and_leaves_no_error_rows(home: Path)
     message = refused(
         *["dataset=toy", "embedder=hashing", "method=vanilla", "llm=openai_compatible"],
         *[NOWHERE, "llm.api_key_env=null"],
+        code=1,
     )
     assert "127.0.0.1:9" in message
     assert "llm.base_url" in message
@@ -208,7 +209,7 @@ def test_earlier_work_is_untouched_by_whatever_is_refused(home: Path) -> None:
     assert {path: path.read_bytes() for path in before} == before
     stops_on.add("Question")
     try:
-        refused(*VANILLA, "limit=4", "frame=off")
+        refused(*VANILLA, "limit=4", "frame=off", code=1)
     finally:
         stops_on.clear()
     assert [row["status"] for row in records(folder)] == ["answered", "answered"]

@@ -8,17 +8,20 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from graphrag_bench.cli import composing
+from graphrag_bench.cli import composing, config_source
 from graphrag_bench.cli.composing import composition
 from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.experiment import choices
 from graphrag_bench.locations import project_folder
 
 
 @pytest.fixture
 def configs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the project's configs, which is what is composed."""
+    monkeypatch.chdir(tmp_path)
     copy = shutil.copytree(project_folder("configs"), tmp_path / "configs")
-    monkeypatch.setattr(composing, "project_folder", lambda _: copy)
+    for module in (choices, config_source):
+        monkeypatch.setattr(module, "project_folder", lambda _: copy)
     return copy
 
 
@@ -35,7 +38,7 @@ def configs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_kept_choices_and_settings_come_to_what_hydra_composes(words: list[str]) -> None:
     overrides = prepared(words)
-    by_hydra = composing._by_hydra(project_folder("configs"), overrides)
+    by_hydra = composing._by_hydra(overrides)
     for _ in range(2):
         assert OmegaConf.to_container(composition(overrides)) == OmegaConf.to_container(by_hydra)
 

@@ -55,6 +55,33 @@ def test_runs_may_be_named_and_so_may_metrics() -> None:
     assert "one budget only, which is no curve: toy: VanillaRAG" in one
 
 
+def test_a_curve_is_drawn_along_any_setting_that_is_a_number() -> None:
+    ran("-m", *QUIET, "method=hipporag", "method.damping=0.5,0.1,0.3", "method.top_k=2,5")
+    ran(*QUIET, "method=bm25")
+    for name in ("method.damping", "damping"):
+        shown = command("curve", f"x={name}")
+        assert shown.code == 0, shown.err
+        rows = cells(shown.out)
+        assert [row[0] for row in rows] == (
+            ["toy: HippoRAG top_k=2"] * 3 + ["toy: HippoRAG top_k=5"] * 3
+        )
+        assert [row[1] for row in rows] == ["0.1", "0.3", "0.5"] * 2
+        assert "evidence_recall@5 [95 %]" in shown.out
+    assert "one value of seed only, which is no curve: toy: BM25" in command("curve", "x=seed").out
+    assert "method.damping" in refused("x=method.dampin", name="curve").partition("nearest")[2]
+
+
+def test_rows_of_a_sweep_say_the_swept_value() -> None:
+    ran("-m", *QUIET, "method=hipporag", "method.damping=0.1,0.5", "budget_context=90")
+    assert [row[0] for row in cells(command("curve").out)] == [
+        "toy: HippoRAG damping=0.1",
+        "toy: HippoRAG damping=0.5",
+    ]
+    listed = command("runs", "ls").out
+    assert "hipporag damping=0.1" in listed
+    assert "hipporag damping=0.5" in listed
+
+
 def test_evidence_of_contexts_without_chunks_is_missing_and_not_zero() -> None:
     ran(*QUIET, "method=graphrag_er", "budget_context=60")
     (row,) = cells(command("curve").out)
@@ -75,6 +102,7 @@ def test_mistakes_are_answered_with_what_there_is() -> None:
 def point(method: str, tokens: float, accuracy: float) -> Point:
     held: dict[str, Any] = {
         "title": method, "dataset": "toy", "llm": "model", "n": 4, "budget_context": int(tokens),
+        "settings": {},
         "metrics": {"accuracy": {"mean": accuracy, "low": 0.1, "high": 0.9, "n": 4}},
         "usage": {"context_tokens_per_question": tokens},
     }  # fmt: skip

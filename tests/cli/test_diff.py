@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, ran, refused
+from toy_runs import TOY, WEIGHTLESS, command, metrics, ran, refused, write_set
+
+from graphrag_bench.report.baselines import baseline_of
 
 QUIET = [*TOY, "answer=off", "frame=off"]
 
@@ -49,6 +51,43 @@ def test_a_run_compared_with_itself_does_not_differ(home: Path) -> None:
     shown = command("diff", folder(home, "bm25"), folder(home, "bm25")).out
     assert "+0.000 [+0.000, +0.000]" in shown and "1.0000" in shown
     assert shown.rstrip().endswith("settings that differ")
+
+
+def changed_corpus(folder: Path, home: Path, text: str, *more: str) -> Path:
+    """A run of BM25 on one question, over a corpus that says something else each time."""
+    corpus = [{"id": "a", "text": f"Una rows. {text}"}, {"id": "b", "text": "Bo sinks."}]
+    write_set(folder, corpus, [{"id": "q", "text": "Who rows?", "evidence": ["a"]}])
+    settings = ["dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "answer=off", "frame=off"]
+    return ran(*settings, "method=bm25", f"paths.home={home}", *more).folder
+
+
+def test_runs_over_different_versions_of_a_corpus_are_not_paired_unawares(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    one, two = (changed_corpus(tmp_path / "mine", home, text) for text in ("Daily.", "Never."))
+    assert metrics(one)["corpus"] != metrics(two)["corpus"]
+    said = refused(str(one), str(two), name="diff")
+    assert "different corpora" in said and one.name in said and "--across-corpora" in said
+    shown = command("diff", str(one), str(two), "--across-corpora")
+    assert shown.code == 0, shown.err
+    assert "! A and B are over different corpora" in shown.out
+    listed = command("runs", "ls", "--home", str(home)).out
+    assert "! jsonl-mine: these runs are over different versions of its corpus" in listed
+    for folder in (one, two):
+        assert f"│ {str(metrics(folder)['corpus'])[:8]} │" in listed
+    assert "are over different versions" in refused("--home", str(home), "rows=title", name="table")
+    table = ["table", "--home", str(home), "values=mrr"]
+    for more in ("--across-corpora", "cols=corpus"):
+        shown = command(*table, more)
+        assert shown.code == 0, shown.err
+        assert "! jsonl-mine: these runs are over different versions" in shown.out
+
+
+def test_a_run_is_not_compared_with_a_baseline_over_another_corpus() -> None:
+    one = {"method": "vanilla", "dataset": "toy", "corpus": "aa"}
+    other = {"method": "bm25", "dataset": "toy", "corpus": "bb"}
+    assert baseline_of(other, [one, other], "vanilla") is None
+    old = {"method": "vanilla", "dataset": "toy"}  # from before corpora were kept
+    assert baseline_of(other, [one, old, other], "vanilla") is old
 
 
 def test_runs_are_found_by_the_beginning_of_their_key(home: Path) -> None:

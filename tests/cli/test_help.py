@@ -8,7 +8,7 @@ import pytest
 from toy_runs import TOY, command, ran, refused
 
 from graphrag_bench.cli.help_lines import entry
-from graphrag_bench.cli.main import COMMANDS
+from graphrag_bench.cli.main import COMMANDS, GROUPS
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -24,6 +24,26 @@ def test_the_list_of_the_commands_is_aligned() -> None:
     rows = [line for line in command().out.splitlines() if line.startswith("  ")]
     starts = {len(line) - len(line[12:].lstrip()) for line in rows[: len(COMMANDS)]}
     assert starts == {13}
+
+
+def test_the_commands_are_named_in_groups_and_each_once() -> None:
+    shown = command("--help").out
+    assert shown == command().out
+    heads = [line for line in shown.splitlines() if line in GROUPS]
+    assert heads == list(GROUPS)[:-1]
+    names = [line.split()[0] for line in shown.partition("start here")[0].splitlines()
+             if line.startswith("  ")]  # fmt: skip
+    assert sorted(names) == sorted(COMMANDS)
+    assert shown.index("run and plan") < shown.index("  ask ") < shown.index("look at what was run")
+
+
+def test_help_of_ask_names_what_ask_reads_and_no_more() -> None:
+    asked, ran_by = command("ask", "--help").out, command("run", "--help").out
+    for name in ("limit=", "split=", "frame=", "repeats=", "evaluation.cuts=", "llm_judge="):
+        assert f"  {name}" in ran_by
+        assert f"  {name}" not in asked
+    for name in ("method=", "llm=", "budget_context=", "cache.mode=", "seed=", "paths.home="):
+        assert f"  {name}" in asked
 
 
 def test_plan_offers_no_sweeper_which_it_refuses() -> None:

@@ -125,7 +125,7 @@ def test_a_budget_counts_the_repeats_too() -> None:
     used = metrics(ran(*VANILLA).folder)["usage"]
     assert isinstance(used, dict)
     spent = used["prompt_tokens"] + used["completion_tokens"]
-    said = refused(*VANILLA, "repeats=3", f"budget.tokens={round(spent * 1.5)}")
+    said = refused(*VANILLA, "repeats=3", f"budget.tokens={round(spent * 1.5)}", code=1)
     assert "budget.tokens" in said
     ended = ran(*VANILLA, "repeats=3", f"budget.tokens={spent * 4}")
     assert repeats(ended.folder)["cost"]["paid"]["calls"] == 12

@@ -33,6 +33,14 @@ def test_a_sweep_runs_every_cell_and_collapses_what_a_method_lacks() -> None:
     assert "| VanillaRAG |" in table
 
 
+def test_progress_names_the_cell_and_its_swept_settings() -> None:
+    ended = command("run", "-m", *TOY, "method=hipporag", "method.damping=0.1,0.5", "answer=off")
+    assert ended.code == 0, ended.err
+    for cell, damping in ((1, 0.1), (2, 0.5)):
+        said = f"cell {cell} of 2 (damping={damping}): hipporag: retrieving: "
+        assert said in ended.err
+
+
 def test_a_sweep_over_a_setting_of_the_run_shows_it_in_the_table() -> None:
     ended = ran("-m", *VANILLA, "chunking=token", "chunking.size=12,18", "chunking.overlap=4")
     assert len(set(ended.folders)) == 2

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 from office_files import write_docx, write_pdf
 from published_sets import written
+from toy_runs import WEIGHTLESS, ran
 
 from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.data.readers import conversion, read_dataset
 from graphrag_bench.data.readers.markdown import sections
 from graphrag_bench.errors import UserError
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.runs.question_scores import question_scores
 
 NOTES = "# Boats\nAll float.\n## Red\nUna's.\n## Blue\nBo's.\n### Old\nSunk.\n"
 
@@ -27,9 +30,9 @@ def test_a_text_file_is_one_document_named_by_its_path(tmp_path: Path) -> None:
     data = read(written(tmp_path / "texts", files))
     assert data.name == "folder-texts"
     assert data.documents == (
-        Document("a.txt", "a", "A file before its folder."),
-        Document("a/z.txt", "z", "First."),
-        Document("b.txt", "b", "Second."),
+        Document("a.txt", "", "A file before its folder."),
+        Document("a/z.txt", "", "First."),
+        Document("b.txt", "", "Second."),
     )
     assert data.questions == ()
     assert data.card.chunking == "token"
@@ -44,17 +47,19 @@ def test_a_markdown_file_gives_a_document_for_each_section_below_its_headings(
         Document("notes.md#2", "Boats > Red", "Una's."),
         Document("notes.md#3", "Boats > Blue", "Bo's."),
         Document("notes.md#4", "Boats > Blue > Old", "Sunk."),
-        Document("one.md", "one", "No heading."),
+        Document("one.md", "", "No heading."),
     )
 
 
-def test_several_headings_of_level_one_stand_below_the_name_of_the_file() -> None:
-    held = [(part.title, part.text) for part in sections("# A\none\n# B\ntwo", "notes")]
-    assert held == [("notes > A", "one"), ("notes > B", "two")]
+def test_several_headings_of_level_one_are_titles_of_their_own() -> None:
+    held = [(part.title, part.text) for part in sections("# A\none\n# B\ntwo")]
+    assert held == [("A", "one"), ("B", "two")]
+    held = [(part.title, part.text) for part in sections("# A\none\n# B\ntwo", "Notes")]
+    assert held == [("Notes > A", "one"), ("Notes > B", "two")]
 
 
 def test_a_line_in_a_code_fence_is_no_heading() -> None:
-    (part,) = sections("```sh\n# a comment\n```\ntext", "notes")
+    (part,) = sections("```sh\n# a comment\n```\ntext")
     assert part.text == "```sh\n# a comment\n```\ntext"
 
 
@@ -64,8 +69,8 @@ def test_a_pdf_gives_a_document_for_each_page_that_holds_text(tmp_path: Path) ->
     write_pdf(tmp_path / "texts" / "report.pdf", ["Una rows.", "", "Bo sinks."])
     data = read(tmp_path / "texts")
     assert data.documents == (
-        Document("report.pdf#p1", "report, page 1", "Una rows."),
-        Document("report.pdf#p3", "report, page 3", "Bo sinks."),
+        Document("report.pdf#p1", "", "Una rows."),
+        Document("report.pdf#p3", "", "Bo sinks."),
     )
 
 
@@ -146,7 +151,7 @@ def test_questions_of_your_own_stand_beside_the_texts(tmp_path: Path) -> None:
     assert [question.id for question in data.questions] == ["q"]
     assert [document.id for document in data.documents] == ["a.txt"]
     rows[0]["evidence"] = ["b.txt"]
-    with pytest.raises(UserError, match=r"the evidence 'b.txt', which .* nearest: a.txt"):
+    with pytest.raises(UserError, match=r"the evidence 'b.txt', but no file of .* nearest: a.txt"):
         read(written(tmp_path / "texts", {"questions.jsonl": rows}))
 
 
@@ -178,3 +183,68 @@ def test_without_the_converters_the_reason_says_what_to_install(
     monkeypatch.setattr(conversion, "import_module", absent)
     read(folder)
     assert "b.docx: needs markitdown: pip install 'graphrag-bench[docs]'" in capsys.readouterr().err
+
+
+def test_a_question_of_a_folder_needs_no_id_and_has_one_that_stays(tmp_path: Path) -> None:
+    first, second = {"text": "Who rows?", "answers": ["Una"]}, {"text": "Who sinks?"}
+    folder = written(tmp_path / "texts", {"a.txt": "Una.", "questions.jsonl": [first]})
+    (before,) = read(folder).questions
+    assert before.id.startswith("q-")
+    written(folder, {"questions.jsonl": [second, first]})
+    after = read(folder)
+    assert [question.text for question in after.questions] == ["Who sinks?", "Who rows?"]
+    assert after.questions[1].id == before.id
+    assert after.gold[before.id].answers == ("Una",)
+
+
+def test_evidence_that_names_a_file_is_found_by_any_of_its_parts(tmp_path: Path) -> None:
+    rows = [{"id": "q", "text": "Who?", "evidence": ["notes.md", "a.txt"]}]
+    files = {"notes.md": NOTES, "a.txt": "Una.", "questions.jsonl": rows}
+    gold = read(written(tmp_path / "texts", files)).gold["q"]
+    assert gold.evidence == ("notes.md", "a.txt")
+    assert gold.documents_of("a.txt") == ("a.txt",)
+    assert gold.documents_of("notes.md") == tuple(f"notes.md#{n}" for n in (1, 2, 3, 4))
+
+    def scores(*documents: str) -> dict[str, float]:
+        return question_scores({"question": "q", "documents": list(documents)}, gold)
+
+    one = scores("notes.md#3", "notes.md#1", "b.txt")
+    assert (one["evidence_recall@2"], one["mrr"]) == (0.5, 1.0)
+    assert one["ndcg@2"] == pytest.approx(1 / (1 + 1 / np.log2(3)))
+    assert scores("b.txt", "notes.md#4", "notes.md#1", "a.txt")["evidence_recall@5"] == 1.0
+
+
+def test_evidence_of_a_context_and_of_what_was_cut_may_be_any_part_of_a_file(
+    tmp_path: Path,
+) -> None:
+    rows = [{"id": "q", "text": "Who?", "evidence": ["notes.md"]}]
+    gold = read(written(tmp_path / "texts", {"notes.md": NOTES, "questions.jsonl": rows})).gold["q"]
+    piece = {"kind": "chunk", "id": "notes.md#2", "tokens": 7, "score": 1.0}
+    cut = [["chunk", "notes.md#1"]]
+
+    def scores(pieces: list[dict[str, object]]) -> dict[str, float]:
+        return question_scores({"question": "q", "context": {"pieces": pieces, "cut": cut}}, gold)
+
+    assert scores([piece])["evidence_at_tokens@500"] == 1.0
+    assert scores([piece])["evidence_cut"] == 0.0
+    assert scores([])["evidence_cut"] == 1.0
+
+
+def test_the_name_of_a_file_is_no_entity(tmp_path: Path) -> None:
+    pytest.importorskip("pdfminer")
+    folder = written(tmp_path / "texts", {"15 Passage Alex Cox.md": "Una met Bo."})
+    write_pdf(folder / "15 Passage Alex Cox.pdf", ["Una met Bo in Rome.", "Una met Ida."])
+    written(folder, {"questions.jsonl": [{"text": "Who met Ida?"}]})
+    ran(
+        "dataset=folder",
+        f"dataset.root={folder}",
+        f"paths.home={tmp_path / 'home'}",
+        *WEIGHTLESS,
+        "method=hipporag",
+        "answer=off",
+        "frame=off",
+    )
+    (graph,) = (tmp_path / "home" / "artifacts").glob("*/graph/*")
+    names = [str(name) for name in Graph.load(graph).names]
+    assert "una" in names
+    assert not [name for name in names if "cox" in name or "page" in name or "passage" in name]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from toy_runs import WEIGHTLESS, command
 
-from graphrag_bench.experiment.groups import names
+from graphrag_bench.experiment.choices import names
 from graphrag_bench.locations import project_folder
 
 OLDER = {"retrieval_only", "world_noise"}
@@ -18,7 +18,7 @@ EXPECTED = {
     "pathrag_order": [3, 10, 2, 10],
     "pathrag_flat": [2],
     "pathrag_sizes": [6, 6, 2],
-    "pathrag_flow": [5, 6, 2],
+    "pathrag_flow": [5, 6, 6, 3],
     "edge_sparsity": [18, 36, 42],
     "pathcorag_paths": [2],
     "pathcorag_steps": [12],

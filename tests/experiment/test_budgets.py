@@ -11,9 +11,10 @@ from toy_runs import TOY, command, metrics, ran, records, refused
 
 from graphrag_bench.contract import operators
 from graphrag_bench.experiment.budgets import budgeted, packing
+from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.context_room import LEAST
-from graphrag_bench.experiment.experiment import load_plugins
-from graphrag_bench.experiment.groups import compose, names
+from graphrag_bench.experiment.groups import compose
+from graphrag_bench.experiment.plugins import load_plugins
 
 QUIET = [*TOY, "answer=off", "frame=off"]
 UNBOUNDED = {"zeroshot", "dalk"}
@@ -21,7 +22,7 @@ UNBOUNDED = {"zeroshot", "dalk"}
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    load_plugins(["operators", "methods"])
+    load_plugins()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

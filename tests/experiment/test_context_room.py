@@ -113,3 +113,10 @@ def test_a_budget_beyond_the_readers_window_is_refused(books: list[str]) -> None
 def test_a_budget_of_a_profile_is_cut_to_the_readers_window(books: list[str]) -> None:
     said = command("plan", *books, "method=llightrag", "profile=upstream", "llm.window=8192").out
     assert "the method's own 30,000 tokens, within the reader's window of 8,192" in said
+
+
+def test_the_window_of_zhou_et_al_bounds_every_method_under_their_profile(books: list[str]) -> None:
+    """PathCoRAG, which they do not run, had no bound in their regime."""
+    for method in ("vanilla", "pathcorag", "kgp"):
+        said = command("plan", *books, f"method={method}", "profile=zhou2025").out
+        assert "context: at most 7,500 tokens" in said, method

@@ -13,7 +13,7 @@ from toy_runs import WEIGHTLESS, ran
 
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.experiment import paper_measures
-from graphrag_bench.experiment.experiment import Experiment, load_plugins
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.paper_figures import collected
 from graphrag_bench.experiment.paper_measures import (
     corpus_tokens,
@@ -22,6 +22,7 @@ from graphrag_bench.experiment.paper_measures import (
     step_tokens,
 )
 from graphrag_bench.experiment.paper_sources import FigureSource
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.stored import StoredRun, stored_runs
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.report.filled_cells import Filled

@@ -14,7 +14,7 @@ from toy_runs import TOY, WEIGHTLESS, command, ran
 from graphrag_bench.cli.overrides import composed, prepared
 from graphrag_bench.data.card import load_card
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.experiment import Experiment, load_plugins
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.given_settings import composed_of, decided, holds, stated
 from graphrag_bench.experiment.paper_candidates import Candidate
 from graphrag_bench.experiment.paper_figures import collected
@@ -27,6 +27,7 @@ from graphrag_bench.experiment.paper_runs import (
     wanted_rows,
 )
 from graphrag_bench.experiment.paper_sources import FigureSource
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.setting_words import value_of
 from graphrag_bench.experiment.stored import StoredRun, stored_runs
 from graphrag_bench.report.filled_cells import Filled
@@ -41,7 +42,7 @@ GIVEN = [*TOY, "paths.home=."]
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    load_plugins(["operators", "methods"])
+    load_plugins()
     return tmp_path
 
 

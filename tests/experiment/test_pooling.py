@@ -12,8 +12,10 @@ from toy_runs import READER, TAGGER, TOY, command, metrics, ran, refused
 
 from graphrag_bench import api
 from graphrag_bench.experiment.budgets import budgeted
-from graphrag_bench.experiment.experiment import Experiment, load_plugins
-from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.choices import names
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.groups import compose, load
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.steps import World as Running
@@ -40,7 +42,7 @@ QUESTION = Question("q", "which land holds the mountain that Ada Marsh chose?")
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    load_plugins(["operators", "methods"])
+    load_plugins()
     monkeypatch.chdir(tmp_path)
 
 

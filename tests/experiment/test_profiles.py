@@ -10,8 +10,9 @@ from graphrag_bench import api
 from graphrag_bench.cli.cells import cells
 from graphrag_bench.cli.overrides import composed, prepared
 from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import compose, load, names
+from graphrag_bench.experiment.groups import compose, load
 from graphrag_bench.experiment.profiles import applied, changes
 from graphrag_bench.report.arrange import arranged
 
@@ -126,7 +127,7 @@ def test_every_method_says_what_its_own_paper_has(name: str) -> None:
     [
         ("gretriever", "paper", {"top_k": 3, "n_relationships": 5, "budget": 512}),
         ("gretriever", "upstream", {"top_k": 3, "n_relationships": 5, "budget": 512}),
-        ("ggraphrag", "zhou2025", {"group": "single", "levels": "down_to", "budget": 7500}),
+        ("ggraphrag", "zhou2025", {"group": "single", "levels": "down_to"}),
         ("ggraphrag", "paper", {"group": "packed", "order": "shuffled", "group_tokens": 8000}),
         ("ggraphrag", "upstream", {"levels": "at", "group_tokens": 12000, "budget": 12000}),
         ("pankrag", "upstream", {"n_reports": None, "budget": 12000, "rerank": "off"}),

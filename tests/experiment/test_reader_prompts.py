@@ -8,9 +8,9 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran
 
 from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import names
 from graphrag_bench.experiment.reader_prompts import COMMON, own_answers
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.report.asking_notes import asking_notes

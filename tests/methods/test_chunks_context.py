@@ -6,8 +6,8 @@ from small_worlds import dataset
 
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.experiment.context_room import chunk_size
-from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.groups import compose
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.offline.chunking import token

@@ -10,8 +10,8 @@ import pytest
 from small_worlds import World
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.groups import compose, load
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.pipeline.build import build
@@ -32,7 +32,7 @@ ENDS = {"n_nodes": 2, "theta": 0.05}
 
 @pytest.fixture(autouse=True)
 def _plugins() -> None:
-    load_plugins(["operators", "methods"])
+    load_plugins()
 
 
 def method(name: str, profile: str = "default", **given: Any) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import traceback
 
 import pytest
 
-from graphrag_bench.models.api_key import ApiKey, public_address
+from graphrag_bench.addresses import public_address
+from graphrag_bench.models.api_key import ApiKey
 from graphrag_bench.models.cache_sharing import export_replies
 from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.ledger import Ledger

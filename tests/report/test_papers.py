@@ -11,8 +11,8 @@ import pytest
 
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.experiment import load_plugins
 from graphrag_bench.experiment.given_settings import composed_of
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.report.papers import FOLDER, load_paper, load_table, paper_names, table_names
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.csv"))
@@ -61,7 +61,7 @@ def test_a_figure_without_printed_numbers_has_a_recipe_and_an_empty_paper_column
 
 @pytest.mark.parametrize("paper", paper_names())
 def test_every_setting_that_stands_for_a_row_composes_to_a_run(paper: str) -> None:
-    load_plugins(["operators", "methods"])
+    load_plugins()
     held = load_paper(paper)
     rows = {tuple([*(m.run or []), *m.also]) for m in held.methods.values()}
     words = [[*r.run, *r.also] for r in held.settings_of_rows.values()]

@@ -13,11 +13,12 @@ from toy_runs import WEIGHTLESS
 
 from graphrag_bench.cli.cells import cells, one_method_only
 from graphrag_bench.cli.overrides import prepared
-from graphrag_bench.experiment.experiment import Experiment, load_plugins
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.given_settings import composed_of
 from graphrag_bench.experiment.paper_figures import collected
 from graphrag_bench.experiment.paper_runs import wanted_rows
 from graphrag_bench.experiment.paper_sources import FigureSource
+from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.report.commands import run_lines
 from graphrag_bench.report.paper_comparison import comparison_tables, long_table
 from graphrag_bench.report.papers import load_paper, load_table, paper_names, table_names

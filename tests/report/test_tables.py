@@ -65,10 +65,15 @@ def test_settings_of_single_steps_are_named_when_nothing_else_differs() -> None:
 
 
 def test_a_mean_has_its_interval_and_a_metric_that_nobody_has_is_missing() -> None:
-    (row,) = run_table([run(metrics={"accuracy": MEAN})]).rows
-    assert row[:3] == ("VanillaRAG", "4", "0")
-    assert "0.250 [0.00, 0.50]" in row
-    assert MISSING in row
+    both = [run(metrics={"accuracy": MEAN}), run("A", metrics={"accuracy": MEAN, "f1": MEAN})]
+    table = run_table(both)
+    assert table.rows[0][:3] == ("VanillaRAG", "4", "0")
+    assert "0.250 [0.00, 0.50]" in table.rows[0]
+    assert [row[table.heads.index("F1 [95 %]")] for row in table.rows] == [
+        MISSING,
+        "0.250 [0.00, 0.50]",
+    ]
+    assert "EM [95 %]" not in table.heads
 
 
 def test_tokens_of_the_context_and_evidence_cut_from_it_have_columns_where_there_are_any() -> None:
@@ -84,6 +89,20 @@ def test_tokens_of_the_context_and_evidence_cut_from_it_have_columns_where_there
         ("0.250 [0.00, 0.50]", "1834"),
     ]
     assert "context" not in run_table([run()]).heads
+
+
+def test_notes_explain_the_columns_that_are_there_and_no_others() -> None:
+    bare = "\n".join(run_table([run(answered=0, metrics={"evidence_recall@2": MEAN})]).below)
+    for words in ("closed-book", "oracle", "faults", "fallback", "cut:", "context:", "answered:",
+                  "graphrag-bench time"):  # fmt: skip
+        assert words not in bare
+    floor = run("closed-book", role="floor")
+    packed = with_context("A", 7.0, rates={"generate.0": {"calls": 2, "failed": 0.5,
+                          "unreadable": 0.0, "fallbacks": 0.5}})  # fmt: skip
+    said = "\n".join(run_table([floor, packed]).below)
+    for words in ("closed-book is the reader's floor", "faults: ", "fallback calls: ", "context: "):
+        assert words in said
+    assert "oracle" not in said
 
 
 def test_failed_questions_are_counted_marked_and_explained() -> None:
@@ -140,6 +159,7 @@ def test_a_nasty_title_answer_and_folder_survive_a_whole_run(
     ]
     write_set(folder, corpus, questions)
     settings = [*WEIGHTLESS, "dataset=jsonl", f'dataset.root="{folder}"', "method=vanilla"]
+    settings += ["failures.limit=1"]
     fails_on.add("fail [/x]")
     try:
         ended = ran(*settings)
@@ -222,7 +242,7 @@ def test_intervals_over_few_scopes_are_called_too_narrow() -> None:
     assert "over scopes (8 that questions share: few, so that intervals are too narrow)" in said
     many = run(metrics={"accuracy": {**MEAN, "clusters": 80}})
     (said,) = [note for note in run_table([many]).notes if "bootstrap" in note]
-    assert "over scopes (80 that questions share);" in said
+    assert "over scopes (80 that questions share)" in said
 
 
 def test_a_cost_table_names_what_further_repeats_cost() -> None:

@@ -13,9 +13,10 @@ import numpy as np
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Gold
 from graphrag_bench.evaluation.funnel import STAGES
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.runs.funnel import Built, fates
+from graphrag_bench.runs.funnel import Built, fates, fates_of
 
 CHUNKS = ChunkTable.of([("a", "", "first"), ("b", "", "second"), ("c", "", "third")])
 NODE_CHUNK = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
@@ -143,3 +144,11 @@ def test_after_a_failure_what_was_written_before_is_still_told() -> None:
     assert verdicts("retrieved", failed) == [None, None, None]
     found = fates(failed, ["a", "b", "c"], BUILT, None)
     assert [one.lost for one in found] == ["replied", "replied", "extracted"]
+
+
+def test_a_file_has_come_as_far_as_any_of_its_parts() -> None:
+    gold = Gold(evidence=("notes.md", "c"), parts=(("notes.md", ("a", "c")),))
+    found = fates_of(row(documents=["a"]), gold, BUILT, True)
+    assert [one.document for one in found] == ["notes.md", "c"]
+    assert [one.verdicts["extracted"] for one in found] == [True, False]
+    assert [one.verdicts["retrieved"] for one in found] == [True, False]

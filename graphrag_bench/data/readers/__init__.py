@@ -75,7 +75,7 @@ def read_dataset(
         rows = READERS[layout.reader](*_files(folder, layout))
     else:
         raise unknown("reader", layout.reader, READERS)
-    rows.check(_files(folder, layout)[0])
+    rows.check(folder if layout.reader == FOLDER else _files(folder, layout)[0])
     made = Dataset(
         name=name if root is None or name not in _OWN else f"{name}-{folder.resolve().name}",
         documents=tuple(rows.documents.values()),
@@ -87,10 +87,10 @@ def read_dataset(
         subgraphs=rows.subgraphs,
         training=_training_file(folder, layout),
     )
-    return made if questions is None else _asked(made, Path(questions))
+    return made if questions is None else _asked(made, Path(questions), rows.files)
 
 
-def _asked(dataset: Dataset, given: Path) -> Dataset:
+def _asked(dataset: Dataset, given: Path, files: dict[str, list[str]]) -> Dataset:
     """The set with the questions of a file, or of a folder, in the place of its own."""
     file = given / QUESTIONS if given.suffix != ".jsonl" else given
     if not file.is_file():
@@ -99,9 +99,9 @@ def _asked(dataset: Dataset, given: Path) -> Dataset:
             "(dataset.questions=FILE). Make them: graphrag-bench questions "
             f"dataset={dataset.card.name} kind=abstract out={file.parent}"
         )
-    rows = Rows({document.id: document for document in dataset.documents})
-    add_questions(rows, file)
-    rows.check(file)
+    rows = Rows({document.id: document for document in dataset.documents}, files=files)
+    add_questions(rows, file, ids=dataset.card.reader != FOLDER)
+    rows.check(Path(dataset.root or file) if dataset.card.reader == FOLDER else file)
     questions = tuple(rows.questions.values())
     made = replace(dataset, questions=questions, gold=rows.gold, questions_file=file)
     return replace(made, name=f"{dataset.name}-{made.asked}")

@@ -32,12 +32,15 @@ def office(file: Path) -> list[Part]:
         converted = markitdown.MarkItDown(enable_plugins=False).convert_local(str(file))
     except markitdown.MarkItDownException as error:
         raise Unreadable(f"not converted ({_line(error)})") from None
-    title = (converted.title or "").strip() or file.stem
+    title = (converted.title or "").strip()
     return sections(converted.markdown, title)
 
 
 def pages(file: Path) -> list[Part]:
-    """The pages of a PDF, marked `#p1`, `#p2` by their numbers; raises Unreadable."""
+    """The pages of a PDF, marked `#p1`, `#p2` by their numbers, without titles.
+
+    Raises Unreadable.
+    """
     high_level = _module("pdfminer.high_level")
     faults = _module("pdfminer.psexceptions")  # those of pdfminer.pdfexceptions are of this kind
     try:
@@ -45,11 +48,7 @@ def pages(file: Path) -> list[Part]:
     except (faults.PSException, *_OF_BAD_BYTES) as error:
         raise Unreadable(f"not converted ({_line(error)})") from None
     named = [(number, page) for number, page in enumerate(text.split("\f"), start=1)]
-    return [
-        Part(f"{file.stem}, page {number}", page.strip(), f"#p{number}")
-        for number, page in named
-        if page.strip()
-    ]
+    return [Part("", page.strip(), f"#p{number}") for number, page in named if page.strip()]
 
 
 def _module(name: str) -> Any:

@@ -16,7 +16,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.progress import Progress
 
-VERSION = 1
+VERSION = 2
 """Raised when a conversion gives other parts, so that those that are kept are made anew."""
 QUESTIONS = "questions.jsonl"
 
@@ -25,10 +25,12 @@ def folder_rows(folder: Path, kept: Path) -> Rows:
     """The documents of a folder and its sub-folders, in the order of their paths.
 
     A file gives a document for each of its sections (`notes.md#2`) or pages (`report.pdf#p3`), and
-    one of its own name when it has no more than one; titles are `<title of the file> > <heading>`.
-    Hidden files are passed over. Questions stand in `questions.jsonl`, if anywhere. A line of the
-    terminal names every file that could not be read, with the reason; UserError when none could.
-    What was converted is kept in `kept` by content.
+    one of its own name when it has no more than one; titles are `<title of the text> > <heading>`.
+    A name of a file is no title: it would become an entity of the graph. Hidden files are passed
+    over. Questions are in `questions.jsonl`, if anywhere; their ids are optional, and their
+    evidence may name a file, any of whose parts counts. A line of the terminal names every file
+    that could not be read, with the reason; UserError when none could. What was converted is kept
+    in `kept` by content.
     """
     rows, left_out = Rows(), []
     for file in _visible(folder):
@@ -41,13 +43,15 @@ def folder_rows(folder: Path, kept: Path) -> Rows:
         for part in parts:
             identity = f"{name}{part.mark}" if len(parts) > 1 else name
             rows.add_document(f"{file}", Document(identity, part.title, part.text))
+            if len(parts) > 1:
+                rows.files.setdefault(name, []).append(identity)
     if not rows.documents:
         listed = "\n  ".join(left_out) or "it holds no file"
         raise UserError(f"'{folder}' has nothing that can be read:\n  {listed}")
     if left_out:
         _tell(f"{folder}: {len(left_out)} file(s) are left out:\n  " + "\n  ".join(left_out))
     if (folder / QUESTIONS).is_file():
-        add_questions(rows, folder / QUESTIONS)
+        add_questions(rows, folder / QUESTIONS, ids=False)
     return rows
 
 
@@ -81,7 +85,7 @@ def _parts(file: Path, kept: Path) -> list[Part]:
 
 def _remembered(file: Path, kept: Path, convert: Callable[[Path], list[Part]]) -> list[Part]:
     """The parts of a file, converted once for its content and its ending."""
-    key = digest(VERSION, file.suffix.lower(), file.stem, file_digest(file))
+    key = digest(VERSION, file.suffix.lower(), file_digest(file))
     place = kept / f"{key}.json"
     if place.is_file():
         read: list[list[str]] = json.loads(place.read_text(encoding="utf-8"))
@@ -96,11 +100,11 @@ def _remembered(file: Path, kept: Path, convert: Callable[[Path], list[Part]]) -
 
 
 def _plain(file: Path) -> list[Part]:
-    return [Part(file.stem, _text(file), "")]
+    return [Part("", _text(file), "")]
 
 
 def _marked(file: Path) -> list[Part]:
-    return sections(_text(file), file.stem)
+    return sections(_text(file))
 
 
 def _text(file: Path) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.readers.options import choice_gold, with_options
 from graphrag_bench.data.rows import Row, Rows, json_lines
+from graphrag_bench.fingerprint import digest
 from graphrag_bench.values import Question
 
 
@@ -32,6 +33,10 @@ class _Question(Row):
     correct: int | None = None
 
 
+class _WithoutId(_Question):
+    id: str = ""
+
+
 def jsonl(corpus: Path, questions: Path) -> Rows:
     """Rows of `corpus.jsonl` (id, title, text, scope) and `questions.jsonl`.
 
@@ -46,11 +51,16 @@ def jsonl(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
-def add_questions(rows: Rows, questions: Path) -> None:
-    """Add the rows of a `questions.jsonl`."""
-    for place, row in json_lines(questions, _Question):
+def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
+    """Add the rows of a `questions.jsonl`.
+
+    Without `ids` a row may lack its id, and has one of its text then (`q-1a2b3c4d`), which stays
+    when other questions are added.
+    """
+    for place, row in json_lines(questions, _Question if ids else _WithoutId):
         text = with_options(row.text, row.options) if row.options else row.text
-        rows.add_question(place, Question(row.id, text, row.scope), _gold(place, row))
+        name = row.id or f"q-{digest(text)[:8]}"
+        rows.add_question(place, Question(name, text, row.scope), _gold(place, row))
 
 
 def _gold(place: str, row: _Question) -> Gold:

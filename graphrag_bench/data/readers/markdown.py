@@ -18,14 +18,14 @@ class Part:
     mark: str
 
 
-def sections(text: str, name: str) -> list[Part]:
+def sections(text: str, name: str = "") -> list[Part]:
     """The sections of a markdown text that hold words, cut at its `#` headings.
 
     They are marked `#1`, `#2` in the order of the text.
 
     A section's title is that of the text (its first heading of level 1, when nothing but it stands
-    on that level, or else `name`) and the headings above it, joined by ` > `. Lines in code fences
-    are no headings.
+    on that level, or else `name`) and the headings above it, joined by ` > `; "" without any.
+    Lines in code fences are no headings.
     """
     cut = _cut(text)
     tops = [heading for level, heading, _ in cut if level == 1]
@@ -37,7 +37,7 @@ def sections(text: str, name: str) -> list[Part]:
         if level and not (level == 1 and len(tops) == 1):
             trail.append((level, heading))
         if body.strip():
-            title = " > ".join([root, *(above for _, above in trail)])
+            title = " > ".join(filter(None, [root, *(above for _, above in trail)]))
             parts.append(Part(title, body.strip(), f"#{len(parts) + 1}"))
     return parts
 

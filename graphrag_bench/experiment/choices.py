@@ -1,0 +1,170 @@
+"""Where choices of groups are looked for: the project's `configs`, and those of the user.
+
+A choice of a group is a name or a file. Names are looked for in the folders of `folders()`, each
+with a folder for every group (`configs/method/mine.yaml` is `method=mine`); a file is named by its
+path (`method=./mine.yaml`). All ways of composing settings ask here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.locations import project_folder
+
+ROLES = ("llm_build", "llm_judge")
+"""Groups whose choices are those of `llm`: other models in the same run."""
+GROUPS = ("dataset", "method", "llm", *ROLES, "embedder", "chunking", "pooling", "experiment")
+FILE = "file"
+"""The key of a user's method that holds the path of its file."""
+
+States = tuple[tuple[str, int, int], ...]
+
+_given: list[Path] = []
+_of_plugins: list[Path] = []
+
+
+def look_in(folders: Iterable[str | Path]) -> None:
+    """Look for names in these folders too, in the place of those given before (--config-dir).
+
+    Raises UserError for what is no folder, and for a folder without a folder of any group.
+    """
+    found = [Path(folder).expanduser() for folder in folders]
+    for folder in found:
+        if not folder.is_dir():
+            raise UserError(f"--config-dir: there is no folder '{folder}'.")
+        if not any((folder / group).is_dir() for group in GROUPS):
+            raise UserError(
+                f"--config-dir: '{folder}' has no folder of a group, such as "
+                f"{folder / 'method'}; there are {', '.join(g for g in GROUPS if g not in ROLES)}."
+            )
+    _given[:] = [folder.resolve() for folder in found]
+
+
+def add_folder(folder: Path) -> None:
+    """Look for names in the `configs` of a plug-in package too, as long as the process lives."""
+    if folder.is_dir() and folder.resolve() not in _of_plugins:
+        _of_plugins.append(folder.resolve())
+
+
+def folders() -> list[Path]:
+    """The project's `configs` first, then those given, of the working directory, of plug-ins."""
+    every = [project_folder("configs"), *_given, Path.cwd() / "configs", *_of_plugins]
+    return list(dict.fromkeys(path.resolve() for path in every if path.is_dir()))
+
+
+def names(group: str) -> list[str]:
+    """The names that a group has, the user's among them, sorted."""
+    return sorted(_paths(group))
+
+
+def built_in(group: str) -> list[str]:
+    """The names of the project's own choices of a group, sorted."""
+    return sorted(path.stem for path in _files(project_folder("configs"), group))
+
+
+def path_of(group: str, choice: str) -> Path:
+    """The file of a choice, which is a name or a path.
+
+    Raises UserError with the nearest names for an unknown one, for a path that leads to no file,
+    and, naming both files, for a name that two folders have.
+    """
+    if names_a_file(choice):
+        path = Path(choice).expanduser()
+        if not path.is_file():
+            raise UserError(f"{group}={choice}: there is no file '{path.absolute()}'.")
+        return path.absolute()
+    found = _paths(group)
+    if choice not in found:
+        raise unknown(group, choice, found)
+    first, *others = found[choice]
+    if others:
+        raise UserError(
+            f"{group}={choice}: two files have this name, {first} and {others[0]}. Rename yours, "
+            f"or choose it by its path: {group}=./FILE.yaml."
+        )
+    return first
+
+
+def names_a_file(choice: str) -> bool:
+    """Whether a choice is the path of a file, not a name."""
+    return "/" in choice or choice.endswith((".yaml", ".yml"))
+
+
+def content(group: str, choice: str) -> dict[str, Any]:
+    """What the file of a choice holds, as it is written there.
+
+    A user's method has its path under `file`. Raises UserError with file and line for what cannot
+    be read.
+    """
+    path = path_of(group, choice)
+    held = read(path)
+    if group == "method" and not _is_built_in(path):
+        if FILE in held:
+            raise UserError(f"{path}: '{FILE}' is no parameter's name; choose another.")
+        held[FILE] = str(path)
+    return held
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file; raises UserError with file and line when there is none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: this is no text in UTF-8.") from None
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}.") from None
+    found = copy.deepcopy(_parsed(text, str(path)))
+    if not isinstance(found, dict):
+        raise UserError(f"{path}: a mapping was expected, NAME: VALUE on every line.")
+    return found
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str, path: str) -> Any:
+    """The value of a YAML text, read as OmegaConf reads it: 1e-3 is a number."""
+    import yaml
+    from omegaconf._utils import get_yaml_loader
+
+    try:
+        return yaml.load(text, Loader=get_yaml_loader())  # a SafeLoader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f", line {mark.line + 1}" if mark else ""
+        said = ", ".join(part for part in (error.context, error.problem) if part)
+        raise UserError(f"{path}{place}: {said}.") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"{path}: {str(error).splitlines()[0]}.") from None
+
+
+def states(choices: Sequence[str] = ()) -> States:
+    """Path, time of change and size of every file that a name or one of the paths may mean."""
+    paths = [path for folder in folders() for group in GROUPS for path in _files(folder, group)]
+    paths += [Path(choice).expanduser().absolute() for choice in choices if names_a_file(choice)]
+    paths.append(project_folder("configs") / "run.yaml")
+    stats = [(str(path), path.stat()) for path in sorted(set(paths)) if path.is_file()]
+    return tuple((path, stat.st_mtime_ns, stat.st_size) for path, stat in stats)
+
+
+def _paths(group: str) -> dict[str, list[Path]]:
+    """The files of every name, the project's first; a copy of the same bytes counts once."""
+    found: dict[str, list[Path]] = {}
+    for folder in folders():
+        for path in _files(folder, group):
+            held = found.setdefault(path.stem, [])
+            if not any(path.read_bytes() == other.read_bytes() for other in held):
+                held.append(path)
+    return found
+
+
+def _files(folder: Path, group: str) -> list[Path]:
+    own = folder / ("llm" if group in ROLES else group)
+    return sorted(path for path in own.glob("*.yaml") if path.is_file()) if own.is_dir() else []
+
+
+def _is_built_in(path: Path) -> bool:
+    return path.is_relative_to(project_folder("configs").resolve())

@@ -1,0 +1,85 @@
+"""Whose SQLite file it is: told by its header, without opening what belongs to another program."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from graphrag_bench.errors import UserError
+
+APPLICATION = 0x47524247
+"""`GRBG`, in the header of every file of ours since it has one."""
+MAGIC = b"SQLite format 3\x00"
+_AT_APPLICATION = slice(68, 72)
+
+
+def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
+    """Raise UserError for a file that is not ours; nothing is written, not even beside it.
+
+    Ours are those with our application id, those of earlier versions, which have our table with our
+    columns, and empty ones.
+    """
+    with path.open("rb") as file:
+        header = file.read(100)
+    if not header:
+        return
+    if not header.startswith(MAGIC):
+        raise UserError(f"The cache {path} cannot be opened: it is no SQLite file.")
+    application = int.from_bytes(header[_AT_APPLICATION], "big")
+    if application == APPLICATION:
+        return
+    if application == 0:
+        try:
+            with closing(reading(path)) as connection:
+                tables = dict(_tables(connection))
+        except sqlite3.Error as error:
+            raise UserError(f"The cache {path} cannot be opened: {error}.") from None
+        if not tables or set(columns) <= set(tables.get(table, ())):
+            return
+    raise UserError(
+        f"'{path}' is a SQLite file of another program and is left as it is. Name a file of "
+        "replies, or one that does not exist yet."
+    )
+
+
+def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, list[str]]]:
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+        quoted = '"' + str(name).replace('"', '""') + '"'
+        yield name, [row[1] for row in connection.execute(f"PRAGMA table_info({quoted})")]
+
+
+def reading(path: Path) -> sqlite3.Connection:
+    """A connection that changes nothing, on a read-only disk too; raises sqlite3.Error.
+
+    Where the file has no lock file and no log it is not being written to by us: SQLite is told that
+    it does not change, and makes no file beside it. That is also the way on a read-only disk.
+    """
+    log = Path(f"{path}-wal")
+    logged = log.is_file() and log.stat().st_size > 0
+    used = logged or Path(f"{path}.lock").exists() or Path(f"{path}-journal").exists()
+    try:
+        return _connected(path, "mode=ro" if used else "mode=ro&immutable=1")
+    except sqlite3.OperationalError as error:
+        if logged:
+            said = f"{error}; {log.name} holds what was written last and cannot be read here"
+            raise sqlite3.OperationalError(said) from None
+        return _connected(path, "mode=ro&immutable=1")
+
+
+def _connected(path: Path, how: str) -> sqlite3.Connection:
+    """A connection that has read something: SQLite opens a file with the first query only."""
+    connection = sqlite3.connect(
+        f"file:{quote(str(path.resolve()))}?{how}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,188 @@
+"""Whether the columns of an artifact fit each other: lengths, offsets, rows and ranges of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graph.communities import Communities, Reports
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.tri_graph import TriGraph
+from graphrag_bench.graph.triple_scorer import N_DISTANCES, MlpTripleScorer, MlpWeights
+from graphrag_bench.models.bm25 import Bm25
+from graphrag_bench.models.tfidf import Tfidf
+from graphrag_bench.models.vector_index import VectorIndex
+
+_ROWS_OF = {
+    "chunk_index": ("chunk_table",),
+    "bm25": ("chunk_table",),
+    "name_index": ("graph",),
+    "node_index": ("graph",),
+    "tfidf": ("graph",),
+    "community_index": ("reports",),
+    "reports": ("communities",),
+}
+"""Artifacts whose rows are those of another."""
+
+
+def misfits(made: object) -> Iterator[str]:
+    """What does not fit in an artifact that was loaded, column by column; nothing when all does."""
+    if is_dataclass(made):
+        for field in fields(made):
+            column = getattr(made, field.name)
+            if isinstance(column, Texts):
+                yield from _of_texts(field.name, column)
+            elif hasattr(column, "indptr"):
+                yield from _of_sparse(field.name, column)
+    if (wrong := next(_misfits(made), None)) is not None:
+        yield wrong
+
+
+def misfits_together(held: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """The resources whose rows are not those of the artifact that they index, and the reason."""
+    n_rows = {name: n for name, made in held.items() if (n := _n_rows(made)) is not None}
+    for name, others in _ROWS_OF.items():
+        for other in others:
+            if name in n_rows and other in n_rows and n_rows[name] != n_rows[other]:
+                yield name, f"{n_rows[name]} rows for {n_rows[other]} of {other}"
+
+
+def _n_rows(made: object) -> int | None:
+    if isinstance(made, Graph):
+        return made.n_nodes
+    if isinstance(made, Bm25):
+        return int(made.retriever.scores["num_docs"])
+    return len(made) if isinstance(made, ChunkTable | VectorIndex | Reports | Communities) else None
+
+
+def _of_texts(name: str, texts: Texts) -> Iterator[str]:
+    ends = texts.offsets
+    if texts.blob.dtype != np.uint8 or texts.blob.ndim != 1 or not _ids(ends) or not len(ends):
+        yield f"{name}: the texts have other types than were written"
+    elif ends[0] != 0 or ends[-1] != len(texts.blob) or np.any(ends[1:] < ends[:-1]):
+        yield f"{name}: the offsets do not fit the texts"
+
+
+def _of_sparse(name: str, matrix: Any) -> Iterator[str]:
+    n_rows, n_columns = matrix.shape
+    starts, ids = matrix.indptr, matrix.indices
+    if len(starts) != n_rows + 1 or len(ids) != len(matrix.data):
+        yield f"{name}: {len(starts)} starts of {n_rows} rows, {len(ids)} ids"
+    elif starts[0] != 0 or starts[-1] != len(ids) or np.any(starts[1:] < starts[:-1]):
+        yield f"{name}: the starts of the rows do not fit the ids"
+    elif not _within(ids, n_columns):
+        yield f"{name}: an id is not one of the {n_columns} columns"
+
+
+def _ids(column: NDArray[Any]) -> bool:
+    return column.ndim == 1 and column.dtype.kind in "iu"
+
+
+def _within(ids: NDArray[Any], n: int, low: int = 0) -> bool:
+    """Whether these are ids of `n` rows, from `low` on."""
+    return _ids(ids) and (not len(ids) or (int(ids.min()) >= low and int(ids.max()) < n))
+
+
+def _lengths(n: int, **columns: Any) -> Iterator[str]:
+    for name, column in columns.items():
+        if column is not None and (found := _length(column)) != n:
+            yield f"{name} has {found} rows, and {n} were expected"
+
+
+def _length(column: Any) -> int:
+    return int(column.shape[0]) if hasattr(column, "shape") else len(column)
+
+
+@singledispatch
+def _misfits(made: object) -> Iterator[str]:
+    """What does not fit between the columns; an artifact of a plug-in is checked by its hashes."""
+    yield from ()
+
+
+@_misfits.register
+def _(made: ChunkTable) -> Iterator[str]:
+    yield from _lengths(len(made), titles=made.titles, chunk_document=made.chunk_document)
+    yield from _lengths(made.chunk_document.shape[1], documents=made.documents)
+
+
+@_misfits.register
+def _(made: Graph) -> Iterator[str]:
+    nodes = {"types": made.types, "descriptions": made.descriptions, "node_chunk": made.node_chunk}
+    yield from _lengths(made.n_nodes, **nodes)
+    named = ("target", "weight", "synonym", "relations", "facts", "keywords", "relationship_chunk")
+    yield from _lengths(made.n_relationships, **{name: getattr(made, name) for name in named})
+    for name in ("source", "target"):
+        if not _within(getattr(made, name), made.n_nodes):
+            yield f"{name}: an end is not one of the {made.n_nodes} nodes"
+    if made.relationship_chunk.shape[1] != made.n_chunks:
+        yield "relationship_chunk: other chunks than those of node_chunk"
+    if made.weight.dtype != np.float64 or made.synonym.dtype != np.bool_:
+        yield "weight: the columns have other types than were written"
+
+
+@_misfits.register
+def _(made: TriGraph) -> Iterator[str]:
+    n_entities, n_sentences = made.entity_sentence.shape
+    yield from _lengths(len(made.names), entity_sentence=made.entity_sentence)
+    yield from _lengths(n_entities, entity_chunk=made.entity_chunk)
+    yield from _lengths(n_sentences, sentences=made.sentences)
+
+
+@_misfits.register
+def _(made: Communities) -> Iterator[str]:
+    yield from _lengths(len(made), parent=made.parent, nodes=made.nodes, chunks=made.chunks)
+    if not _ids(made.level) or not _within(made.parent, len(made), low=-1):
+        yield f"parent: it is not one of the {len(made)} communities"
+
+
+@_misfits.register
+def _(made: Reports) -> Iterator[str]:
+    yield from _lengths(len(made), titles=made.titles, ratings=made.ratings, fallback=made.fallback)
+
+
+@_misfits.register
+def _(made: VectorIndex) -> Iterator[str]:
+    if made.vectors.ndim != 2 or made.vectors.dtype != np.float32:
+        yield f"vectors: {made.vectors.dtype} {made.vectors.shape}, not rows of float32"
+
+
+@_misfits.register
+def _(made: Tfidf) -> Iterator[str]:
+    yield from _lengths(made.rows.shape[1], idf=made.idf, words=made.words)
+
+
+@_misfits.register
+def _(made: Bm25) -> Iterator[str]:
+    held, words = made.retriever.scores, made.retriever.vocab_dict
+    starts, ids = held["indptr"], held["indices"]
+    if len(ids) != len(held["data"]) or starts[0] != 0 or starts[-1] != len(ids):
+        yield "bm25: the starts of the words do not fit the ids"
+    elif np.any(starts[1:] < starts[:-1]) or not _within(ids, int(held["num_docs"])):
+        yield f"bm25: an id is not one of the {held['num_docs']} chunks"
+    elif any(not 0 <= int(row) < len(starts) for row in words.values()):
+        yield "bm25: a word has no column"
+
+
+@_misfits.register
+def _(made: MlpWeights) -> Iterator[str]:
+    n_hidden = len(made.bias)
+    if made.hidden.shape != (4 * made.dimension + 2 * N_DISTANCES, n_hidden):
+        yield "weights: the layers do not fit each other"
+    yield from _lengths(n_hidden, out=made.out.ravel())
+
+
+@_misfits.register
+def _(made: MlpTripleScorer) -> Iterator[str]:
+    yield from _misfits(made.weights)
+    yield from _lengths(len(made.names), readable=made.readable)
+    if not _within(made.relation, len(made.relations)):
+        yield f"relation: an id is not one of the {len(made.relations)} relations"
+    if {made.names.shape[1:], made.relations.shape[1:]} != {(made.weights.dimension,)}:
+        yield "names: vectors of another length than the weights were trained with"

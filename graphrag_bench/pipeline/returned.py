@@ -1,0 +1,105 @@
+"""What an operator returned, checked against its signature at its own step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+from graphrag_bench.contract import Operator
+from graphrag_bench.pipeline.failure import WrongReturn
+from graphrag_bench.values import ChunkScores, NodeScores, Ranked, RelationshipScores
+
+_ROWS = {
+    "nodes": ("graph", "n_nodes"),
+    "relationships": ("graph", "n_relationships"),
+    "chunks": ("chunk_table", "__len__"),
+}
+"""The resource that says how many rows a slot's ids may name, and its attribute."""
+_SCORES = {
+    "node_scores": "nodes",
+    "relationship_scores": "relationships",
+    "chunk_scores": "chunks",
+}
+
+
+def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
+    """What an operator returned, by slot.
+
+    Raises WrongReturn for too many or too few values, for None where a value is promised, for a
+    value of another type than the signature has, for ids that no row of the operator's own graph or
+    of the chunk table has, and for scores that are not one for each row.
+    """
+    values = result if isinstance(result, tuple) else (result,)
+    if len(values) != len(operator.returns):
+        raise _wrong(operator, f"gave {len(values)} values for {_list(operator.returns)}")
+    found = {slot: v for slot, v in zip(operator.returns, values, strict=True) if v is not None}
+    missing = set(operator.writes) - set(found)
+    if missing:
+        raise _wrong(operator, f"gave None for {_list(missing)}")
+    kinds = dict(zip(operator.returns, _kinds(operator.function), strict=True))
+    for slot, value in found.items():
+        kind = get_origin(kinds[slot]) or kinds[slot]
+        if not isinstance(value, kind):
+            raise _wrong(
+                operator,
+                f"gave {_named(type(value))} for '{slot}', where its signature says "
+                f"{_named(kinds[slot])}",
+            )
+        if said := _out_of_range(slot, value, _n_rows(operator, slot, resources)):
+            raise _wrong(operator, said)
+    return found
+
+
+def _out_of_range(slot: str, value: Any, n_rows: int | None) -> str:
+    """What is wrong with the rows of a value; "" when nothing is, or the table is not at hand."""
+    if isinstance(value, Ranked) and len(value):
+        low, high = int(value.ids.min()), int(value.ids.max())
+        if low < 0 or (n_rows is not None and high >= n_rows):
+            rows = "" if n_rows is None else f"; there are the rows 0 to {n_rows - 1}"
+            return f"gave the id {low if low < 0 else high} for '{slot}'{rows}"
+    if isinstance(value, NodeScores | RelationshipScores | ChunkScores):
+        n_scores = len(value.values)
+        if n_rows is not None and n_scores != n_rows:
+            return f"gave {n_scores} scores for '{slot}'; there are {n_rows} rows"
+    return ""
+
+
+def _n_rows(operator: Operator, slot: str, resources: Mapping[str, Any]) -> int | None:
+    """The rows of the table that a slot's ids name, where the operator was given that table."""
+    place = _ROWS.get(_SCORES.get(slot, slot))
+    if place is None or place[0] not in operator.needs:
+        return None
+    held = getattr(resources[place[0]], place[1], None)
+    return int(held() if callable(held) else held) if held is not None else None
+
+
+@lru_cache(maxsize=None)
+def _kinds(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """The types of a function's return value, one for each slot, without `| None`."""
+    hint = get_type_hints(function)["return"]
+    parts = get_args(hint) if get_origin(hint) is tuple else (hint,)
+    return tuple(_without_none(part) for part in parts)
+
+
+def _without_none(hint: Any) -> Any:
+    parts = [part for part in get_args(hint) if part is not type(None)]
+    return parts[0] if type(None) in get_args(hint) and len(parts) == 1 else hint
+
+
+def _wrong(operator: Operator, message: str) -> WrongReturn:
+    code = getattr(operator.function, "__code__", None)
+    at = f'  File "{code.co_filename}", line {code.co_firstlineno}' if code else ""
+    where = (f"{at}, in {operator.function.__name__}",) if at else ()
+    return WrongReturn(message, where)
+
+
+def _named(kind: Any) -> str:
+    """A type as code writes it: `Ranked[Chunk]`, `list`."""
+    name = getattr(kind, "__name__", None) or str(kind)
+    inner = [getattr(one, "__name__", str(one)) for one in get_args(kind)]
+    return f"{name}[{', '.join(inner)}]" if inner else str(name)
+
+
+def _list(names: Any) -> str:
+    return ", ".join(sorted(names)) or "none"

@@ -1,0 +1,127 @@
+"""What is wrong with a run folder that was cut, emptied or changed: it is named and left out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from graphrag_bench.errors import UserError
+
+METRICS, CONFIG, REFERENCES = "metrics.json", "config.yaml", "artifacts.json"
+CHECK = "sha256"
+"""The key of a JSON file of a run that holds the hash of the rest, so that no cut goes unseen."""
+_FIRST = "# the last line holds the hash of the lines between"
+_OF_METRICS = ("dataset", "method", "n", "answered", "failed", "metrics", "settings", "limit")
+_OF_CONFIG = ("dataset", "method")
+_OF_REFERENCES = ("dataset", "artifacts")
+
+
+class DamagedRun(UserError):
+    """A file of a run folder cannot be read; the message names both."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        """Keep what is wrong; `what` begins with the name of the file."""
+        super().__init__(
+            f"The run {folder} is damaged ({what}); the same command as then runs again what it "
+            f"lacks, and `graphrag-bench runs rm {folder}` removes it."
+        )
+        self.folder, self.what = folder, what
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What a JSON file of a run holds; raises DamagedRun unless it is a mapping, as written."""
+    try:
+        held = _mapping(path, json.loads(_text(path)))
+        check = held.pop(CHECK, None)
+        whole = check is None or check == _hash(_json(held))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedRun(path.parent, f"{path.name} cannot be read: {error}") from None
+    if not whole:
+        raise DamagedRun(path.parent, f"{path.name} is not as it was written")
+    return held
+
+
+def json_text(held: Mapping[str, Any]) -> str:
+    """The text of a JSON file, with the hash of what it holds."""
+    return _json({**held, CHECK: _hash(_json(dict(held)))}) + "\n"
+
+
+def _json(held: Mapping[str, Any]) -> str:
+    return json.dumps(held, indent=1, sort_keys=True, ensure_ascii=False)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def config_text(held: Mapping[str, Any]) -> str:
+    """The text of `config.yaml`: the settings between two lines that tell whether it is whole."""
+    body = yaml.safe_dump(dict(held), sort_keys=False, allow_unicode=True)  # branches have an order
+    return f"{_FIRST}\n{body}# {_hash(body)}\n"
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The settings of a run, from `config.yaml`; raises DamagedRun."""
+    try:
+        text = _text(path)
+        first, _, rest = text.partition("\n")
+        body, _, last = rest.rstrip("\n").rpartition("\n")
+        if first == _FIRST and last != f"# {_hash(body + chr(10))}":
+            raise DamagedRun(path.parent, f"{path.name} is cut, or not as it was written")
+        held = yaml.safe_load(text)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise DamagedRun(path.parent, f"{path.name} cannot be read: {said}") from None
+    return _mapping(path, held, _OF_CONFIG)
+
+
+def check_run(folder: Path) -> None:
+    """Raise DamagedRun for a run folder of which a file cannot be read, or has lost rows.
+
+    `metrics.json` tells how many rows there were; what a folder does not have is no damage.
+    """
+    metrics: Mapping[str, Any] = {}
+    if (folder / METRICS).exists():
+        metrics = _mapping(folder / METRICS, read_json(folder / METRICS), _OF_METRICS)
+    read_config(folder / CONFIG)
+    if (folder / REFERENCES).exists():
+        _mapping(folder / REFERENCES, read_json(folder / REFERENCES), _OF_REFERENCES)
+    n_lines = 0
+    for path in (*folder.glob("records*.jsonl"), *folder.glob("journal*.jsonl")):
+        try:
+            held = path.read_bytes()
+        except OSError as error:
+            raise DamagedRun(folder, f"{path.name} cannot be read: {error}") from None
+        if path.name.startswith("records") and not held.endswith(b"\n"):
+            raise DamagedRun(folder, f"{path.name} is {'cut' if held else 'empty'}")
+        lines = held.split(b"\n")
+        n_lines += sum(line.startswith(b"{") and line.endswith(b"}") for line in lines)
+    if metrics:
+        check_rows(folder, n_lines, metrics)
+
+
+def check_rows(folder: Path, n_rows: int, metrics: Mapping[str, Any]) -> None:
+    """Raise DamagedRun where fewer rows are left than were scored."""
+    n = metrics.get("n", 0)
+    if not isinstance(n, int) or n_rows < n:
+        raise DamagedRun(folder, f"records.jsonl holds {n_rows} rows of {n}")
+
+
+def _mapping(path: Path, held: object, names: tuple[str, ...] = ()) -> dict[str, Any]:
+    if not isinstance(held, dict):
+        raise DamagedRun(path.parent, f"{path.name} holds no mapping")
+    if lacking := [name for name in names if name not in held]:
+        raise DamagedRun(path.parent, f"{path.name} lacks '{lacking[0]}'")
+    return held
+
+
+def _text(path: Path) -> str:
+    """The text of a plain file; raises OSError for another kind, which could be waited for."""
+    if not path.is_file():
+        raise OSError("it is no plain file" if path.exists() else "it is not there")
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,69 @@
+"""`graphrag-bench cite` and `--version`: what a paper needs to name a run."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+from toy_runs import TOY, WEIGHTLESS, command, ran
+
+import graphrag_bench
+from graphrag_bench.experiment.choices import names
+from graphrag_bench.experiment.citing import TITLE, references
+
+ROOT = Path(__file__).resolve().parents[2]
+WITHOUT_A_PAPER = {"example_new_method", "oracle"}
+QUIET = ["answer=off", "frame=off"]
+
+
+def keys(bibtex: str) -> list[str]:
+    return re.findall(r"(?m)^@\w+\{([^,]+),$", bibtex)
+
+
+def test_the_version_is_one_wherever_it_is_told() -> None:
+    version = graphrag_bench.__version__
+    assert command("--version").out == f"graphrag-bench {version}\n"
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (cited["version"], cited["title"]) == (version, TITLE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["tool"]["hatch"]["version"]["path"] == "graphrag_bench/__init__.py"
+    assert "version" not in project["project"]
+
+
+def test_every_method_is_of_a_paper_or_known_to_be_of_none() -> None:
+    held = references(["operators", "methods"])
+    assert len({one.key for one in held}) == len(held) > 20
+    named = set().union(*(one.methods for one in held))
+    assert named | WITHOUT_A_PAPER == set(names("method"))
+    for one in held:
+        assert one.text.count("{") == one.text.count("}")
+        assert "methods =" not in one.text
+
+
+def test_a_run_cites_its_method_its_profile_its_set_and_the_framework(tmp_path: Path) -> None:
+    home = f"paths.home={tmp_path}"
+    toy = ran(*TOY, *QUIET, "method=hipporag", "profile=zhou2025", home).folder
+    said = command("cite", str(toy))
+    assert said.code == 0, said.err
+    assert keys(said.out) == ["zhou2025indepth", "gutierrez2024hipporag", "graphrag_bench"]
+    assert "commit " in said.out
+    pooled = ran(*TOY, *QUIET, "method=lgraphrag", "pooling=rerank", home).folder
+    assert "wang2025pathpooling" in keys(command("cite", str(pooled)).out)
+    both = keys(command("cite", toy.name, pooled.name, "--home", str(tmp_path)).out)
+    assert both.count("graphrag_bench") == both.count("zhou2025indepth") == 1
+
+
+def test_a_published_set_is_cited_as_its_card_says(tmp_path: Path) -> None:
+    folder = tmp_path / "musique"
+    folder.mkdir()
+    question = {"id": "q", "question": "Who?", "answer": "Una", "paragraphs": []}
+    (folder / "corpus.json").write_text(json.dumps([{"title": "A", "text": "Una rows."}]))
+    (folder / "questions.json").write_text(json.dumps([question]))
+    settings = ["dataset=musique", f"dataset.root={folder}", *WEIGHTLESS, *QUIET, "method=bm25"]
+    run = ran(*settings, f"paths.home={tmp_path / 'home'}").folder
+    said = command("cite", str(run)).out
+    assert "note = {Trivedi et al., MuSiQue" in said
+    assert "year = {2022}" in said

@@ -1,0 +1,79 @@
+"""What a shell is told: 0 for all rows, 1 for what is lacking, 2 for bad input, 130 and 143."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import toy_runs
+from fake_openai import FakeOpenAI
+from toy_runs import TOY, command, refused
+
+from cli.killing import CONCURRENCY, Setup, ended, finished, started, tiny_set, wait_for_calls
+
+VANILLA = [*TOY, "method=vanilla", "frame=off"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    toy_runs.fails_on.clear()
+    toy_runs.stops_on.clear()
+
+
+def test_some_failures_within_the_limit_are_rows_and_no_failure_of_the_run() -> None:
+    toy_runs.fails_on.add("Who founded the")
+    ran = command("run", *VANILLA, "failures.limit=1.0", "failures.after=1000")
+    assert toy_runs.metrics(ran.folder)["failed"] in range(1, 6)
+    assert ran.code == 0, ran.err
+
+
+def test_more_failures_than_the_limit_end_with_1_and_say_so() -> None:
+    toy_runs.fails_on.add("Who founded the")
+    ran = command("run", *VANILLA, "failures.limit=0.01")
+    assert ran.code == 1
+    assert "questions failed, more than failures.limit=1%" in ran.err
+    assert ran.folder.is_dir()
+    assert command("run", *VANILLA, "failures.limit=1.0").code == 0
+
+
+def test_all_failures_end_with_1_whatever_the_limit() -> None:
+    toy_runs.fails_on.add("Question")
+    ran = command("run", *VANILLA, "failures.limit=1.0", "failures.after=1000")
+    assert ran.code == 1
+    assert "6 of 6 questions failed, all of them" in ran.err
+    swept = command("run", "-m", *VANILLA, "method.top_k=1,2", "failures.limit=1.0")
+    assert swept.code == 1
+
+
+def test_a_run_that_is_stopped_ends_with_1_and_bad_input_with_2() -> None:
+    toy_runs.stops_on.add("Question")
+    assert "told to stop" in refused(*VANILLA, code=1)
+    refused(*VANILLA, "method.top_k=none")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"]
+)
+def test_a_signal_loses_no_reply_that_is_under_way(
+    fake: FakeOpenAI, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    root = tiny_set(tmp_path / "towns", n_documents=12, n_questions=4)
+    setup = Setup(root, tmp_path / "home", fake.scenario(reads=True, latency=0.7))
+    process = started(setup.arguments())
+    wait_for_calls(fake, setup.url, 1 + CONCURRENCY, process)
+    process.send_signal(number)
+    end = ended(process)
+    assert end.code == code, end.err
+    assert "stopped; what is done is kept, and the same command goes on from it" in end.err
+    assert "Traceback" not in end.err
+    with closing(sqlite3.connect(setup.home / "cache" / "replies.sqlite")) as store:
+        n_stored = store.execute("SELECT count(*) FROM replies").fetchone()[0]
+    assert n_stored == fake.stats(setup.url).answered.total() > 1
+    finished(setup.arguments())
+    assert set(fake.stats(setup.url).answered.values()) == {1}

@@ -1,0 +1,133 @@
+"""What a user got wrong is told at once, with the nearest names, and in Python without our code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, refused
+
+import graphrag_bench
+import graphrag_bench as gb
+from graphrag_bench.errors import UserError
+
+METHOD = """name: mine
+top_k: 4
+dampng: 0.3
+biuld: {graph: kg}
+build: {node_indx: name}
+role: kng
+retreive:
+  - {op: chunk.vbd, top_k: 10}
+  - {op: node.ppr, dampin: 0.3, damping: "${method.damping}"}
+generate:
+  - {op: context.chunks, top_k: zero}
+  - {op: answer.direct, use: [contxt], prompt: "methods:vanilla/prompts/answr.j2"}
+"""
+SAID = [
+    "method.role: no 'kng'; there are floor, baseline, ceiling.",
+    "The parameter 'method.top_k' of 'mine' is read by no step.",
+    "The parameter 'method.biuld' of 'mine' is read by no step. Did you mean 'build'?",
+    "${method.damping}, which there is not; nearest: method.dampng",
+    "There is no stage 'retreive' in a method. Did you mean 'retrieve'?",
+    "retreive.0: No operator 'chunk.vbd'. Did you mean 'chunk.vdb'",
+    "retreive.1 node.ppr has no setting 'dampin'; it takes damping.",
+    "generate.0 context.chunks: setting 'top_k' is 'zero': Input should be a valid integer",
+    "generate.1 answer.direct cannot use 'contxt'; it can use context",
+    "No prompt file 'methods:vanilla/prompts/answr.j2'. Beside it: answer.j2",
+]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(METHOD)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], []),
+        (["limit=many", "workers=0"], ["limit='many'", "workers=0"]),
+        (["limt=3", "llm=scrpted"], ["'limt'. Nearest: limit", "'scrpted'. Did you mean"]),
+        (["plugins=[nothing_here]"], ["there is no package 'nothing_here'"]),
+        (["dataset=jsonl", "dataset.root=nowhere"], ["nowhere"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["run", "plan"])
+def test_every_problem_is_told_in_one_message(name: str, words: list[str], said: list[str]) -> None:
+    message = refused(*TOY, "method=./mine.yaml", *words, name=name)
+    assert [one for one in [*SAID, *said] if one not in message] == []
+
+
+def test_a_misspelt_stage_alone_is_one_problem_and_nothing_follows_from_it() -> None:
+    method = METHOD.partition("top_k: 4")[0] + (
+        "retreive:\n  - {op: chunk.bm25}\ngenerate:\n  - {op: context.chunks}\n  - {op: "
+        'answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}\n'
+    )
+    Path("mine.yaml").write_text(method)
+    (_, told) = refused(*TOY, "method=./mine.yaml").splitlines()
+    assert told == "  There is no stage 'retreive' in a method. Did you mean 'retrieve'?"
+
+
+def test_an_unknown_operator_alone_is_one_problem_and_nothing_follows_from_it() -> None:
+    said = refused(*TOY, "method=hipporag", "method.retrieve.0.op=node.lnk")
+    assert len(said.splitlines()) == 2
+    assert "No operator 'node.lnk'" in said
+
+
+def test_python_tells_every_setting_that_there_is_not() -> None:
+    with pytest.raises(UserError) as error:
+        gb.pipeline("hipporag", dampng=0.1, limmit=3)
+    assert "'dampng'. Nearest: damping" in str(error.value)
+    assert "'limmit'. Nearest: limit" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "last"),
+    [
+        ("gb.pipeline('hiporag')", "No method 'hiporag'. Did you mean 'hipporag'"),
+        ("gb.dataset('tyo')", "'tyo'"),
+        ("gb.pipeline('bm25').run('tyo')", "'tyo'"),
+        ("gb.pipeline('bm25', limit=0).run('toy')", "limit=0"),
+        ("gb.pipeline('bm25', llm='scrpted').ask('Who?', 'toy')", "scrpted"),
+    ],
+)
+def test_a_script_shows_its_own_line_and_the_message_alone(line: str, last: str) -> None:
+    script = f"import graphrag_bench as gb\n\n\ndef work():\n    {line}\n\n\nwork()\n"
+    Path("script.py").write_text(script)
+    root = str(Path(graphrag_bench.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "script.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+    lines = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert [one for one in lines if one.lstrip().startswith("File")] == [
+        f'  File "{Path("script.py").absolute()}", line 8, in <module>',
+        f'  File "{Path("script.py").absolute()}", line 5, in work',
+    ]
+    told = next(row for row, one in enumerate(lines) if "UserError: " in one)
+    assert last in "\n".join(lines[told:])
+    assert done.stderr.count("Traceback") == 1
+    assert "direct cause" not in done.stderr
+    assert "another exception" not in done.stderr
+
+
+def test_an_error_that_is_not_the_users_keeps_its_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr("graphrag_bench.api.load", broken)
+    with pytest.raises(ZeroDivisionError) as error:
+        gb.pipeline("bm25")
+    assert [entry.name for entry in error.traceback][-1] == "broken"
