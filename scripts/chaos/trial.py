@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import multiprocessing
 import os
@@ -22,7 +23,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 _FORK = multiprocessing.get_context("fork")
-_OWN = ("graphrag_bench", "operators", "methods", "chaos", "__main__", "__mp_main__")
+_OWN = ("operators", "methods", "chaos", "__main__", "__mp_main__")
 """Not imported ahead: plug-ins register when they are imported, which is a part of the command."""
 LIMIT = 60.0
 """Seconds after which a command hangs."""
@@ -85,7 +86,7 @@ def command(arguments: Sequence[str], folder: Path, limit: float = LIMIT) -> End
 
 
 def import_ahead(arguments: Sequence[str], folder: Path) -> Ended:
-    """Import what this command imports, but for the framework's own modules."""
+    """Import what this command imports, but for the plug-ins."""
     names = folder / "modules"
     process = _FORK.Process(target=_listing, args=(list(arguments), folder, names))
     process.start()
@@ -95,6 +96,7 @@ def import_ahead(arguments: Sequence[str], folder: Path) -> Ended:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
     names.unlink()
+    gc.freeze()
     return command(arguments, folder)
 
 
@@ -137,7 +139,8 @@ def _work(
     if last is not None:
         last()
     threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()  # a fork leaves them out, an interpreter that ends does not
+    atexit._run_exitfuncs()  # a fork leaves these out, an interpreter that ends does not
+    gc.collect()
     sys.stdout.flush()
     sys.exit(code)
 
