@@ -20,10 +20,11 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from graphrag_bench.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from graphrag_bench.api import Pipeline, Run, dataset, pipeline, runs
 
-__version__ = "0.1.0"
 __all__ = ["Pipeline", "Run", "dataset", "pipeline", "runs"]
 
 

@@ -148,7 +148,8 @@ class Pipeline:
         """
         asked = dataset(data) if isinstance(data, str) else data
         experiment = self.experiment(asked, **settings)
-        return Run(execute(experiment), experiment)
+        done = execute(experiment)
+        return Run(done, done.experiment)
 
     @shown_plainly
     def ask(self, question: str, data: Dataset | str = "sample") -> Answered:

@@ -17,29 +17,13 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graphrag_bench import fingerprint
 from graphrag_bench.errors import UserError
+from graphrag_bench.expected import CallsOf, ExpectedOf, Sizes, TokensOf
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.registry import ContractError, Registry
 from graphrag_bench.values import slot_of
 
 REQUIRED: Any = inspect.Parameter.empty
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What an estimate can know: mean tokens of a question, a chunk and a longest answer."""
-
-    question: float
-    chunk: float
-    n_chunks: int = 0
-    answer: float = 0.0
-
-
-TokensOf = Callable[[Mapping[str, Any], Sizes], tuple[float, float]]
-"""Settings and sizes to the expected prompt and completion tokens of one call."""
-
-CallsOf = Callable[[Mapping[str, Any], Sizes], int]
-"""Settings and sizes to the expected calls of building one artifact."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +82,7 @@ class Operator:
     supplies: frozenset[str]
     tokens: TokensOf | None
     twin: Callable[..., Any] | None = None
+    expected: ExpectedOf | None = None
 
     @cached_property
     def code(self) -> str:
@@ -113,6 +98,13 @@ class Operator:
     def bound(self, settings: Mapping[str, Any]) -> int:
         """The most LLM calls one question can cost."""
         return self.calls if isinstance(self.calls, int) else self.calls(settings)
+
+    def expected_calls(self, settings: Mapping[str, Any], sizes: Sizes) -> float:
+        """The LLM calls that one question should cost: where nothing is said, without retries."""
+        bound = self.bound(settings)
+        if self.expected is not None:
+            return min(self.expected(settings, sizes), bound)
+        return max(1, bound // 2) if bound and bound % 2 == 0 else bound
 
 
 @dataclass(frozen=True)
@@ -171,13 +163,14 @@ class _OperatorDecorator:
         unordered: str = "",
         supplies: frozenset[str] | set[str] = frozenset(),
         tokens: TokensOf | None = None,
+        expected: ExpectedOf | None = None,
     ) -> Callable[[F], F]:
         """Register an operator and return the function unchanged.
 
         `requires` names graph attributes, `calls` bounds the LLM calls of one question,
         `unordered` says in words which order the result has when it is not score order,
-        `supplies` names the variables that its prompts are given, and `tokens` estimates what one
-        call costs.
+        `supplies` names the variables that its prompts are given, `tokens` estimates what one
+        call costs, and `expected` how many there are where it is not half of an even bound.
         """
 
         def register(function: F) -> F:
@@ -186,6 +179,7 @@ class _OperatorDecorator:
             made = Operator(
                 name, function, reads, needs, settings, returns, writes, may_write,
                 frozenset(requires), calls, unordered, frozenset(supplies), tokens,
+                expected=expected,
             )  # fmt: skip
             operators.add(made)
             return function

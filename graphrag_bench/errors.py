@@ -47,6 +47,8 @@ class Gathered:
         if self.errors:
             raise UserError("\n".join(map(str, self.errors)))
 
+    exit_code = 2
+
 
 class UnreadableReply(Exception):
     """A model's reply could not be read; carries the start of the reply."""

@@ -88,6 +88,11 @@ def _decoder(encoding: Encoding) -> Any:
     return bpe_openai.get_encoding(f"{encoding}_base")
 
 
+def encodable(text: str) -> str:
+    """The text with `?` for every half character (lone surrogate), which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def encode(text: str, encoding: Encoding = "cl100k") -> list[int]:
     """The token ids of a text; special tokens in it are plain text."""
     return list(_encoder(encoding).encode(_whole(text)))

@@ -7,12 +7,13 @@ from typing import Any
 
 from pydantic import BaseModel, PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.nlp import Nlp
 from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens, normalise_name
+from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Keywords, Mentions, Query, Question, unique
 
 ENTITY_PROMPT = Prompt("methods:hipporag/prompts/question_entities.j2")
@@ -47,7 +48,7 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template and the question; a short list of names comes back."""
-    return count_tokens(settings["prompt"].text) + sizes.question, settings["max_tokens"] / 4
+    return template_tokens(settings["prompt"]) + sizes.question, settings["max_tokens"] / 4
 
 
 @operator(

@@ -7,23 +7,20 @@ from typing import Any
 
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Question
 from methods.reader import READER, expected_tokens, most_tokens, reader_values
 
-_CHUNKS = 4
-
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and a few chunks; half of what an answer may take."""
+    """The template, the question and the context; half of what an answer may take."""
     prompt: Prompt = settings["prompt"]
-    with_context = bool({"pieces", "blocks"} & prompt.variables)
-    context = _CHUNKS * sizes.chunk if with_context else 0.0
-    return count_tokens(prompt.text) + sizes.question + context, expected_tokens(settings, sizes)
+    context = sizes.context if {"pieces", "blocks"} & prompt.variables else 0.0
+    return template_tokens(prompt) + sizes.question + context, expected_tokens(settings, sizes)
 
 
 @operator(

@@ -10,13 +10,14 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, field_validator
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.models.llm import LLM, CallFailed, reply
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens, fit
+from graphrag_bench.text import fit
 from graphrag_bench.values import Answer, Context, Piece, Question, value
 from methods.context import Row, with_block
 from methods.reader import READER, expected_tokens, most_tokens, reader_values
@@ -24,7 +25,6 @@ from methods.reader import READER, expected_tokens, most_tokens, reader_values
 FAILURE = "Sorry, I'm not able to provide an answer to that question."
 MAP = Prompt("methods:msgraphrag/prompts/map.j2")
 REDUCE = Prompt("methods:msgraphrag/prompts/reduce.j2")
-_GROUPS_EXPECTED = 8
 _LONGEST = 300
 
 
@@ -82,9 +82,22 @@ class Points:
 
 
 def _map_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    part = settings["group_tokens"] if settings["group"] == "packed" else sizes.chunk
-    prompt = count_tokens(settings["prompt"].text) + sizes.question + part
+    """The template, the question and one group of the context; half of a reply."""
+    group = sizes.context / max(_groups_expected(settings, sizes), 1.0)
+    prompt = template_tokens(settings["prompt"]) + sizes.question + group
     return prompt, settings["max_tokens"] / 2
+
+
+def _groups_expected(settings: Mapping[str, Any], sizes: Sizes) -> float:
+    """The rows of the context, or how many groups they fill to nine tenths."""
+    if settings["group"] == "single":
+        return sizes.pieces
+    return max(sizes.context / (0.9 * float(settings["group_tokens"])), 1.0)
+
+
+def _maps_expected(settings: Mapping[str, Any], sizes: Sizes) -> float:
+    """One call for each group that is read."""
+    return min(_groups_expected(settings, sizes), float(settings["max_groups"]))
 
 
 def _map_calls(settings: Mapping[str, Any]) -> int:
@@ -97,6 +110,7 @@ def _map_calls(settings: Mapping[str, Any]) -> int:
     calls=_map_calls,
     supplies={"question", "pieces"},
     tokens=_map_tokens,
+    expected=_maps_expected,
 )
 def map_points(
     question: Question,
@@ -186,9 +200,8 @@ def _rows(points: Points) -> list[Row]:
 
 
 def _reduce_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    expected = _GROUPS_EXPECTED * 100
-    points = min(settings["budget"] or expected, expected)
-    prompt = count_tokens(settings["prompt"].text) + sizes.question + points
+    points = min(settings["budget"] or sizes.points, sizes.points)
+    prompt = template_tokens(settings["prompt"]) + sizes.question + points
     return prompt, expected_tokens(settings, sizes)
 
 

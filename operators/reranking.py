@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field, PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.models.json_replies import Unfit, read_json, schema_of
 from graphrag_bench.models.llm import LLM, CallFailed
 from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Chunk, Question, Ranked, unique
 
 PROMPT = Prompt("operators:prompts/chunk_rerank.j2")
@@ -45,7 +45,7 @@ def _calls(settings: Mapping[str, Any]) -> int:
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template, the question and the passages of a window; a number for each comes back."""
     rows = min(settings["window"], settings["depth"])
-    prompt = count_tokens(settings["prompt"].text) + sizes.question
+    prompt = template_tokens(settings["prompt"]) + sizes.question
     return prompt + rows * min(sizes.chunk, 1.4 * settings["passage_words"]), 4.0 * rows
 
 

@@ -9,15 +9,16 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import khop_paths, triple
 from graphrag_bench.graph.steiner import prized_subgraph, relationship_prizes
 from graphrag_bench.models.llm import LLM, CallFailed
 from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens, normalise_name
+from graphrag_bench.text import normalise_name
 from graphrag_bench.values import (
     DECIMALS,
     Node,
@@ -85,9 +86,9 @@ def steiner(
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and half the triples; the chosen ones come back."""
-    triples = settings["max_triples"] / 2 * 15
-    prompt = count_tokens(settings["prompt"].text) + sizes.question + triples
+    """The template, the question and the triples listed; the chosen ones come back."""
+    triples = min(settings["max_triples"], sizes.listed) * 15
+    prompt = template_tokens(settings["prompt"]) + sizes.question + triples
     return prompt, 20.0 * settings["top_k"]
 
 

@@ -26,6 +26,7 @@ class Scenario:
 
     `minute` is the length of the sliding window in which requests and tokens are counted. With
     `reads` replies are read out of the prompts, and calls are counted by the whole prompt.
+    Prompts that hold `fail_word` get HTTP 500, and so does every one after `out_after` requests.
     `lists_models` and `stated_window` are about `GET /models`, which counts as no request.
     """
 
@@ -50,6 +51,8 @@ class Scenario:
     window: int | None = None
     silent_window: int | None = None
     filter_word: str | None = None
+    fail_word: str | None = None
+    out_after: int | None = None
     text: str | None = None
     texts: dict[str, str] = field(default_factory=dict)
     reasoning: str | None = None

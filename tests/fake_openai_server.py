@@ -54,6 +54,8 @@ class Served:
         asked = self.scenario
         if self.stats.requests <= asked.fail_first:
             return "500"
+        if asked.out_after is not None and self.stats.requests > asked.out_after:
+            return "500"
         dice = self.random.random()
         for name in ("429", "500", "reset", "timeout", "broken", "cut", "broken_body"):
             dice -= getattr(asked, f"share_{name}")
@@ -257,6 +259,8 @@ class Server:
             stats.faults[str(refused[0])] += 1
             return await send(writer, *refused)
         fault = "429" if served.over_limit() else served.fault()
+        if asked.fail_word and any(asked.fail_word in m["content"] for m in body["messages"]):
+            fault = "500"
         if fault:
             stats.faults[fault] += 1
         if fault in ("429", "500"):

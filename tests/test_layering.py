@@ -14,8 +14,8 @@ PLUGINS = frozenset({"operators", "methods"})
 
 LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"answer_forms", "values", "text", "errors", "fingerprint", "columns", "locations"})
-    | {"progress", "unpacking", "terminal", "addresses"}
-    | {"prompts", "question_plan", "registry", "world_grammar"},
+    | {"progress", "unpacking", "terminal", "addresses", "version"}
+    | {"prompts", "expected", "question_plan", "registry", "world_grammar"},
     frozenset({"contract", "graph", "models", "data"}),
     frozenset({"pipeline", "offline", "evaluation"}),
     frozenset({"runs", "report"}),

@@ -150,7 +150,7 @@ def _judged(
     """Ask what is missing, print and keep the tables; the judge's labels."""
     panel = _panel(comparison, settings, criteria, retry)
     models = panel.models
-    models.charge(panel.folder / LEDGER, tuple, tuple)
+    models.charge(panel.folder / LEDGER, tuple)
     rows = judge_pairs(comparison, panel, Progress())
     verdicts: dict[Item, BothOrders] = {}
     matches = []

@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.write(f"{run.folder.path}: at most {sum(calls.values())} calls ({said})\n")
         return 0
     ledgers = [run.folder.path / LEDGER for run in runs]
-    models.charge(ledgers[0], lambda: ledgers[1:], tuple)
+    models.charge(ledgers[0], lambda: ledgers[1:])
     judged = []
     for run in runs:
         rows = judge_answers(run, models, asked, Progress())

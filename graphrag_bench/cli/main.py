@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from graphrag_bench import __version__
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.cli.config_dirs import with_config_dirs
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.terminal import cleaned
+from graphrag_bench.version import __version__
 
 COMMANDS = {
     "run": "run methods on a data set and print a scored table; -m sweeps",

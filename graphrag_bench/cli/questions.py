@@ -101,7 +101,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = _checked(own)
     experiment = _experiment(rest, asked)
     folder = _folder(asked, experiment)
-    experiment.models.charge(folder / "ledger.jsonl", tuple, tuple)
+    experiment.models.charge(folder / "ledger.jsonl", tuple)
     questions, refused = _made(asked, experiment)
     if not questions:
         raise UserError(
@@ -174,7 +174,7 @@ def _made(asked: QuestionSettings, experiment: Experiment) -> tuple[list[Made], 
     models, failures = experiment.models, experiment.settings.failures
 
     def meter() -> Metered:
-        gate = FailureGate("questions", failures.limit, failures.after)
+        gate = FailureGate("questions", failures.limit, failures.after, failures.in_a_row)
         log = models.ledger.at("questions", asked.kind)
         return Metered(models.llm_build, log=log, gate=gate)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.incomplete import read_incomplete
 from graphrag_bench.experiment.stored import StoredRun
 
 
@@ -32,8 +34,9 @@ def again(
         **(changed or {}),
     }
     try:
-        return Experiment.prepare(values, run.dataset)
+        made = Experiment.prepare(values, run.dataset)
     except UserError as error:
         raise UserError(
             f"The settings of {run.folder.path} are not valid with the code of today: {error}"
         ) from error
+    return replace(made, incomplete=read_incomplete(run.folder))

@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench import __version__
 from graphrag_bench.data.card import Card, load_card
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.version import __version__
 
 TITLE = "graphrag-bench: graph-based retrieval-augmented generation as a pipeline of operators"
 REFERENCES = "references.bib"

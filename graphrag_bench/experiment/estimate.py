@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from graphrag_bench.answer_forms import answer_form
-from graphrag_bench.contract import Sizes
+from graphrag_bench.expected import Sizes
+from graphrag_bench.experiment.expected_steps import (
+    PLAIN_ROW_TOKENS,
+    ROW_TOKENS,
+    Kinds,
+    Rows,
+    visited,
+)
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.models.fan_out import FanOut
 from graphrag_bench.models.ledger import Part, read_ledger, sums
@@ -16,6 +23,8 @@ from graphrag_bench.text import count_tokens
 
 _SAMPLE = 200
 _UNKNOWN = (500.0, 100.0)
+_TOKENS_OF_COMMUNITY = 130
+"""Tokens of the corpus that one community is of: 105 on `sample`, 185 on UltraDomain Mix."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +50,21 @@ def estimates(
     """One row for each step that calls a model, for so many questions.
 
     `n_early` questions go through conversion and retrieval, `n_answers` of them through
-    generation. One call is expected where the bound is for a retry only. With `learn` the means
-    of calls that this run has already made take the place of the formula.
+    generation. What a prompt holds follows from the context budget, its blocks and the mean chunk;
+    all rounds of a `repeat` are expected. With `learn` the means of calls that this run has already
+    made take the place of the formula.
     """
     pipeline = experiment.method.pipeline
     ledgers = experiment.folder.files("ledger") if learn else []
     known = {name: held.paid for (name,), held in sums(read_ledger(*ledgers), "step").items()}
     sizes = _sizes(experiment)
     rows = _building(experiment, sizes, left=learn)
-    for step in pipeline.steps():
-        for op in step.operators():
-            if op.bound():
-                n = n_answers if op.label.startswith("generate") else n_early
-                rows.append(_estimate(experiment, op, n, sizes, known.get(op.label)))
+    for op, given, times in visited(
+        pipeline.steps(), _kinds(experiment), sizes, _given(experiment)
+    ):
+        if op.bound():
+            n = times * (n_answers if op.label.startswith("generate") else n_early)
+            rows.append(_estimate(experiment, op, n, given, known.get(op.label)))
     return rows
 
 
@@ -81,9 +92,9 @@ def _building(experiment: Experiment, sizes: Sizes, *, left: bool) -> list[Estim
 
 
 def _estimate(
-    experiment: Experiment, op: OperatorStep, n_questions: int, sizes: Sizes, known: Part | None
+    experiment: Experiment, op: OperatorStep, n_questions: float, sizes: Sizes, known: Part | None
 ) -> Estimate:
-    calls = n_questions * _expected_calls(op)
+    calls = round(n_questions * op.operator.expected_calls(op.settings, sizes))
     prompt, completion = op.operator.tokens(op.settings, sizes) if op.operator.tokens else _UNKNOWN
     seconds = None
     measured = known is not None and known.calls > 0
@@ -100,9 +111,31 @@ def _estimate(
     return Estimate(stage, op.label, calls, n_prompt, n_completion, usd, seconds, measured)
 
 
-def _expected_calls(op: OperatorStep) -> int:
-    """The calls without corrective retries: half the bound where it counts a retry for each."""
-    return max(1, op.bound() // 2) if op.bound() % 2 == 0 else op.bound()
+def _kinds(experiment: Experiment) -> Kinds:
+    """The tokens of a row of each kind, and how many communities there are or will be."""
+    graph = next((item for item in experiment.plan if item.resource == "graph"), None)
+    described = graph is not None and "node.description" in graph.builder.provides
+    of_chunks = graph is not None and not {"extraction", "text_extraction"} & set(graph.inputs)
+    tokens = ROW_TOKENS if described else {**ROW_TOKENS, **PLAIN_ROW_TOKENS}
+    return Kinds(tokens, {"communities": _communities(experiment)}, of_chunks and described)
+
+
+def _communities(experiment: Experiment) -> float:
+    """The communities of a graph that is built, or one for so many tokens of the corpus."""
+    store = experiment.store()
+    for item in experiment.plan:
+        if item.resource == "reports" and store.holds(item):
+            return float(store.recipe(item).get("statistics", {}).get("communities", 0))
+    sizes = _sizes(experiment)
+    return sizes.n_chunks * sizes.chunk / _TOKENS_OF_COMMUNITY
+
+
+def _given(experiment: Experiment) -> dict[str, Rows]:
+    """The lists that a method is given before its first step: of gold passages."""
+    if not experiment.method.given:
+        return {}
+    gold = [len(held.evidence) for held in experiment.dataset.gold.values()]
+    return {"chunks": Rows(fmean(gold) if gold else 0.0)}
 
 
 def _prices(experiment: Experiment, group: str = "llm") -> Prices:
@@ -115,13 +148,14 @@ def _sizes(experiment: Experiment) -> Sizes:
     """Mean tokens of the first questions and documents, and the chunks that these will give."""
     questions = [count_tokens(row.text) for row in experiment.dataset.questions[:_SAMPLE]]
     documents = [count_tokens(row.passage) for row in experiment.dataset.documents[:_SAMPLE]]
-    chunk = fmean(documents) if documents else 0.0
-    n_chunks = len(experiment.dataset.documents)
     planned = next(item for item in experiment.plan if item.resource == "chunk_table")
+    chunks = documents
     if (size := planned.settings.get("size")) is not None:
         stride = size - planned.settings.get("overlap", 0)
-        n_chunks = round(n_chunks * fmean(max(1, -(-n // stride)) for n in documents))
-        chunk = min(chunk, float(size))
+        chunks = [min(size, n - at) for n in documents for at in range(0, max(n, 1), stride)]
+    n_chunks = round(len(experiment.dataset.documents) * len(chunks) / max(len(documents), 1))
     answers = [answer_form(row.form).max_tokens for row in experiment.dataset.questions]
-    asked, answer = (fmean(held) if held else 0.0 for held in (questions, answers))
-    return Sizes(asked, chunk, n_chunks, answer)
+    question, chunk, answer = (
+        fmean(held) if held else 0.0 for held in (questions, chunks, answers)
+    )
+    return Sizes(question, chunk, n_chunks, answer=answer)

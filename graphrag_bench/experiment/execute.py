@@ -14,12 +14,17 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.context_plan import refuse_empty
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.failing import Failed, tell
+from graphrag_bench.experiment.incomplete import (
+    as_far_as_it_goes,
+    building_store,
+    write_incomplete,
+)
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.references import write_references
 from graphrag_bench.experiment.repeats import repeated, trials
 from graphrag_bench.experiment.results import results, write_provenance
 from graphrag_bench.experiment.splits import within_split
-from graphrag_bench.offline.store import Store
+from graphrag_bench.models.llm import RunStopped
 from graphrag_bench.pipeline.run import run
 from graphrag_bench.pipeline.steps import World
 from graphrag_bench.progress import Advance, Progress
@@ -28,6 +33,9 @@ from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.record import record, timing_rows
 from graphrag_bench.text import short
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
+
+ACCOUNT = "budget.json"
+"""The file of a run's folder by which its shards and repeats keep one budget."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +62,15 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     succeed; what is done is kept.
     """
     shown = progress or Progress()
-    folder = experiment.folder
     selected, to_answer = selection(experiment)
     if not selected:
         part = {"all": "questions"}.get(experiment.settings.split, "questions in this split")
         raise UserError(f"Data set '{experiment.dataset.name}' has no {part} to run.")
     refuse_empty(experiment)
+    if experiment.settings.failures.allow_incomplete:
+        _charge(experiment, experiment.folder, selected)
+        experiment = as_far_as_it_goes(experiment, selected, shown)
+    folder = experiment.folder
     repeats = trials(experiment)
     with folder.alone():
         _finish(experiment, selected, to_answer, shown)
@@ -85,6 +96,7 @@ def _finish(
     folder.path.mkdir(parents=True, exist_ok=True)
     write_provenance(experiment, folder)
     write_references(experiment, selected)
+    write_incomplete(experiment)
     _charge(experiment, folder, selected)
     failed: list[Failed] = []
     late = [question for question in mine if question.id in to_answer]
@@ -105,15 +117,12 @@ def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Questi
     own = folder.file("ledger")
 
     def before() -> list[Path]:
-        """What building cost, and the repeats of the run beside this one."""
+        """What building cost, and the other shards and repeats of the run."""
         build = [path for plan in plans for item in plan for path in store.ledgers(item)]
         every = sorted(experiment.run_path.rglob("ledger*.jsonl"))
-        return [*build, *(path for path in every if path.parent != own.parent)]
+        return [*build, *(path for path in every if path != own)]
 
-    def of_other_shards() -> list[Path]:
-        return [path for path in folder.files("ledger") if path != own]
-
-    experiment.models.charge(own, before, of_other_shards)
+    experiment.models.charge(own, before, experiment.run_path / ACCOUNT)
 
 
 def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
@@ -145,11 +154,11 @@ def _work(
         try:
             resources = build_resources(experiment, models[scope], progress, answering)
         except UserError as error:
-            if len(groups) == 1:
-                raise
-            in_scope = UserError(f"scope '{scope}': {error}")
-            in_scope.exit_code = error.exit_code
-            raise in_scope from error
+            where = f"scope '{scope}': " if len(groups) > 1 else ""
+            kind = type(error) if isinstance(error, RunStopped) else UserError
+            told = kind(f"{where}{error}")
+            told.exit_code = error.exit_code
+            raise told from error
         with progress.task(label, len(part)) as advance:
             failed += _run_block(experiment, part, resources, answering, advance)
     return failed
@@ -159,17 +168,7 @@ def build_resources(
     experiment: Experiment, models: Models, progress: Progress, answering: bool = True
 ) -> dict[str, Any]:
     """The artifacts and models that the steps need, built where they are missing."""
-    failures = experiment.settings.failures
-    store = Store(
-        experiment.artifacts,
-        progress,
-        failures.limit,
-        failures.after,
-        gates=experiment.models.gates,
-        explains=experiment.settings.graph.scope == "all",
-        shared=experiment.shared_artifacts,
-        verify=experiment.settings.paths.verify,
-    )
+    store = building_store(experiment, progress)
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}
     resources = store.resources(experiment.plan_for(models), wanted, models)
@@ -191,6 +190,7 @@ def _run_block(
         experiment.models.ledger,
         settings.failures.limit,
         settings.failures.after,
+        settings.failures.in_a_row,
         gates=experiment.models.gates,
     )
     table: ChunkTable = resources["chunk_table"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,8 @@ from graphrag_bench.values import Question
 class Experiment:
     """One method on one data set with its models, checked, and nothing run yet.
 
-    `trial` counts the repeats of the answering model from 0.
+    `trial` counts the repeats of the answering model from 0. `incomplete` maps the keys of whole
+    artifacts to what is missing of those that are used in their place.
     """
 
     settings: RunSettings
@@ -43,6 +44,7 @@ class Experiment:
     method: Method
     models: Models
     trial: int = 0
+    incomplete: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """The method and the data set."""
@@ -135,7 +137,7 @@ class Experiment:
         """The plan over another corpus: that of one scope."""
         identities = {name: partial(models.identity, name) for name in Models.NAMES}
         try:
-            return plan(self.wanted, self.choices, identities)
+            return plan(self.wanted, self.choices, identities, self.incomplete)
         except UserError as error:
             raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
@@ -157,7 +159,7 @@ class Experiment:
         gold = []
         if self.method.given:
             gold = [[q.id, list(self.dataset.gold[q.id].evidence)] for q in self.dataset.questions]
-        return digest(
+        parts: list[object] = [
             self.dataset.corpus_digest,
             self.dataset.questions_digest,
             self.settings.graph.scope,
@@ -166,7 +168,10 @@ class Experiment:
             inputs,
             gold,
             forms_in_key(pipeline, self.dataset.questions),
-        )
+        ]
+        if self.incomplete:  # those of one scope are in no plan of the whole
+            parts.append(sorted(self.incomplete.items()))
+        return digest(*parts)
 
     @cached_property
     def room(self) -> Room:

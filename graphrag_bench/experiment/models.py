@@ -19,12 +19,14 @@ from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.fan_out import FanOut
-from graphrag_bench.models.ledger import Followed, Ledger, read_ledger, spent
+from graphrag_bench.models.ledger import Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.nlp import Nlp
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.reply_store import ReplyStore
+from graphrag_bench.models.shared_account import SharedAccount
+from graphrag_bench.models.spending import OwnAccount
 from graphrag_bench.models.tokenizer import Tokenizer, tokenizer_of
 from graphrag_bench.models.trial import OnTrial
 from graphrag_bench.offline.importers.paths import content_digest, file_of
@@ -47,7 +49,7 @@ class Models(Mapping[str, Any]):
         self.corpus = dataset
         self.ledger_path = Path(settings.paths.home) / "cache" / "ledger.jsonl"
         self.earlier: Callable[[], Sequence[Path]] = tuple
-        self.others: Callable[[], Sequence[Path]] = tuple
+        self.account: Path | None = None
         self.gates: dict[str, FailureGate] = {}
         self._made: dict[str, Any] = {}
         self._first: Models | None = None
@@ -62,24 +64,27 @@ class Models(Mapping[str, Any]):
     def on_trial(self, trial: int) -> Models:
         """The same models with the answering one in a further repeat; a ledger of their own."""
         other = copy.copy(self)
-        for name in ("embedder", "llm", "llm_build", "ledger", "budget"):
-            vars(other).pop(name, None)
+        other._drop_charged()
         other.gates, other._trial = {}, trial
         return other
 
     def charge(
-        self,
-        ledger: Path,
-        earlier: Callable[[], Sequence[Path]],
-        others: Callable[[], Sequence[Path]],
+        self, ledger: Path, earlier: Callable[[], Sequence[Path]], account: Path | None = None
     ) -> None:
         """Write calls to `ledger`, and count what it and `earlier` ones hold as spent.
 
-        `others` are ledgers that other processes may write at the same time. Failures are counted
-        anew.
+        `account` is the file by which processes at work on the same run keep one budget. Failures
+        are counted anew.
         """
         self.gates.clear()
-        self.ledger_path, self.earlier, self.others = ledger, earlier, others
+        if self.ledger_path != ledger:
+            self._drop_charged()
+        self.ledger_path, self.earlier, self.account = ledger, earlier, account
+
+    def _drop_charged(self) -> None:
+        """Let go of what holds a ledger or a budget; it is made once more when it is asked for."""
+        for name in ("embedder", "llm", "llm_build", "ledger", "budget"):
+            vars(self).pop(name, None)
 
     def __getitem__(self, name: str) -> Any:
         """The object of that name; KeyError for another name."""
@@ -181,9 +186,13 @@ class Models(Mapping[str, Any]):
     def budget(self) -> Budget:
         """What may be spent, less what this run's ledgers say it has cost."""
         limits = self.settings.budget
+        if limits.tokens is None and limits.usd is None:
+            return Budget()
         known = [path for path in (self.ledger_path, *self.earlier()) if path.is_file()]
-        elsewhere = Followed(self.others).spent
-        return Budget(limits.tokens, limits.usd, spent(read_ledger(*known)), elsewhere)
+        before = spent(read_ledger(*known))
+        shared = self.account
+        account = OwnAccount(before) if shared is None else SharedAccount(shared, before)
+        return Budget(limits.tokens, limits.usd, account)
 
     @property
     def openie(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -11,6 +12,7 @@ from graphrag_bench.experiment.budgets import context_budget
 from graphrag_bench.experiment.choices import FILE
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.incomplete import left_out
 from graphrag_bench.experiment.long_texts import long_text_rows
 from graphrag_bench.experiment.reader_prompts import own_answers
 from graphrag_bench.experiment.scoring import scored_by
@@ -19,7 +21,7 @@ from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.runs.damage import CONFIG, config_text
 from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder, write_whole
 from graphrag_bench.runs.provenance import commit, environment
-from graphrag_bench.runs.scoring import score
+from graphrag_bench.runs.scoring import score, shares
 from graphrag_bench.values import Question
 
 _DECIDING = {
@@ -49,6 +51,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         settings.evaluation.containment,
         scored=scored_by(experiment.dataset, settings.evaluation, folder, held),
     )
+    incomplete = left_out(experiment, selected)
     models = experiment.models
     needs = experiment.method.pipeline.needs()
     built = {need for item in experiment.plan for need in item.inputs}
@@ -57,7 +60,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "card": experiment.dataset.card.name,
         "corpus": experiment.dataset.corpus_digest,
         "method": experiment.method.name,
-        "title": experiment.method.title,
+        "title": experiment.method.title + (" (incomplete)" if incomplete else ""),
         "role": experiment.method.role,
         "profile": settings.profile,
         "fidelity": settings.fidelity,
@@ -82,6 +85,8 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "long_texts": long_text_rows(experiment, selected),
         "tokenizer": models.identity("tokenizer") if "tokenizer" in needs else "",
         "selected": len(selected),
+        "incomplete": incomplete,
+        "build_rates": _build_rates(experiment, selected),
         "cost": cost(experiment, selected),
         "estimate": {
             row.step: asdict(row)
@@ -113,6 +118,22 @@ def _statistics(experiment: Experiment) -> dict[str, Any]:
     found = [item for item in experiment.plan if item.resource == "extraction"]
     recipes = [store.recipe(item) for item in found if store.holds(item)]
     return dict(recipes[0].get("statistics", {})) if recipes else {}
+
+
+def _build_rates(
+    experiment: Experiment, selected: Sequence[Question]
+) -> dict[str, dict[str, float]]:
+    """For each artifact that a model read: the calls of its building, and shares that went wrong.
+
+    As `rates` of scores has them for steps. Artifacts that did not keep count are left out.
+    """
+    store = experiment.store()
+    totals: dict[str, Counter[str]] = {}
+    for item in (item for plan in experiment.plans(selected) for item in plan):
+        if item.builder.calls and store.holds(item):
+            held = store.recipe(item).get("calls", {})
+            totals.setdefault(f"build {item.resource}", Counter()).update(held)
+    return {name: shares(total) for name, total in totals.items() if total["calls"]}
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:

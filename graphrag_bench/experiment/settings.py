@@ -134,7 +134,15 @@ class FailureSettings(_Settings):
     """When the failures of one step stop the run."""
 
     limit: float = Field(0.2, ge=0, le=1, description="share of a step's calls that may fail")
-    after: PositiveInt = Field(50, description="calls before the share counts")
+    after: PositiveInt = Field(
+        50, description="calls of which the share is taken at least, however few were made"
+    )
+    in_a_row: PositiveInt = Field(
+        5, description="calls that the server fails one after the other: an outage, which stops"
+    )
+    allow_incomplete: bool = Field(
+        False, description="build without what the server failed to read; every table marks it"
+    )
 
 
 class RunSettings(_Settings):

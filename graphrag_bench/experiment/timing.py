@@ -144,7 +144,7 @@ def measure(timing: Timing, progress: Progress | None = None) -> dict[str, Any]:
     failures: list[str] = []
     with folder.alone():
         ledger.unlink(missing_ok=True)
-        experiment.models.charge(ledger, tuple, tuple)
+        experiment.models.charge(ledger, tuple)
         ask = _asker(timing, shown)
         for question in timing.warm_up:
             ask(question)

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from graphrag_bench.models.faults import Again
 from graphrag_bench.models.limits import GUARD, MINUTE, Pace, Width
-from graphrag_bench.models.llm import CallFailed, RunStopped
+from graphrag_bench.models.llm import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.models.settings import Limits, Patience
 
 T = TypeVar("T")
@@ -65,11 +65,18 @@ class Attempts:
         self._stopped: RunStopped | None = None
         self._stopped_until = 0.0
 
-    def run(self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]) -> Reached[T]:
+    def run(
+        self,
+        send: Callable[[], T],
+        n_tokens: int,
+        used: Callable[[T], int],
+        lost: Callable[[], None] | None = None,
+    ) -> Reached[T]:
         """What `send` returns, tried again for as long as patience lasts.
 
-        `n_tokens` is what the call may come to, `used(value)` what it came to. Raises CallFailed
-        when patience is at an end and RunStopped when no server is there.
+        `n_tokens` is what the call may come to, `used(value)` what it came to; `lost` hears of a
+        try that the server may have worked on though no reply came. Raises CallFailed when patience
+        is at an end and RunStopped when no server is there.
         """
         if not self.pace.fits(n_tokens):
             raise CallFailed(
@@ -85,6 +92,8 @@ class Attempts:
             except Again as fault:
                 waited += fault.seconds
                 retries += 1
+                if fault.worked and lost is not None:
+                    lost()
                 waited += self._hold(fault, retries, waited)
             except CallFailed as failure:
                 failure.retries = retries
@@ -159,9 +168,9 @@ class Attempts:
             self.pace.pause(fault.after)
         if waited + seconds > self.patience.total:
             if fault.unreachable:
-                raise RunStopped(f"{fault}. It was there before; start it again and resume.")
+                raise ServerFailed(f"{fault}. It was there before; start it again and resume.")
             if not self.proven:
-                raise RunStopped(f"The server has taken no call in {waited:.0f} s: {fault}")
+                raise ServerFailed(f"The server has taken no call in {waited:.0f} s: {fault}")
             raise CallFailed(
                 "retries_exhausted",
                 f"{retries} tries failed, the last with: {fault}",

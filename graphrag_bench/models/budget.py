@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.chat_protocol import estimated_tokens
 from graphrag_bench.models.fan_out import FanOut, Layer, Request
 from graphrag_bench.models.llm import CallFailed, Completion, RunStopped, paid_reply
 from graphrag_bench.models.settings import Prices
+from graphrag_bench.models.spending import Account, Balance, OwnAccount, Spending
 
 _FIRST_RATIO = 1.2
-
-
-@dataclass(frozen=True)
-class Spending:
-    """Tokens (prompt and completion) and US dollars."""
-
-    tokens: int = 0
-    usd: float = 0.0
-
-    def __add__(self, other: Spending) -> Spending:
-        """Both together."""
-        return Spending(self.tokens + other.tokens, self.usd + other.usd)
-
-    def __sub__(self, other: Spending) -> Spending:
-        """What is left of the first."""
-        return Spending(self.tokens - other.tokens, self.usd - other.usd)
+_SECONDS_OF_A_LOOK = 0.2
 
 
 class Budget:
-    """What a run may spend, shared by all its models and threads.
+    """What a run may spend, shared by all its models and threads, and, by its account, processes.
 
     A call is let through when all that was spent, all that is under way (at its most: prompt and
     `max_tokens`) and the call itself stay within the budget. Otherwise it waits for calls under
@@ -43,46 +30,47 @@ class Budget:
         self,
         tokens: int | None = None,
         usd: float | None = None,
-        spent: Spending | None = None,
-        elsewhere: Callable[[], Spending] | None = None,
+        account: Account | None = None,
     ) -> None:
-        """No limit where None; `spent` is what earlier parts of the same run have cost.
-
-        `elsewhere` tells what other processes have spent on the same run by now.
-        """
+        """No limit where None; `account` holds what earlier parts of the same run have cost."""
         self.tokens = tokens
         self.usd = usd
-        self.spent = spent or Spending()
-        self._elsewhere = elsewhere or Spending
-        self._under_way = Spending()
-        self._n_under_way = 0
+        self.account = account or OwnAccount()
         self._changed = threading.Condition()
+
+    @property
+    def spent(self) -> Spending:
+        """What was spent by now."""
+        return self.account.balance().spent
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self.tokens is not None or self.usd is not None
 
     def reserve(self, most: Spending) -> None:
         """Take a call's most into account, waiting for room; raises RunStopped without any."""
         with self._changed:
-            while (passed := self._passed(most)) is not None:
-                if self._n_under_way == 0:
+            while (held := self.account.reserve(most, lambda b: not self._passed(b, most))) is not (
+                None
+            ):
+                if held.n_calls == 0:
                     raise RunStopped(
-                        f"{passed}. Finished work is kept: raise the budget and run the same "
-                        "command again."
+                        f"{self._passed(held, most)}. Finished work is kept: raise the budget and "
+                        "run the same command again."
                     )
-                self._changed.wait()
-            self._under_way += most
-            self._n_under_way += 1
+                self._changed.wait(_SECONDS_OF_A_LOOK)
 
     def settle(self, most: Spending, actual: Spending) -> None:
         """The call is over: give back what was reserved, note what it cost."""
         with self._changed:
-            self._under_way -= most
-            self._n_under_way -= 1
-            self.spent += actual
+            self.account.settle(most, actual)
             self._changed.notify_all()
 
-    def _passed(self, most: Spending) -> str | None:
-        """Which limit the call could pass, in words; None when it fits."""
-        spent = self.spent + self._elsewhere()
-        after = spent + self._under_way + most
+    def _passed(self, held: Balance, most: Spending) -> str:
+        """Which limit the call could pass, in words; "" when it fits."""
+        spent = held.spent
+        after = spent + held.reserved + most
         if self.tokens is not None and after.tokens > self.tokens:
             return (
                 f"budget.tokens={self.tokens} could be passed: {spent.tokens} are spent and "
@@ -93,7 +81,46 @@ class Budget:
                 f"budget.usd={self.usd:g} could be passed: {spent.usd:.4f} are spent and the "
                 f"next call may cost {most.usd:.4f}"
             )
-        return None
+        return ""
+
+
+class Reservation:
+    """Room in the budget for one call, from its first try to its end; `actual` is what it cost."""
+
+    def __init__(self, budget: Budget, most: Spending) -> None:
+        """`most` is what one try may cost at most."""
+        self._budget, self._most = budget, most
+        self._open = False
+        self.actual = Spending()
+
+    def __enter__(self) -> Self:
+        """Reserve for the first try; raises RunStopped when there is no room."""
+        self._reserve()
+        return self
+
+    def again(self) -> None:
+        """Count a try that the server may have worked on as its most, and reserve for another.
+
+        Nobody tells what a try came to whose reply never arrived. Raises RunStopped when there is
+        no room for another.
+        """
+        self._open = False
+        self._budget.settle(self._most, self._most)
+        self._reserve()
+
+    def _reserve(self) -> None:
+        self._budget.reserve(self._most)
+        self._open = True
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give back what was reserved."""
+        if self._open:
+            self._budget.settle(self._most, self.actual)
 
 
 class Budgeted(Layer):
@@ -113,24 +140,21 @@ class Budgeted(Layer):
 
     def call(self, request: Request) -> Completion:
         """The reply of the model inside; raises RunStopped when the budget has no room for it."""
-        if self.budget.tokens is None and self.budget.usd is None:
+        if not self.budget.limited:
             return self.inner.call(request)
         estimate = estimated_tokens(request.prompt)
         n_prompt = round(estimate * self._ratio)
         most = Spending(
             n_prompt + request.max_tokens, self.prices.usd(n_prompt, request.max_tokens)
         )
-        self.budget.reserve(most)
-        actual = Spending()
-        try:
-            reply = self.inner.call(request)
-            actual = self._cost(reply, estimate)
-        except CallFailed as failure:
-            if (paid := paid_reply(failure)) is not None:
-                actual = self._cost(paid, estimate)
-            raise
-        finally:
-            self.budget.settle(most, actual)
+        with Reservation(self.budget, most) as held:
+            try:
+                reply = self.inner.call(replace(request, lost=held.again))
+            except CallFailed as failure:
+                if (paid := paid_reply(failure)) is not None:
+                    held.actual = self._cost(paid, estimate)
+                raise
+            held.actual = self._cost(reply, estimate)
         return reply
 
     def _cost(self, reply: Completion, estimate: int) -> Spending:

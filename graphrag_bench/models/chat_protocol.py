@@ -12,9 +12,11 @@ from graphrag_bench.models.llm import CallFailed, Chat, Completion
 from graphrag_bench.models.reasoning import thinking_share, without_thinking
 from graphrag_bench.models.settings import Decoding, Prices
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
+from graphrag_bench.text import count_tokens, encodable
 
 TOKENS_A_MESSAGE = 8
+MOST_TOKENS = 10**9
+"""A count of tokens above this is no count: it is left out, and ours is taken."""
 _LEAST_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.models:prompts/schema.j2")
 
@@ -67,7 +69,7 @@ class Dialect:
             if value is not None and name not in self.refused
         }
         body["model"] = model
-        body["messages"] = [{"role": m.role, "content": m.content} for m in prompt]
+        body["messages"] = [{"role": m.role, "content": encodable(m.content)} for m in prompt]
         return body
 
     def _response_format(self, schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -87,23 +89,24 @@ def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Com
     """
     choice, message = _choice(body)
     whole = message.get("content") or ""
-    reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
+    reasoning = _text(message, "reasoning_content") or _text(message, "reasoning")
     text = _until(without_thinking(whole), request.stop)
-    n_prompt, n_completion, n_reasoning = _usage(body, request.prompt, whole, str(reasoning))
+    n_prompt, n_completion, n_reasoning = _usage(body, request.prompt, whole, reasoning)
     reply = Completion(
         text,
         n_prompt,
         n_completion,
         finish="length" if choice.get("finish_reason") == "length" else "stop",
-        model=str(body.get("model") or ""),
-        fingerprint=str(body.get("system_fingerprint") or ""),
+        model=_text(body, "model"),
+        fingerprint=_text(body, "system_fingerprint"),
         reasoning_tokens=n_reasoning,
         usd=prices.usd(n_prompt, n_completion),
     )
     if choice.get("finish_reason") == "content_filter":
         raise CallFailed("content_filter", "The server filtered its reply.", paid=reply)
     if message.get("refusal"):
-        raise CallFailed("refused", f"The model refused: {message['refusal']}", paid=reply)
+        said = _text(message, "refusal")[:500]
+        raise CallFailed("refused", f"The model refused: {said}", paid=reply)
     if (n_words := count_words(request.prompt)) * 0.9 > n_prompt > _LEAST_CUT:
         raise CallFailed(
             "context_overflow",
@@ -131,29 +134,40 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise Again(f"The answer holds no reply: {json.dumps(body)[:200]}")
+        raise Again(f"The answer holds no reply: {sorted(body)}"[:300], worked=True)
     if not isinstance(message.get("content"), str | None):
-        raise Again("The reply's content is no text.")
+        raise Again("The reply's content is no text.", worked=True)
     return choice, message
+
+
+def _text(held: Mapping[str, Any], name: str) -> str:
+    """The text of that name; "" where there is none, or something else in its place."""
+    found = held.get(name)
+    return found if isinstance(found, str) else ""
 
 
 def _usage(
     body: Mapping[str, Any], prompt: Chat, whole: str, reasoning: str
 ) -> tuple[int, int, int]:
     """Prompt, completion and reasoning tokens: the server's count, or ours when it gives none."""
-    usage = body.get("usage") or {}
-    n_prompt = usage.get("prompt_tokens")
-    n_completion = usage.get("completion_tokens")
-    if not isinstance(n_prompt, int) or not isinstance(n_completion, int):
+    usage = body.get("usage")
+    n_prompt, n_completion = counted(usage, "prompt_tokens"), counted(usage, "completion_tokens")
+    if n_prompt is None or n_completion is None:
         n_prompt, n_completion = estimated_tokens(prompt), count_tokens(whole + reasoning)
-    details = usage.get("completion_tokens_details") or {}
-    n_reasoning = details.get("reasoning_tokens")
-    if not isinstance(n_reasoning, int) or n_reasoning == 0:
-        n_reasoning = 0
-        if reasoning or "</think" in whole or "<think" in whole:
-            share = thinking_share(without_thinking(whole), whole, reasoning)
-            n_reasoning = round(n_completion * share)
+    details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
+    n_reasoning = counted(details, "reasoning_tokens") or 0
+    if n_reasoning == 0 and (reasoning or "</think" in whole or "<think" in whole):
+        share = thinking_share(without_thinking(whole), whole, reasoning)
+        n_reasoning = round(n_completion * share)
     return n_prompt, n_completion, n_reasoning
+
+
+def counted(usage: object, name: str) -> int | None:
+    """The count of that name, 0 to `MOST_TOKENS`; None where a server states none or nonsense."""
+    held = usage.get(name) if isinstance(usage, Mapping) else None
+    if isinstance(held, bool) or not isinstance(held, int) or not 0 <= held <= MOST_TOKENS:
+        return None
+    return held
 
 
 def _until(text: str, stop: Sequence[str]) -> str:

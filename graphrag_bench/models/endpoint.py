@@ -14,6 +14,7 @@ from graphrag_bench.models.attempts import Attempts, Clock, Reached
 from graphrag_bench.models.faults import Again, Answer, Server, of_connection, of_status
 from graphrag_bench.models.llm import RunStopped
 from graphrag_bench.models.settings import Limits, Patience
+from graphrag_bench.text import encodable
 
 T = TypeVar("T")
 Body = Mapping[str, Any]
@@ -90,9 +91,15 @@ class Endpoint:
         named = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
         return {str(row.get("id")): _window(row) for row in named}
 
-    def run(self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]) -> Reached[T]:
+    def run(
+        self,
+        send: Callable[[], T],
+        n_tokens: int,
+        used: Callable[[T], int],
+        lost: Callable[[], None] | None = None,
+    ) -> Reached[T]:
         """What `send` returns, under the limits of the server and with patience for its faults."""
-        return self.attempts.run(send, n_tokens, used)
+        return self.attempts.run(send, n_tokens, used, lost)
 
     def meaning(self, rejected: Rejected) -> Exception:
         """The error that a rejection stands for: try again, give the call up, or stop."""
@@ -115,9 +122,9 @@ class Endpoint:
 
         fault: Exception
         try:
-            return self.key.hide(str(send()))
+            return encodable(self.key.hide(str(send())))
         except openai.APIStatusError as error:
-            said = self.key.hide(error.response.text)
+            said = encodable(self.key.hide(error.response.text))
             fault = Rejected(Answer(error.status_code, said, dict(error.response.headers)))
         except openai.APIConnectionError as error:
             cause = error.__cause__
@@ -129,7 +136,7 @@ class Endpoint:
     def _unescaped(self, parsed: dict[str, Any]) -> dict[str, Any]:
         """The answer without a key that was written with escapes, and without half characters."""
         plain = self.key.hide(json.dumps(parsed, ensure_ascii=False))
-        found: dict[str, Any] = json.loads(plain.encode("utf-8", "replace"))
+        found: dict[str, Any] = json.loads(encodable(plain))
         return found
 
     def _parsed(self, text: str) -> Body:
@@ -141,11 +148,17 @@ class Endpoint:
                     f"{self.server.address} answers with a web page, so it is no OpenAI API. "
                     "llm.base_url mostly ends in /v1."
                 ) from None
-            raise Again(f"The answer is no JSON: {text[:200]!r}") from None
+            raise Again(f"The answer is no JSON: {text[:200]!r}", worked=True) from None
+        except RecursionError:
+            raise Again(f"The answer is nested too deeply: {text[:200]!r}", worked=True) from None
         if not isinstance(parsed, dict):
-            raise Again(f"The answer is no JSON object: {text[:200]!r}")
+            raise Again(f"The answer is no JSON object: {text[:200]!r}", worked=True)
         if "\\u" in text or "\\/" in text:
-            parsed = self._unescaped(parsed)
+            try:
+                parsed = self._unescaped(parsed)
+            except RecursionError:
+                said = f"The answer is nested too deeply: {text[:200]!r}"
+                raise Again(said, worked=True) from None
         if parsed.get("error"):
             raise Rejected(Answer(_code(parsed["error"]), text, {}))
         return parsed

@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from queue import SimpleQueue
 
@@ -21,17 +21,23 @@ from graphrag_bench.models.llm import (
 from graphrag_bench.models.settings import Prices
 
 Log = Callable[[int, Outcome], None]
+Lost = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Request:
-    """One call as the layers of a model hand it on; `trial` tells repeats of a prompt apart."""
+    """One call as the layers of a model hand it on; `trial` tells repeats of a prompt apart.
+
+    `lost` is told of every try that the server may have worked on and whose reply never arrived,
+    before another is made; what it raises ends the call.
+    """
 
     prompt: Chat
     max_tokens: int
     stop: tuple[str, ...] = ()
     schema: Schema | None = None
     trial: int = 0
+    lost: Lost | None = field(default=None, compare=False, repr=False)
 
 
 class FanOut(ABC):

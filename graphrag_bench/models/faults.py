@@ -23,6 +23,7 @@ _NOT_SUPPORTED = re.compile(
 )
 _AGAIN = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _TOO_MUCH = {429, 503, 529}
+_NOT_SENT = ("PoolTimeout", "WriteTimeout", "WriteError", "LocalProtocolError")
 
 
 class NotAccepted(RunStopped):
@@ -41,15 +42,19 @@ class Again(Exception):
         after: float | None = None,
         too_much: bool = False,
         unreachable: bool = False,
+        worked: bool = False,
     ) -> None:
         """Keep whether the server was overloaded (`too_much`) or never there (`unreachable`).
 
-        `seconds` is filled in by whoever timed the try.
+        `worked` says that the server may have worked on the try all the same, and counted its
+        tokens: it took the request, and no reply came that can be read. `seconds` is filled in by
+        whoever timed the try.
         """
         super().__init__(message)
         self.after = after
         self.too_much = too_much
         self.unreachable = unreachable
+        self.worked = worked
         self.seconds = 0.0
 
 
@@ -76,6 +81,8 @@ def of_status(answer: Answer, server: Server) -> Again | CallFailed | RunStopped
     said = answer.text[:500]
     if answer.status == 429 and _NO_QUOTA.search(said):
         return RunStopped(f"The account at {server.address} has no quota left: {said}")
+    if answer.status == 500 and _OVERFLOW.search(said):
+        return CallFailed("context_overflow", f"The prompt does not fit: {said}")
     if answer.status in _AGAIN:
         after = retry_after(answer.headers)
         return Again(
@@ -105,7 +112,7 @@ def of_connection(kind: str, message: str, server: Server) -> Again:
     """The meaning of a connection that failed; `kind` is the name of the transport's error."""
     if kind in ("ConnectError", "ConnectTimeout", "UnsupportedProtocol", "ProxyError"):
         return Again(f"No server answers at {server.address}: {message}", unreachable=True)
-    return Again(f"{kind or 'connection lost'}: {message}")
+    return Again(f"{kind or 'connection lost'}: {message}", worked=kind not in _NOT_SENT)
 
 
 def unsupported(answer: Answer, sent: Mapping[str, Any]) -> str | None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.budget import Spending
 from graphrag_bench.models.llm import Completion, Outcome, paid_reply
+from graphrag_bench.models.spending import Spending
 
 
 @dataclass(frozen=True)
@@ -205,23 +205,3 @@ def spent(lines: Iterable[Line]) -> Spending:
         if not line.cached:
             total += Spending(line.prompt_tokens + line.completion_tokens, line.usd)
     return total
-
-
-class Followed:
-    """What other processes write into their ledgers, read on as these grow."""
-
-    def __init__(self, paths: Callable[[], Iterable[Path]]) -> None:
-        """`paths` tells which ledgers there are by now."""
-        self._paths = paths
-        self._n_read: dict[Path, int] = {}
-        self._spent = Spending()
-
-    def spent(self) -> Spending:
-        """What their calls have cost so far; a line that is not whole yet is read the next time."""
-        for path in self._paths():
-            with path.open("rb") as file:
-                file.seek(self._n_read.get(path, 0))
-                whole, end, _ = file.read().rpartition(b"\n")
-            self._n_read[path] = self._n_read.get(path, 0) + len(whole) + len(end)
-            self._spent += spent(_lines(whole.decode("utf-8", "replace").split("\n")))
-        return self._spent

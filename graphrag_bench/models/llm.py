@@ -1,4 +1,4 @@
-"""The language-model protocol, what a call returns, and the meter that counts one step's calls."""
+"""The language-model protocol, and the meter that counts one step's calls."""
 
 from __future__ import annotations
 
@@ -7,67 +7,29 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.models.outcomes import (
+    CallFailed,
+    Completion,
+    Outcome,
+    RunStopped,
+    ServerFailed,
+    is_of_server,
+    paid_reply,
+    seen,
+)
 from graphrag_bench.prompts import Message
+
+__all__ = [
+    "LLM", "Arrivals", "Arriving", "CallFailed", "Chat", "Completion", "Gate", "Judged", "Metered",
+    "Outcome", "RunStopped", "Schema", "ServerFailed", "Usage", "arrivals", "is_of_server",
+    "paid_reply", "reply", "seen",
+]  # fmt: skip
 
 Chat = tuple[Message, ...]
 Schema = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Completion:
-    """One reply. Tokens are the server's own counts; `finish` is `stop` or `length`.
-
-    `seconds` is the time on the wire (0 for a reply from the cache), `retries` the failed tries
-    before this reply, `reasoning_tokens` the part of the completion that was thinking, `usd` the
-    price at the configured rates, `key` the row of the reply cache ("" without a cache).
-    """
-
-    text: str
-    prompt_tokens: int
-    completion_tokens: int
-    finish: str = "stop"
-    model: str = ""
-    fingerprint: str = ""
-    reasoning_tokens: int = 0
-    cached: bool = False
-    retries: int = 0
-    seconds: float = 0.0
-    usd: float = 0.0
-    key: str = ""
-
-
-class CallFailed(Exception):
-    """One call ended without a usable reply; the run goes on.
-
-    `reason` is one word for counting: `content_filter`, `context_overflow`, `unreadable`,
-    `retries_exhausted`, `refused`, `empty`. `paid` is the reply that was paid for and is of no
-    use (an empty one, a filtered one), so that its tokens are not lost to the ledger.
-    """
-
-    def __init__(
-        self,
-        reason: str,
-        message: str,
-        retries: int = 0,
-        seconds: float = 0.0,
-        paid: Completion | None = None,
-    ) -> None:
-        """Keep the reason beside the message."""
-        super().__init__(message)
-        self.reason = reason
-        self.retries = retries
-        self.seconds = seconds
-        self.paid = paid
-
-
-class RunStopped(UserError):
-    """Nothing further can succeed (no server, budget spent, too many failures): stop."""
-
-    exit_code = 1
-
-
-Outcome = Completion | CallFailed
 Arrivals = Generator[tuple[int, Outcome], None, None]
 
 
@@ -123,8 +85,11 @@ class Judged(Protocol):
 class Gate(Protocol):
     """What watches the failure rate of one step."""
 
-    def note(self, ok: bool, sample: str) -> None:
-        """Count one call, `sample` being its reply or error; raises RunStopped at too many."""
+    def note(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
+        """Count one call, `sample` being its reply or error; raises RunStopped at too many.
+
+        `of_server` says that the server failed, and not the model.
+        """
         ...
 
 
@@ -152,6 +117,8 @@ class Metered:
     `log` gets every outcome the moment it arrives, in whichever thread, with the item (chunk or
     question id) it was for: `ledger.at(stage, step)` makes one. `gate` may be shared: it watches
     the step's failure rate. `structured.ask` counts what it put right or replaced by a fallback.
+    `lost` holds a digest of every prompt without a reply because the server failed; with `whole`
+    that raises ServerFailed once the other calls of the list have ended.
     """
 
     llm: LLM
@@ -161,6 +128,15 @@ class Metered:
     unreadable: int = 0
     corrected: int = 0
     fallbacks: int = 0
+    whole: bool = False
+    lost: list[str] = field(default_factory=list, init=False)
+    n_asked: int = field(default=0, init=False)
+    _heard: list[bool] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def n_missing(self) -> int:
+        """How many prompts of the last list are without a reply."""
+        return self.n_asked - sum(self._heard)
 
     @property
     def identity(self) -> str:
@@ -227,6 +203,7 @@ class Metered:
         came to (`read_later`).
         """
         found: dict[int, Outcome] = {}
+        self.n_asked, self._heard = len(prompts), []
         arriving = arrivals(
             self.llm,
             prompts,
@@ -240,12 +217,17 @@ class Metered:
                 for position, outcome in arriving:
                     found[position] = outcome
                     if self.gate is not None and not read_later:
-                        self.gate.note(*seen(outcome))
+                        self.gate.note(*seen(outcome), of_server=is_of_server(outcome))
                     yield position, outcome
         finally:
             self.replies.extend(found[position] for position in sorted(found))
+            lost = [position for position in sorted(found) if is_of_server(found[position])]
+            self.lost += [_digest(prompts[position]) for position in lost]
+        if lost and self.whole:
+            raise ServerFailed(f"The server failed. The last of its failures: {found[lost[-1]]}")
 
     def _enter(self, outcome: Outcome, item: str) -> None:
+        self._heard.append(isinstance(outcome, Completion))
         if self.log is not None:
             self.log(outcome, item)
 
@@ -275,14 +257,8 @@ def arrivals(
         yield position, outcome
 
 
-def paid_reply(outcome: Outcome) -> Completion | None:
-    """The reply whose tokens were paid for: the outcome itself, or what a failure left behind."""
-    return outcome if isinstance(outcome, Completion) else outcome.paid
-
-
-def seen(outcome: Outcome) -> tuple[bool, str]:
-    """Whether there is a reply; and its text, or the failure's message."""
-    return (True, outcome.text) if isinstance(outcome, Completion) else (False, str(outcome))
+def _digest(prompt: Chat) -> str:
+    return digest([[message.role, message.content] for message in prompt])
 
 
 def reply(

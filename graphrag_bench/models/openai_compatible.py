@@ -107,6 +107,7 @@ class OpenAICompatible(FanOut):
             lambda: self._send(request),
             n_tokens,
             lambda reply: reply.prompt_tokens + reply.completion_tokens,
+            request.lost,
         )
         return replace(reached.value, retries=reached.retries, seconds=reached.seconds)
 

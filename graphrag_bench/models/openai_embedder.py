@@ -15,9 +15,9 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.models.attempts import Clock
-from graphrag_bench.models.budget import Budget, Spending
+from graphrag_bench.models.budget import Budget, Reservation
 from graphrag_bench.models.cached import Mode
-from graphrag_bench.models.chat_protocol import TOKENS_A_MESSAGE
+from graphrag_bench.models.chat_protocol import TOKENS_A_MESSAGE, counted
 from graphrag_bench.models.embedder import Kind, Vectors
 from graphrag_bench.models.endpoint import Endpoint, Rejected
 from graphrag_bench.models.faults import Again
@@ -28,6 +28,7 @@ from graphrag_bench.models.openai_compatible import OPENAI
 from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore, StoredVectors
 from graphrag_bench.models.served_windows import served_window, served_windowing
 from graphrag_bench.models.settings import Limits, Patience, Prices, group
+from graphrag_bench.models.spending import Spending
 from graphrag_bench.text import count_tokens
 
 _RATIO = 1.2
@@ -200,17 +201,17 @@ class OpenAIEmbedder:
         """The vectors of the server, within the budget, committed to the store."""
         estimate = sum(count_tokens(text) + TOKENS_A_MESSAGE for text in block)
         most = round(estimate * _RATIO)
-        reserved = Spending(most, self.prices.usd(most, 0))
-        actual = Spending()
-        self._budget.reserve(reserved)
-        try:
-            reached = self._endpoint.run(
-                lambda: self._send(key, block), most, lambda got: got.prompt_tokens
-            )
+        with Reservation(self._budget, Spending(most, self.prices.usd(most, 0))) as held:
+            try:
+                reached = self._endpoint.run(
+                    lambda: self._send(key, block), most, lambda got: got.prompt_tokens, held.again
+                )
+            except CallFailed as failure:
+                if failure.paid is not None:
+                    held.actual = Spending(failure.paid.prompt_tokens, failure.paid.usd)
+                raise
             stored = reached.value
-            actual = Spending(stored.prompt_tokens, stored.usd)
-        finally:
-            self._budget.settle(reserved, actual)
+            held.actual = Spending(stored.prompt_tokens, stored.usd)
         if self._store is not None and self._mode in ("write", "refresh"):
             self._store.put_vectors(stored, replace=self._mode == "refresh")
         return stored, Completion(
@@ -232,17 +233,20 @@ class OpenAIEmbedder:
             answer = self._endpoint.embeddings(body)
         except Rejected as rejected:
             raise self._endpoint.meaning(rejected) from None
-        rows = self._unit(_rows(answer, len(block)))
-        usage = answer.get("usage") or {}
-        n_tokens = usage.get("prompt_tokens")
-        if not isinstance(n_tokens, int):
+        n_tokens = counted(answer.get("usage"), "prompt_tokens")
+        if n_tokens is None:
             n_tokens = sum(count_tokens(text) for text in block)
+        try:
+            rows = self._unit(_rows(answer, len(block)))
+        except CallFailed as failure:
+            failure.paid = Completion("", n_tokens, 0, usd=self.prices.usd(n_tokens, 0))
+            raise
         return StoredVectors(
             key,
             self._identity(),
             self.dimension,
             rows.tobytes(),
-            str(answer.get("model") or ""),
+            _text(answer.get("model")),
             n_tokens,
             self.prices.usd(n_tokens, 0),
         )
@@ -266,17 +270,21 @@ class OpenAIEmbedder:
 
 
 def _rows(answer: Mapping[str, Any], n_texts: int) -> Vectors:
-    """The vectors in the order of the texts; raises Again when there are not that many."""
+    """The vectors in the order of the texts; raises Again unless there is one for each."""
     found = answer.get("data")
     if not isinstance(found, list) or len(found) != n_texts:
-        raise Again(f"The answer does not hold {n_texts} vectors.")
+        raise Again(f"The answer does not hold {n_texts} vectors.", worked=True)
     try:
         ordered = sorted(found, key=lambda row: int(row["index"]))
-        rows = np.asarray([row["embedding"] for row in ordered], np.float32)
-    except (KeyError, TypeError, ValueError):
-        raise Again("The answer holds no vectors that can be read.") from None
+        places = [int(row["index"]) for row in ordered]
+        with np.errstate(over="ignore"):  # what is too large has no direction, as `_unit` finds
+            rows = np.asarray([row["embedding"] for row in ordered], np.float32)
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
+        raise Again("The answer holds no vectors that can be read.", worked=True) from None
+    if places != list(range(n_texts)):
+        raise Again("The answer does not number its vectors from 0, each once.", worked=True)
     if rows.ndim != 2:
-        raise Again("The answer holds vectors of different lengths.")
+        raise Again("The answer holds vectors of different lengths.", worked=True)
     return rows
 
 
@@ -293,6 +301,10 @@ def _blocks(texts: Sequence[str], size: int) -> Iterator[list[str]]:
         n_held += n_tokens
     if block:
         yield block
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _block_key(identity: str, block: list[str]) -> str:

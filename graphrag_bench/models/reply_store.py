@@ -17,6 +17,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.llm import CallFailed, Completion, RunStopped
 from graphrag_bench.models.sqlite_file import Commits, Journal, Session, SqliteFile, Work
+from graphrag_bench.text import encodable
 
 VERSION = 1
 REUSABLE = ("new", "valid", "corrected")
@@ -158,7 +159,7 @@ class ReplyStore:
         A readable reply that is there already (another process was faster) stays, unless
         `replace`. Raises RunStopped when the file cannot be written.
         """
-        row = (*vars(reply).values(), replace)
+        row = (*_written(reply), replace)
 
         def insert(connection: sqlite3.Connection) -> StoredReply:
             if connection.execute(_INSERT, row).rowcount:
@@ -171,7 +172,7 @@ class ReplyStore:
         """Store many replies, as `put` does each; returns how many there were."""
         n_added = 0
         rows = iter(replies)
-        while batch := [(*vars(reply).values(), False) for reply in islice(rows, _MANY)]:
+        while batch := [(*_written(reply), False) for reply in islice(rows, _MANY)]:
             self._commits.submit(_inserting(batch)).result()
             n_added += len(batch)
         return n_added
@@ -244,6 +245,12 @@ class ReplyStore:
                 return connection.execute(query, (key,)).fetchall()
         except sqlite3.Error as error:
             raise UserError(f"The cache {self.path} cannot be read: {error}.") from None
+
+
+def _written(reply: StoredReply) -> list[object]:
+    """The values of a row, with `?` for half characters, which the file cannot hold."""
+    values = vars(reply).values()
+    return [encodable(value) if isinstance(value, str) else value for value in values]
 
 
 def _inserting(batch: list[tuple[object, ...]]) -> Work:

@@ -25,6 +25,7 @@ from graphrag_bench.models.model_files import (
     stated_window,
     tokenizer_file,
 )
+from graphrag_bench.models.weights_identity import named
 from graphrag_bench.models.window_tokens import OwnTokens, PairTokens
 
 PACKAGED = "all-MiniLM-L6-v2"
@@ -72,8 +73,9 @@ class SentenceEmbedder:
     def identity(self) -> str:
         """Model, revision, dimension, normalisation, long texts and prefixes; loads no weights.
 
-        Dimension and window are read from the model's files; of a model on the hub they are fixed
-        by name and revision, and left open here.
+        A folder is known by its name and the content of its files, wherever it is. Dimension and
+        window are read from the model's files; of a model on the hub they are fixed by name and
+        revision, and left open here.
         """
         revision = self.revision
         if self.model == PACKAGED:
@@ -86,8 +88,9 @@ class SentenceEmbedder:
         length = stated_dimension(folder) or "hub"
         window = self.given_window or stated_window(folder) or "hub"
         code = ":remote code" if self.trust_remote_code else ""
+        name = f"{self.model}@{revision}" if self.model == PACKAGED else named(self.model, revision)
         return (
-            f"sentence-transformers:{self.model}@{revision}{code}:{length}:unit:"
+            f"sentence-transformers:{name}{code}:{length}:unit:"
             f"long={self.long_texts}({window}):prefixes={prefixes}"
         )
 

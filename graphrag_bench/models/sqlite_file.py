@@ -23,6 +23,11 @@ T = TypeVar("T")
 Journal = Literal["auto", "wal", "rollback"]
 Work = Callable[[sqlite3.Connection], object]
 _Job = tuple[Work, Future[object]]
+_NOT_WRITABLE = (
+    OverflowError, ValueError, TypeError, sqlite3.DataError, sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+)  # fmt: skip
+"""What the value of one row raises, and not the file."""
 _BUSY_SECONDS = 120.0
 _POLL_SECONDS = 0.005
 _MOST_IN_ONE_COMMIT = 256
@@ -142,35 +147,70 @@ class Commits:
 
     Whatever waits when a transaction begins becomes part of it, so that a lone write is committed
     at once and a crowd of writes shares one commit. What may wait goes first in its transaction:
-    it was asked for before the work that took it along.
+    it was asked for before the work that took it along. When the thread ends, whoever waits and
+    whoever comes later is told why.
     """
 
     def __init__(self, file: SqliteFile) -> None:
         """Start the thread; it ends with `close` or with the process, after what waits."""
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        session = Session(file)
-        idle: SimpleQueue[_Job] = SimpleQueue()
+        self._waiting = _Waiting(file.path)
         thread = threading.Thread(
-            target=_commit_all,
-            args=(self._jobs, idle, session, file.path),
-            name="commits",
-            daemon=True,
+            target=_commit_all, args=(self._waiting, Session(file)), name="commits", daemon=True
         )
         thread.start()
-        self._idle: SimpleQueue[_Job] = idle
-        self.close = weakref.finalize(self, _finish, self._jobs, thread)
+        self.close = weakref.finalize(self, _finish, self._waiting, thread)
 
     def submit(self, work: Work, *, may_wait: bool = False) -> Future[object]:
         """What `work(connection)` will return, once it is committed.
 
         What `may_wait` is committed together with the next work that may not, at the latest by
-        `close`.
+        `close`. Raises RunStopped when nothing is committed any more.
         """
         future: Future[object] = Future()
-        if not self.close.alive:
-            raise RunStopped("The cache was closed and is still written to.")
-        (self._idle if may_wait else self._jobs).put((work, future))
+        self._waiting.put((work, future), may_wait)
         return future
+
+
+class _Waiting:
+    """What waits to be committed; a context for the thread that does it, which tells of its end."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing waits yet."""
+        self.path = path
+        self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self.idle: SimpleQueue[_Job] = SimpleQueue()
+        self.batch: list[_Job] = []
+        self._ended = ""
+        self._lock = threading.Lock()
+
+    def put(self, job: _Job, may_wait: bool) -> None:
+        """Let a job wait; raises RunStopped when nobody does it."""
+        with self._lock:
+            if self._ended:
+                raise RunStopped(self._ended)
+            (self.idle if may_wait else self.jobs).put(job)
+
+    def __enter__(self) -> None:
+        """The thread is at work."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> bool:
+        """Tell all who wait, and all who come, that the thread is at work no more."""
+        with self._lock:
+            self._ended = f"The cache {self.path} was closed and is still written to."
+            if error is not None:
+                self._ended = f"The cache {self.path} is written no more: {kind_and_text(error)}."
+            left = [*self.batch, *_taken(self.idle, None), *_taken(self.jobs, None)]
+        for _, future in (job for job in left if job is not None):
+            if not future.done():
+                future.set_exception(RunStopped(self._ended))
+        return True
+
+
+def kind_and_text(error: BaseException) -> str:
+    """An error in a few words."""
+    return f"{type(error).__name__}: {error}"
 
 
 def file_system(folder: Path) -> str:
@@ -189,18 +229,18 @@ def file_system(folder: Path) -> str:
     return best[1]
 
 
-def _commit_all(
-    jobs: SimpleQueue[_Job | None], idle: SimpleQueue[_Job], session: Session, path: Path
-) -> None:
+def _commit_all(waiting: _Waiting, session: Session) -> None:
     """The writer thread: commit until the None that ends it."""
     going = True
-    while going:
-        waiting = [jobs.get(), *_taken(jobs, _MOST_IN_ONE_COMMIT)]
-        going = None not in waiting
-        urgent = [job for job in waiting if job is not None]
-        if batch := [*_taken(idle, None), *urgent]:
-            _commit(batch, session, path)
-    session.close()
+    with waiting:
+        while going:
+            jobs = [waiting.jobs.get(), *_taken(waiting.jobs, _MOST_IN_ONE_COMMIT)]
+            going = None not in jobs
+            urgent = [job for job in jobs if job is not None]
+            waiting.batch = [*_taken(waiting.idle, None), *urgent]
+            if waiting.batch:
+                _commit(waiting.batch, session, waiting.path)
+        session.close()
 
 
 def _taken(jobs: SimpleQueue[T], most: int | None) -> list[T]:
@@ -215,17 +255,20 @@ def _taken(jobs: SimpleQueue[T], most: int | None) -> list[T]:
 
 
 def _commit(batch: list[_Job], session: Session, path: Path) -> None:
-    """One transaction; when it fails, everybody who waits for it is told."""
+    """One transaction; when it fails, everybody who waits for it is told.
+
+    Where it fails because of what one of them writes, that one alone is told.
+    """
     try:
-        with session.connection() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                found = [work(connection) for work, _ in batch]
-                connection.execute("COMMIT")
-            except sqlite3.Error:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        found = _transaction(batch, session)
+    except _NOT_WRITABLE as error:
+        if len(batch) > 1:
+            for job in batch:
+                _commit([job], session, path)
+            return
+        said = f"The cache {path} cannot hold a value ({kind_and_text(error)})."
+        batch[0][1].set_exception(RunStopped(said))
+        return
     except (sqlite3.Error, OSError) as error:
         stop = RunStopped(f"The cache {path} cannot be written: {error}.")
         for _, future in batch:
@@ -235,6 +278,19 @@ def _commit(batch: list[_Job], session: Session, path: Path) -> None:
         future.set_result(value)
 
 
-def _finish(jobs: SimpleQueue[_Job | None], thread: threading.Thread) -> None:
-    jobs.put(None)
+def _transaction(batch: list[_Job], session: Session) -> list[object]:
+    """What the works return, committed; nothing is when one of them raises."""
+    with session.connection() as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            found = [work(connection) for work, _ in batch]
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+    return found
+
+
+def _finish(waiting: _Waiting, thread: threading.Thread) -> None:
+    waiting.jobs.put(None)
     thread.join()

@@ -29,6 +29,7 @@ from graphrag_bench.models.llm import (
     Outcome,
     Schema,
     arrivals,
+    is_of_server,
     seen,
 )
 from graphrag_bench.progress import Advance, no_advance
@@ -232,7 +233,7 @@ def _note(llm: LLM, outcome: Outcome, value: object) -> None:
     if isinstance(llm, Metered):
         llm.unreadable += isinstance(value, UnreadableReply)
         if llm.gate is not None:
-            llm.gate.note(readable, seen(outcome)[1])
+            llm.gate.note(readable, seen(outcome)[1], of_server=is_of_server(outcome))
 
 
 def _judge(llm: LLM, reply: Completion, verdict: str) -> None:

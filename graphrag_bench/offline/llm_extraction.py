@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, PositiveInt
 
-from graphrag_bench.contract import Sizes, artifact
+from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.models.llm import LLM, CallFailed, Chat
 from graphrag_bench.models.structured import Listed, ask_each, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
 
 ENTITIES = Prompt("graphrag_bench.offline:prompts/entities.j2")
 TRIPLES = Prompt("graphrag_bench.offline:prompts/triples.j2")
@@ -42,8 +42,8 @@ _SAID = 0.75
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """Both templates with the passage, halved: the mean of the two calls of a chunk."""
-    texts = settings["entities_prompt"].text, settings["triples_prompt"].text
-    prompt = sum(count_tokens(text) for text in texts) / 2 + sizes.chunk
+    prompts = settings["entities_prompt"], settings["triples_prompt"]
+    prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
     most = settings["max_entity_tokens"] + settings["max_triple_tokens"]
     return prompt, min(_SAID * sizes.chunk, most) / 2
 

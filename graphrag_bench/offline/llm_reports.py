@@ -9,8 +9,9 @@ import numpy as np
 from pydantic import BaseModel, Field, PositiveInt, field_validator
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import Sizes, artifact
+from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.llm import LLM, CallFailed
@@ -74,7 +75,7 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """Template and a third of the input budget: most communities are small; half of a reply."""
-    template = count_tokens(settings["report_prompt"].text)
+    template = template_tokens(settings["report_prompt"])
     budget = min(settings["window_share"] * _UNKNOWN_WINDOW, settings["max_input_tokens"])
     return template + budget / 3, settings["max_tokens"] / 2
 

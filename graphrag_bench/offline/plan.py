@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Builder, Setting, builders
@@ -13,6 +13,9 @@ from graphrag_bench.graph.thinning import Share, thinned
 
 AMBIENT = frozenset({"scratch", "progress"})
 """Needs that every builder may have and that can change nothing in what it builds."""
+
+MISSING = "missing_parts"
+"""The name under which a recipe says what is missing of an incomplete artifact."""
 
 THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
@@ -28,7 +31,8 @@ Identities = Mapping[str, Callable[[], str]]
 class Planned:
     """One artifact to build or reuse; `inputs` maps its needs to their keys.
 
-    `thinning` holds the settings of `thinned` where edges are taken out of a graph.
+    `thinning` holds the settings of `thinned` where edges are taken out of a graph. `missing` says
+    which parts are left out because the server failed; "" for a whole artifact.
     """
 
     builder: Builder
@@ -36,6 +40,7 @@ class Planned:
     inputs: Mapping[str, str]
     key: str
     thinning: Mapping[str, Any] = field(default_factory=dict)
+    missing: str = ""
 
     @property
     def resource(self) -> str:
@@ -48,10 +53,16 @@ class Planned:
         return {
             "builder": self.builder.name,
             "code": self.builder.code,
-            "settings": described(self.settings, self.thinning),
+            "settings": described(self.settings, self.thinning, self.missing),
             "inputs": dict(self.inputs),
             "key": self.key,
         }
+
+    def without(self, missing: str) -> Planned:
+        """The artifact without these parts, under a key of its own."""
+        settings = described(self.settings, self.thinning, missing)
+        key = digest(self.builder.name, self.builder.code, settings, dict(self.inputs))
+        return replace(self, key=key, missing=missing)
 
 
 def describe(value: Any) -> Any:
@@ -61,22 +72,33 @@ def describe(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def described(settings: Mapping[str, Any], thinning: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as JSON, with those of thinning and its code where edges are taken out."""
+def described(
+    settings: Mapping[str, Any], thinning: Mapping[str, Any], missing: str = ""
+) -> dict[str, Any]:
+    """The settings as JSON, with those of thinning and its code where edges are taken out.
+
+    What is missing of an incomplete artifact is named as if it were a setting.
+    """
     found = {name: describe(value) for name, value in settings.items()}
+    if missing:
+        found[MISSING] = missing
     return {**found, **thinning, "edge_drop_code": code(thinned)} if thinning else found
 
 
 def plan(
-    wanted: Iterable[str], choices: Mapping[str, Choice], identities: Identities
+    wanted: Iterable[str],
+    choices: Mapping[str, Choice],
+    identities: Identities,
+    incomplete: Mapping[str, str] = {},  # noqa: B006 (never changed)
 ) -> list[Planned]:
     """The artifacts that `wanted` takes, each after what it is built from.
 
     `choices` names the variant and settings of a resource (`"kg"`, or a mapping with `variant` and
     settings); `identities` gives the identity of what is not built: corpus, embedder, models.
+    `incomplete` maps the key of a whole artifact to what is missing of the one that is used.
     Raises one UserError that lists every problem.
     """
-    planner = _Planner(choices, identities)
+    planner = _Planner(choices, identities, incomplete)
     for resource in sorted(set(wanted)):
         planner.visit(resource, ())
     if planner.problems:
@@ -88,6 +110,7 @@ def plan(
 class _Planner:
     choices: Mapping[str, Choice]
     identities: Identities
+    incomplete: Mapping[str, str]
 
     def __post_init__(self) -> None:
         self.planned: dict[str, Planned] = {}
@@ -117,8 +140,11 @@ class _Planner:
         if not thinning.get("edge_drop"):
             thinning = {}
         key = digest(builder.name, builder.code, described(settings, thinning), inputs)
-        self.planned[resource] = Planned(builder, settings, inputs, key, thinning)
-        return key
+        planned = Planned(builder, settings, inputs, key, thinning)
+        if missing := self.incomplete.get(key):
+            planned = planned.without(missing)
+        self.planned[resource] = planned
+        return planned.key
 
     def _choose(
         self, resource: str, path: tuple[str, ...]

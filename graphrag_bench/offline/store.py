@@ -7,17 +7,18 @@ import shutil
 import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.contract import builders
+from graphrag_bench.errors import UserError
 from graphrag_bench.graph.thinning import thinned
-from graphrag_bench.models.failure_gate import FailureGate
+from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
 from graphrag_bench.models.ledger import Ledger
-from graphrag_bench.models.llm import LLM, Metered
+from graphrag_bench.models.llm import LLM, CallFailed, Metered, RunStopped
 from graphrag_bench.offline.manifest import (
     RECIPE,
     Damaged,
@@ -29,6 +30,7 @@ from graphrag_bench.offline.manifest import (
     seal,
     verify,
 )
+from graphrag_bench.offline.parts import Incomplete, counts, missing, stopped
 from graphrag_bench.offline.plan import AMBIENT, Planned
 from graphrag_bench.offline.shapes import misfits, misfits_together
 from graphrag_bench.progress import Progress
@@ -48,17 +50,21 @@ class Store:
 
     Those under `shared` are used as they are; nothing is ever written there. `explains` says
     whether to tell why an artifact is built although others of its kind are there: not where there
-    is one for each scope. `verify` says when files are checked against their manifest.
+    is one for each scope. `verify` says when files are checked against their manifest. A part that
+    is missing because the server failed ends a build, unless `allow_incomplete`: the artifact is
+    stored under another key then, and Incomplete raised.
     """
 
     root: Path
     progress: Progress = field(default_factory=Progress)
     failure_limit: float = 0.2
     failure_after: int = 50
+    failure_in_a_row: int = IN_A_ROW
     gates: dict[str, FailureGate] = field(default_factory=dict)
     explains: bool = True
     shared: Path | None = None
     verify: Verify = "first"
+    allow_incomplete: bool = False
 
     def folder(self, planned: Planned) -> Path:
         """Where an artifact stands, or will stand."""
@@ -130,22 +136,26 @@ class Store:
 
     def _build(self, planned: Planned, get: Any) -> None:
         """Build into a folder beside the final one and rename it: readers never see a part."""
+        if planned.missing:
+            raise UserError(f"The incomplete {planned.resource} ({planned.missing}) is gone.")
         folder = self.folder(planned)
         scratch, new = Path(f"{folder}.scratch"), Path(f"{folder}.new")
         scratch.mkdir(exist_ok=True)
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
         inputs = {need: get(need) for need in planned.builder.needs if need not in AMBIENT}
+        meters = []
         for need in _MODELS:
             if need in inputs:
                 inputs[need] = self._metered(planned, inputs[need], scratch)
-        ambient = {"scratch": scratch, "progress": self.progress}
-        wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
+                meters.append(inputs[need])
         began = time.perf_counter()
-        made = planned.builder.function(**inputs, **wanted, **planned.settings)
-        if planned.thinning:
-            made = thinned(made, **planned.thinning)
-        recipe = {**planned.recipe, "seconds": round(time.perf_counter() - began, 3)}
+        made = self._made(planned, inputs, meters, scratch)
+        left_out = missing(meters)
+        sealed = planned.without(left_out) if left_out else planned
+        recipe = {**sealed.recipe, "seconds": round(time.perf_counter() - began, 3)}
+        if meters:
+            recipe["calls"] = counts(meters)
         if hasattr(made, "statistics"):
             recipe["statistics"] = dict(made.statistics)
         same = [need for need, value in inputs.items() if value is made]
@@ -158,16 +168,35 @@ class Store:
         if (scratch / LEDGER).is_file():
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
         seal(new)
-        shutil.rmtree(folder, ignore_errors=True)  # one without a recipe is no artifact
-        new.rename(folder)
+        target = self.root / sealed.resource / sealed.key
+        shutil.rmtree(target, ignore_errors=True)  # one without a recipe is no artifact
+        new.rename(target)
+        if left_out:
+            raise Incomplete(planned.key, left_out)
+
+    def _made(
+        self,
+        planned: Planned,
+        inputs: Mapping[str, Any],
+        meters: Sequence[Metered],
+        scratch: Path,
+    ) -> Any:
+        """What the builder makes of its inputs; what a model could not do ends the build."""
+        ambient = {"scratch": scratch, "progress": self.progress}
+        wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
+        try:
+            made = planned.builder.function(**inputs, **wanted, **planned.settings)
+        except (RunStopped, CallFailed) as error:
+            raise stopped(planned, error, meters) from error
+        return thinned(made, **planned.thinning) if planned.thinning else made
 
     def _metered(self, planned: Planned, llm: LLM, scratch: Path) -> Metered:
         """The model with a ledger that survives a kill, and the gate of this builder's calls."""
         log = Ledger(scratch / LEDGER).at("build", planned.resource)
         name = planned.builder.name
-        gate = FailureGate(name, self.failure_limit, self.failure_after)
+        gate = FailureGate(name, self.failure_limit, self.failure_after, self.failure_in_a_row)
         gate = self.gates.setdefault(name, gate)
-        return Metered(llm, log=log, gate=gate)
+        return Metered(llm, log=log, gate=gate, whole=not self.allow_incomplete)
 
     def told(self, planned: Planned) -> str:
         """What is built although others of its kind are there, and why; "" when there are none.
@@ -176,19 +205,18 @@ class Store:
         variant is another method's choice, and no reason.
         """
         found = sorted(self.folder(planned).parent.glob(f"*/{RECIPE}"))
-        others = [path.parent for path in found if not path.parent.suffix]
-        if not others:
-            return ""
         recipes = []
-        for folder in others:
-            with suppress(Damaged):
-                recipes.append(check_recipe(folder))
+        for path in found:
+            if not path.parent.suffix:
+                with suppress(Damaged):
+                    recipes.append(check_recipe(path.parent))
+        if not recipes:
+            return ""
         same = [recipe for recipe in recipes if recipe["builder"] == planned.builder.name]
         reasons = min((_differences(one, planned.recipe) for one in same), key=len, default=[])
         variant = planned.builder.variant
-        what = f"build {planned.resource}" + (
-            f" ({variant})" if variant != planned.resource else ""
-        )
+        said = f" ({variant})" if variant != planned.resource else ""
+        what = f"build {planned.resource}{said}"
         return f"{what}: {'; '.join(reasons)}" if reasons else what
 
     def recipe(self, planned: Planned) -> dict[str, Any]:

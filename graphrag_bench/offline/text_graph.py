@@ -9,9 +9,10 @@ from typing import Any, Literal
 from pydantic import PositiveInt
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import Sizes, artifact
+from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.text_extraction import TextExtraction
 from graphrag_bench.models.llm import LLM
@@ -88,7 +89,7 @@ def rkg(
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """A description just over the threshold, and half of what a summary may take."""
-    template = count_tokens(settings["summary_prompt"].text)
+    template = template_tokens(settings["summary_prompt"])
     return template + 1.5 * settings["summary_from"], settings["max_tokens"] / 2
 
 

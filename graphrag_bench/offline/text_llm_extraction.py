@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 from pydantic import NonNegativeInt, PositiveInt
 
-from graphrag_bench.contract import Sizes, artifact
+from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.text_extraction import ChunkRecords, TextExtraction
 from graphrag_bench.models.llm import LLM, CallFailed, Chat
 from graphrag_bench.models.structured import Reading, ask_each
@@ -31,10 +32,11 @@ T = TypeVar("T")
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """A chunk's first call and its gleaning rounds, each with all that was said, halved.
 
-    Half, because two calls are announced for each chunk.
+    Half, because two calls are announced for each chunk. The records of a chunk are taken to be
+    twice as long as it is.
     """
-    prompt = count_tokens(settings["extract_prompt"].text) + sizes.chunk
-    reply = settings["max_tokens"] / 2
+    prompt = template_tokens(settings["extract_prompt"]) + sizes.chunk
+    reply = min(settings["max_tokens"] / 2, 2 * sizes.chunk)
     n_rounds = 1 + settings["max_gleaning"]
     said = sum(prompt + number * reply for number in range(n_rounds))
     return said / 2, n_rounds * reply / 2

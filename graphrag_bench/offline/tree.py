@@ -12,8 +12,9 @@ from numpy.random import Generator
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import Sizes, artifact
+from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.clustering import (
     Clusters,
     Mixture,
@@ -115,7 +116,7 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template and the texts of one cluster of chunks, and a whole summary."""
-    template = count_tokens(settings["summary_prompt"].text)
+    template = template_tokens(settings["summary_prompt"])
     return template + _children(settings, sizes) * sizes.chunk, settings["summary_tokens"]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from graphrag_bench.contract import Operator
-from graphrag_bench.models.failure_gate import FailureGate
+from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
 from graphrag_bench.models.ledger import Ledger
 from graphrag_bench.models.llm import Completion, Metered
 from graphrag_bench.pipeline.failure import Attempt, Failure, let_through
@@ -70,7 +70,8 @@ class World:
     """The resources of a run, its ledger and gates; trace and fallbacks of every question in order.
 
     `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
-    failed, once there were that many. `attempt` decides what becomes of a step's error.
+    failed, of that many at least, and when `failure_in_a_row` calls were failed by the server.
+    `attempt` decides what becomes of a step's error.
     """
 
     resources: Mapping[str, Any]
@@ -78,6 +79,7 @@ class World:
     ledger: Ledger | None = None
     failure_limit: float = 1.0
     failure_after: int = 50
+    failure_in_a_row: int = IN_A_ROW
     traces: dict[str, list[StepTrace]] = field(default_factory=dict)
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
@@ -93,9 +95,8 @@ class World:
 
     def meter(self, need: str, step: str, question: str) -> Metered:
         """A model of the resources for one step and question, metered, logged and gated."""
-        gate = self.gates.setdefault(
-            step, FailureGate(step, self.failure_limit, self.failure_after)
-        )
+        made = FailureGate(step, self.failure_limit, self.failure_after, self.failure_in_a_row)
+        gate = self.gates.setdefault(step, made)
         log = self.ledger.at(step.partition(".")[0], step, question) if self.ledger else None
         return Metered(self.resources[need], log=log, gate=gate)
 

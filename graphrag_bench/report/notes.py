@@ -37,6 +37,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     notes += _without_chunks(runs)
     notes += _unread_reports(runs)
     notes += [f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())]
+    notes += _incomplete(runs)
     if any(mark(run) for run in runs):
         notes.append(INFLATED)
     if any(run["cost"]["mixed"] for run in runs):
@@ -53,6 +54,17 @@ def _framed(runs: Sequence[Run]) -> str:
     said = ["closed-book is the reader's floor"] if "floor" in roles else []
     said += ["oracle (gold passages as context) is its ceiling"] if "ceiling" in roles else []
     return "".join(f"{one}; " for one in said)
+
+
+def _incomplete(runs: Sequence[Run]) -> Iterator[str]:
+    """A warning for each run over artifacts that lack what a server failed to read."""
+    for run in runs:
+        if held := run.get("incomplete"):
+            lack = "; ".join(f"{name} without {parts}" for name, parts in sorted(held.items()))
+            yield (
+                f"! {run['title']}: built while the server failed ({lack}): run the same command "
+                "again, which asks for what is missing"
+            )
 
 
 def _drawn(runs: Sequence[Run]) -> str:

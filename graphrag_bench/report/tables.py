@@ -39,19 +39,19 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     The floor comes first and the ceiling last. Beside every mean stands its interval, and the
     spread over the repeats of a run that has any. `context` is the mean tokens of a context, `cut`
     the share of questions with evidence that was retrieved and then cut from it by the budget.
-    `faults` and `fallback calls` are shares of the LLM calls, `fallback questions` the share of the
-    questions that went another way than the method's own. A mean is marked with `!` while questions
-    have failed. With `seconds` stand those that `graphrag-bench time` has measured, and no others;
-    without, the table holds only what the configuration determines. Columns that no run fills are
-    left out. Runs are what `metrics.json` holds.
+    `faults` and `fallback calls` are shares of the LLM calls, of building too, `fallback questions`
+    the share of the questions that went another way than the method's own. A mean is marked with
+    `!` while questions have failed. With `seconds` stand those that `graphrag-bench time` has
+    measured, and no others; without, the table holds only what the configuration determines.
+    Columns that no run fills are left out. Runs are what `metrics.json` holds.
     """
     ordered = arranged(runs)
     columns = [*_counts(), *_evidence(ordered)]
     if any(run["answered"] for run in ordered):
         columns += _answers(ordered)
-    if any(run["rates"] for run in ordered):
-        columns += [("faults", lambda run: _shares(run["rates"])[0])]
-        columns += [("fallback calls", lambda run: _shares(run["rates"])[1])]
+    if any(_rates(run) for run in ordered):
+        columns += [("faults", lambda run: _shares(_rates(run))[0])]
+        columns += [("fallback calls", lambda run: _shares(_rates(run))[1])]
     if any(run.get("fallbacks") for run in ordered):
         columns.append(("fallback questions", _fell_back))
     if seconds:
@@ -132,6 +132,11 @@ def _seconds(timed: Mapping[str, Any] | None) -> str:
 
 def _any_has(runs: Sequence[Run], name: str) -> bool:
     return any(name in run["metrics"] for run in runs)
+
+
+def _rates(run: Run) -> Mapping[str, Mapping[str, float]]:
+    """The calls of steps and of building, with the shares that went wrong."""
+    return {**run.get("build_rates", {}), **run["rates"]}
 
 
 def _shares(rates: Mapping[str, Mapping[str, float]]) -> tuple[str, str]:

@@ -129,12 +129,14 @@ def _rates(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     for row in rows:
         for step, counts in row.get("steps", {}).items():
             totals.setdefault(step, Counter()).update(counts)
+    return {step: shares(total) for step, total in sorted(totals.items())}
+
+
+def shares(counts: Mapping[str, int]) -> dict[str, float]:
+    """The calls, and the share of them that failed, was cut, unreadable, corrected or replaced."""
     names = ("failed", "truncated", "unreadable", "corrected", "fallbacks")
-    return {
-        step: {"calls": total["calls"]}
-        | {name: round(total[name] / total["calls"], 4) for name in names}
-        for step, total in sorted(totals.items())
-    }
+    calls = counts["calls"]
+    return {"calls": calls} | {name: round(counts[name] / calls, 4) for name in names}
 
 
 def _fallbacks(rows: Sequence[Row]) -> dict[str, int]:

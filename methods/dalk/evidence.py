@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import triple
 from graphrag_bench.models.llm import LLM, reply
@@ -20,11 +21,11 @@ from methods.reader import READER, expected_tokens, most_tokens, reader_values
 SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
 FINAL = Prompt("methods:dalk/prompts/answer.j2")
-_EVIDENCE_EXPECTED = 150
+_EVIDENCE_EXPECTED = 50
 
 
 def _sentence_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt = count_tokens(settings["prompt"].text) + _EVIDENCE_EXPECTED / 2
+    prompt = template_tokens(settings["prompt"]) + _EVIDENCE_EXPECTED
     return prompt, settings["max_tokens"] / 2
 
 
@@ -58,13 +59,19 @@ def evidence(
 
 
 def _answer_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    texts = settings["steps_prompt"].text, settings["prompt"].text
-    template = sum(count_tokens(text) for text in texts) / 2
+    prompts = settings["steps_prompt"], settings["prompt"]
+    template = sum(template_tokens(prompt) for prompt in prompts) / 2
     completion = (settings["max_step_tokens"] / 2 + expected_tokens(settings, sizes)) / 2
-    return template + sizes.question + 2 * _EVIDENCE_EXPECTED, completion
+    return template + sizes.question + _EVIDENCE_EXPECTED, completion
 
 
-@operator("answer.stepwise", calls=2, supplies=READER | {"reasoning"}, tokens=_answer_tokens)
+@operator(
+    "answer.stepwise",
+    calls=2,
+    supplies=READER | {"reasoning"},
+    tokens=_answer_tokens,
+    expected=lambda settings, sizes: 2,
+)
 def stepwise(
     question: Question,
     context: Context,

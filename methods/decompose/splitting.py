@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Query, Question, unique
 
 PROMPT = Prompt("methods:decompose/prompts/sub_questions.j2")
@@ -31,7 +31,7 @@ class SubQuestions(BaseModel):
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template and the question; two or three short questions come back."""
-    return count_tokens(settings["prompt"].text) + sizes.question, 2.5 * sizes.question
+    return template_tokens(settings["prompt"]) + sizes.question, 2.5 * sizes.question
 
 
 @operator(

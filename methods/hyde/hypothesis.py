@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.models.structured import settled
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Query, Question
 
 PROMPT = Prompt("methods:hyde/prompts/passage.j2")
@@ -21,7 +21,7 @@ PROMPT = Prompt("methods:hyde/prompts/passage.j2")
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template and the question; a passage comes back."""
-    prompt = count_tokens(settings["prompt"].text) + sizes.question
+    prompt = template_tokens(settings["prompt"]) + sizes.question
     return prompt, 0.75 * settings["max_tokens"]
 
 

@@ -9,18 +9,18 @@ from typing import Any
 
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.models.structured import settled
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens, fit
+from graphrag_bench.text import fit
 from graphrag_bench.values import Chunk, Query, Question, Ranked, value
 
 THOUGHT = Prompt("methods:ircot/prompts/thought.j2")
-_PASSAGES_EXPECTED = 8
 _SENTENCE_END = re.compile(r"\w{3}[.!?][\"')\]]*(?=\s+[\"'(\[]?[A-Z0-9])")
 """After a word of three characters or more, so that initials and "Dr." end no sentence."""
 
@@ -55,10 +55,10 @@ def begin(question: Question) -> Thoughts:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and half the passages that may be shown; one sentence."""
-    passages = _PASSAGES_EXPECTED * sizes.chunk
+    """The template, the question and the passages found so far; one sentence."""
+    passages = sizes.passages * sizes.chunk
     shown = min(settings["budget"] or passages, passages)
-    prompt = count_tokens(settings["prompt"].text) + sizes.question + shown
+    prompt = template_tokens(settings["prompt"]) + sizes.question + shown
     return prompt, settings["max_tokens"] / 2
 
 

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.llm import LLM, CallFailed
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Node, Question, Ranked
 
 REASON = Prompt("methods:kgp/prompts/next_evidence.j2")
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt = count_tokens(settings["prompt"].text) + sizes.question + sizes.chunk
+    prompt = template_tokens(settings["prompt"]) + sizes.question + sizes.chunk
     return prompt, settings["max_tokens"] / 2
 
 
@@ -30,6 +30,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     supplies={"question", "passage"},
     unordered="each seed followed by the neighbours found for it",
     tokens=_tokens,
+    expected=lambda settings, sizes: settings["n_seeds"],
 )
 def evidence_walk(
     question: Question,

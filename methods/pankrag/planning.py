@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.models.llm import LLM, CallFailed, Metered, reply
 from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies, Plan
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
 from methods.pankrag.plan_reply import (
     PathReply,
@@ -34,7 +34,7 @@ MOST_WORDS = 30
 def _plan_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     if settings["planning"] == "off":
         return 0.0, 0.0
-    return count_tokens(settings["prompt"].text) + sizes.question, _EXPECTED_TOKENS
+    return template_tokens(settings["prompt"]) + sizes.question, _EXPECTED_TOKENS
 
 
 @operator(
@@ -77,7 +77,7 @@ def plan(
 def _rephrase_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     if settings["when"] == "never":
         return 0.0, 0.0
-    prompt = count_tokens(settings["prompt"].text)
+    prompt = template_tokens(settings["prompt"])
     return prompt + 2 * sizes.question, settings["max_tokens"] / 2
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PositiveInt, model_validator
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.nlp import Nlp
 from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Node, Question, Ranked, Relationship, unique
 
 STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
@@ -71,7 +71,7 @@ def _by_step(steps: Sequence[str], given: Any) -> list[list[str]]:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    return count_tokens(settings["prompt"].text) + sizes.question, settings["max_tokens"] / 2
+    return template_tokens(settings["prompt"]) + sizes.question, settings["max_tokens"] / 2
 
 
 @operator(

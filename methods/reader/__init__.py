@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.answer_forms import answer_form
-from graphrag_bench.contract import Sizes
+from graphrag_bench.expected import Sizes
 from graphrag_bench.values import Piece, Question
 from methods.context import blocks
 

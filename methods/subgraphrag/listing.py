@@ -8,12 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens, fit
+from graphrag_bench.text import fit
 from graphrag_bench.values import (
     DECIMALS,
     Answer,
@@ -28,7 +29,6 @@ from methods.reader import READER, expected_tokens, most_tokens, reader_values
 
 Form = Literal["triplets", "paths"]
 ARROW = "->"
-_TRIPLE_TOKENS = 20
 _MARK = "ans:"
 
 
@@ -109,8 +109,8 @@ def line(graph: Graph, rows: tuple[int, ...], form: Form) -> str:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and a hundred triples; half of what an answer may take."""
-    prompt = count_tokens(settings["prompt"].text) + sizes.question + 100 * _TRIPLE_TOKENS
+    """The template, the question and the triples; half of what an answer may take."""
+    prompt = template_tokens(settings["prompt"]) + sizes.question + sizes.context
     return prompt, min(expected_tokens(settings, sizes), 256)
 
 

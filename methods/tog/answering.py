@@ -8,14 +8,14 @@ from typing import Any
 
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import triple
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Question
 from methods.context import with_block
 from methods.reader import READER, expected_tokens, most_tokens, reader_values
@@ -27,7 +27,7 @@ _TRIPLES_EXPECTED = 6
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt = count_tokens(settings["prompt"].text) + sizes.question + _TRIPLES_EXPECTED * 15
+    prompt = template_tokens(settings["prompt"]) + sizes.question + _TRIPLES_EXPECTED * 15
     return prompt, expected_tokens(settings, sizes)
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.llm import LLM, CallFailed
 from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked
 
 PROMPT = Prompt("operators:prompts/node_agent.j2")
@@ -41,7 +41,7 @@ def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template, the question and half the candidates; a number for each comes back."""
     names = settings["max_candidates"] / 2 * 5
-    return count_tokens(settings["prompt"].text) + sizes.question + names, names
+    return template_tokens(settings["prompt"]) + sizes.question + names, names
 
 
 @operator(
@@ -50,6 +50,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     calls=lambda settings: int(settings["max_groups"]),
     supplies={"question", "topic", "relation", "candidates"},
     tokens=_tokens,
+    expected=lambda settings, sizes: min(settings["max_groups"], settings["width"]),
 )
 def agent(
     question: Question,

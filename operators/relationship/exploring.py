@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.exploration import Choice, Exploration
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.llm import LLM, CallFailed
 from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens, normalise_name
+from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked, Relationship, unique
 
 PROMPT = Prompt("operators:prompts/relationship_agent.j2")
@@ -35,7 +36,7 @@ Scored = tuple[tuple[str, float], ...]
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template, the question and some relation names; a line for each choice comes back."""
     names = 4.0 * _RELATIONS_EXPECTED
-    return count_tokens(settings["prompt"].text) + sizes.question + names, 12.0 * settings["width"]
+    return template_tokens(settings["prompt"]) + sizes.question + names, 12.0 * settings["width"]
 
 
 @operator(
@@ -44,6 +45,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     calls=lambda settings: 2 * int(settings["max_topics"]),
     supplies={"question", "entity", "relations", "width"},
     tokens=_tokens,
+    expected=lambda settings, sizes: min(settings["max_topics"], sizes.listed),
 )
 def agent(
     question: Question,

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, PositiveInt
 
-from graphrag_bench.contract import Sizes, operator
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.structured import ask
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Query, Question, Ranked, Relationship
 from operators.similarity import Scale, scaled_scores
 
@@ -94,7 +94,7 @@ class Useful(BaseModel):
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template, the question and five triples; a few numbers come back."""
-    told = count_tokens(settings["prompt"].text) + sizes.question + 5 * _TOKENS_OF_A_TRIPLE
+    told = template_tokens(settings["prompt"]) + sizes.question + 5 * _TOKENS_OF_A_TRIPLE
     return told, 16.0
 
 

@@ -29,7 +29,7 @@ def test_the_version_is_one_wherever_it_is_told() -> None:
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert (cited["version"], cited["title"]) == (version, TITLE)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert project["tool"]["hatch"]["version"]["path"] == "graphrag_bench/__init__.py"
+    assert project["tool"]["hatch"]["version"]["path"] == "graphrag_bench/version.py"
     assert "version" not in project["project"]
 
 

@@ -6,6 +6,7 @@ Real processes of the command ask a real server over HTTP, in building and in an
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,19 @@ def test_what_other_shards_have_spent_counts_in_the_budget(
     assert stopped.code == 1
     assert f"budget.tokens={n_tokens} could be passed" in stopped.err
     assert 0 < fake.stats(setup.url).tokens < n_tokens
+
+
+def test_shards_at_work_at_the_same_time_keep_one_budget(setup: Setup, fake: FakeOpenAI) -> None:
+    slow = replace(setup, url=fake.scenario(reads=True, latency=0.2))
+    finished(slow.arguments("answer=off", "limit=1"))
+    built = fake.stats(slow.url).tokens
+    budget = built + 1200
+    shards = [
+        started(slow.arguments(f"shard={number}/3", f"budget.tokens={budget}"))
+        for number in (1, 2, 3)
+    ]
+    assert 2 in {ended(process).code for process in shards}
+    assert built < fake.stats(slow.url).tokens <= budget
 
 
 TOY = ["dataset=toy", "method=hipporag", "method.conversion=llm", "build.extraction=llm"]

@@ -6,12 +6,13 @@ import time
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.budget import Budget, Budgeted, Spending
+from graphrag_bench.models.budget import Budget, Budgeted
 from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.llm import CallFailed, RunStopped
 from graphrag_bench.models.openai_compatible import OpenAICompatible
 from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.models.spending import OwnAccount, Spending
 
 
 def test_the_run_stops_before_the_budget_is_passed_and_goes_on_with_a_larger_one(
@@ -26,7 +27,7 @@ def test_the_run_stops_before_the_budget_is_passed_and_goes_on_with_a_larger_one
     stats = fake.stats(url)
     assert 400 < stats.tokens <= 800
     done = stats.requests
-    rest = Budget(1700, spent=Spending(stats.tokens))
+    rest = Budget(1700, account=OwnAccount(Spending(stats.tokens)))
     Cached(Budgeted(client, rest), store).complete(prompts, max_tokens=30)
     stats = fake.stats(url)
     assert stats.requests == 40 > done and set(stats.answered.values()) == {1}

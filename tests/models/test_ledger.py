@@ -1,9 +1,9 @@
 """One line for every call, sums that keep paid and cached apart, and lines that survive a kill."""
 
-from graphrag_bench.models.budget import Spending
 from graphrag_bench.models.ledger import Ledger, read_ledger, spent, sums
 from graphrag_bench.models.llm import CallFailed, Completion, Metered
 from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.models.spending import Spending
 
 PAID = Completion("a", 10, 5, model="m", fingerprint="f1", usd=0.5, seconds=2.0, retries=1)
 CACHED = Completion("a", 10, 5, finish="length", model="m", fingerprint="f1", usd=0.5, cached=True)

@@ -110,7 +110,7 @@ def test_the_gate_stops_a_step_that_fails_too_often_and_shows_a_reply(chat):
 
 
 def test_plain_calls_pass_the_gate_too(chat):
-    gate = FailureGate("answer", after=3)
+    gate = FailureGate("answer", after=10)
     meter = Metered(Scripted([("", CallFailed("refused", "I must not"))]), gate=gate)
     meter.complete([chat("a"), chat("b")], max_tokens=5)
     with pytest.raises(RunStopped, match="I must not"):

@@ -173,7 +173,7 @@ def _judge(
     """Append a row for each case."""
     same = _same(name, measure, models)
     limits = models.settings.failures
-    gate = FailureGate(f"judge {name}", limits.limit, limits.after)
+    gate = FailureGate(f"judge {name}", limits.limit, limits.after, limits.in_a_row)
     log = Ledger(folder / LEDGER).at("judge", name)
     with progress.task(f"judging {name}", len(todo)) as advance:
         for first in range(0, len(todo), BLOCK):

@@ -231,7 +231,7 @@ def judge_pairs(comparison: Comparison, panel: Panel, progress: Progress) -> lis
     with held_alone(panel.folder / "compare.lock", judging(panel.folder)):
         todo = pending(comparison, panel)
         limits = panel.models.settings.failures
-        gate = FailureGate("compare", limits.limit, limits.after)
+        gate = FailureGate("compare", limits.limit, limits.after, limits.in_a_row)
         with progress.task("comparing, both orders", len(todo)) as advance:
             for start in range(0, len(todo), _BLOCK):
                 part = todo[start : start + _BLOCK]

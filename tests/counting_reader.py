@@ -1,0 +1,60 @@
+"""A scripted model that answers every kind of prompt and counts tokens as cl100k does."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from graphrag_bench.models.llm import Chat, Completion
+from graphrag_bench.models.scripted import Scripted, last_user_message
+from graphrag_bench.text import count_tokens
+
+NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+SAID = "They are discussed together, with examples from several of the texts."
+
+
+def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
+    """The model, for `llm._target_=counting_reader.reader`."""
+    return Scripted(replies, _counted)
+
+
+def _counted(chat: Chat) -> Completion:
+    text = _reply(chat[0].content, last_user_message(chat))
+    return Completion(text, sum(count_tokens(one.content) for one in chat), count_tokens(text))
+
+
+def _reply(asked: str, text: str) -> str:
+    """A readable reply of plausible length to whatever is asked for."""
+    names = list(dict.fromkeys(NAME.findall(text[-600:])))[-3:] or ["theme"]
+    if '"triples"' in asked:
+        return json.dumps({"triples": [[names[0], "knows", name] for name in names[1:]]})
+    if "named_entities" in asked:
+        return json.dumps({"named_entities": names})
+    if '"points"' in asked:
+        point = "The passage speaks of this at some length and gives two reasons for it."
+        return json.dumps({"points": [{"description": point, "score": 60}]})
+    if '"final_query"' in asked:
+        hop = {"hop_id": "1-1", "sub_query": f"What of {names[0]}?", "if_abstract": False}
+        sequences = [{"sequence_id": "1", "hop": [{**hop, "dependencies": []}]}]
+        final = [{"final_query": text[-300:], "if_abstract": False, "dependencies": ["1-1"]}]
+        return json.dumps({"query": "", "path": {"sequences": sequences, "final_query": final}})
+    if '"reasoning_steps"' in asked:
+        queries = {name: [name] for name in names}
+        return json.dumps({"reasoning_steps": names, "extended_queries": queries})
+    if "high_level_keywords" in asked:
+        return json.dumps({"high_level_keywords": names, "low_level_keywords": names})
+    if "sub_questions" in asked:
+        return json.dumps({"sub_questions": [f"What of {name}?" for name in names]})
+    if '"order"' in asked:
+        n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
+        return json.dumps({"order": list(range(1, n_passages + 1))})
+    if '"useful"' in asked:
+        return json.dumps({"useful": [1, 2]})
+    if "<|>" in asked:
+        return "##".join(
+            f'("entity"<|>{name}<|>person<|>{name} is told of here.)' for name in names
+        )
+    if "ummar" in asked:
+        return text[-400:]
+    return SAID

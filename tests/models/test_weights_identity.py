@@ -1,0 +1,133 @@
+"""A model of this machine is what its files hold, and not where they are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from graphrag_bench.models import weights_identity
+from graphrag_bench.models.local import Local
+from graphrag_bench.models.sentence_embedder import SentenceEmbedder
+from graphrag_bench.models.weights_identity import of_file, of_folder
+
+FILES = {
+    "modules.json": "[]",
+    "config.json": '{"hidden_size": 3}',
+    "model.safetensors": "weights",
+    "tokenizer.json": "words",
+    "vocab.txt": "one\ntwo",
+    "1_Pooling/config.json": '{"word_embedding_dimension": 3, "pooling_mode_mean_tokens": true}',
+    "2_Normalize/config.json": "{}",
+}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    weights_identity._content.cache_clear()
+    return tmp_path / "cache" / "graphrag-bench" / "weights.json"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "models" / "mine"
+    for name, text in FILES.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+    return path
+
+
+def identity(folder: Path) -> str:
+    return SentenceEmbedder(str(folder)).identity
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_weights_tokenizer_pooling_and_normalisation_changed_in_place_are_another_model(
+    folder: Path, name: str
+) -> None:
+    before = identity(folder)
+    held = (folder / name).read_text()
+    other = held + " " if name.endswith("config.json") else held[:-1] + "x"  # as long as before
+    (folder / name).write_text(other)
+    assert identity(folder) != before
+    (folder / name).write_text(held)
+    assert identity(folder) == before
+
+
+def test_a_file_with_its_old_time_put_back_is_read_again(folder: Path) -> None:
+    before, times = identity(folder), (folder / "model.safetensors").stat()
+    (folder / "model.safetensors").write_text("WEIGHTS")
+    os.utime(folder / "model.safetensors", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert identity(folder) != before
+
+
+def test_the_place_of_a_folder_is_not_in_its_identity(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "elsewhere" / "mine"
+    shutil.copytree(folder, other)
+    assert identity(other) == identity(folder)
+    assert str(tmp_path) not in identity(folder)
+    monkeypatch.chdir(folder.parent)
+    assert SentenceEmbedder("mine").identity == identity(folder)
+
+
+def test_what_loading_passes_over_changes_nothing(folder: Path) -> None:
+    before = of_folder(folder)
+    for name in ("README.md", "onnx/model.onnx", "onnx/config.json", ".git/config.json",
+                 "pytorch_model.bin", "training_args.bin"):  # fmt: skip
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("something else")
+    assert of_folder(folder) == before
+    (folder / "model.safetensors").unlink()
+    without = of_folder(folder)
+    (folder / "pytorch_model.bin").write_text("other weights")
+    assert len({before, without, of_folder(folder)}) == 3
+
+
+def test_a_model_of_the_hub_keeps_name_and_revision() -> None:
+    assert SentenceEmbedder("lab/model", "abc").identity.startswith(
+        "sentence-transformers:lab/model@abc:hub"
+    )
+
+
+def test_a_file_is_read_once_by_all_processes(
+    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+    digest = weights_identity.file_digest
+    monkeypatch.setattr(weights_identity, "file_digest", lambda p: read.append(p.name) or digest(p))
+    found = identity(folder)
+    assert sorted(read) == sorted(Path(name).name for name in FILES)
+    for _ in range(2):
+        weights_identity._content.cache_clear()  # as in a new process
+        assert identity(folder) == found
+    assert len(read) == len(FILES)
+    (folder / "vocab.txt").write_text("one\ntwo\nthree")
+    assert identity(folder) != found and read[len(FILES) :] == ["vocab.txt"]
+    cache.write_text("no json")
+    weights_identity._content.cache_clear()
+    identity(folder)
+    assert len(read) == 2 * len(FILES) + 1
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = identity(folder)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    weights_identity._content.cache_clear()
+    assert identity(folder) == before
+
+
+def test_a_language_model_is_read_once_too(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "small.gguf"
+    path.write_bytes(b"one")
+    first = Local(str(path)).identity
+    assert of_file(path) in first and "small.gguf" in cache.read_text()
+    path.write_bytes(b"two")
+    assert Local(str(path)).identity != first
