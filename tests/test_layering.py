@@ -14,7 +14,7 @@ PLUGINS = frozenset({"operators", "methods"})
 
 LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"values", "text", "errors", "fingerprint", "columns", "locations", "progress"})
-    | {"unpacking", "terminal", "addresses", "plain_yaml"}
+    | {"unpacking", "terminal", "addresses", "plain_yaml", "plain_json"}
     | {"prompts", "question_plan", "registry", "world_grammar"},
     frozenset({"contract", "graph", "models", "data"}),
     frozenset({"pipeline", "offline", "evaluation"}),

@@ -59,6 +59,10 @@ _BUILDERS = (
 def load_plugins(names: list[str]) -> None:
     """Import the built-in builders and the plug-in packages, which register what they hold."""
     for name in (*_BUILDERS, *names):
+        if not all(part.isidentifier() for part in name.split(".")):
+            raise UserError(
+                f"plugins: '{name}' is no name of a package, such as mylab or mylab.operators."
+            )
         try:
             import_module(name)
         except ModuleNotFoundError as error:

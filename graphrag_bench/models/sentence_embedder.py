@@ -110,8 +110,8 @@ class SentenceEmbedder:
         logging.disable_progress_bar()
         try:
             return SentenceTransformer(path, revision=self.revision or None, device="cpu")
-        except OSError as error:
-            first = str(error).splitlines()[0]
+        except (OSError, ValueError, LookupError, TypeError, RuntimeError) as error:
+            first = (str(error).splitlines() or [type(error).__name__])[0]
             raise UserError(f"The embedder '{self.model}' could not be loaded: {first}") from None
 
 

@@ -14,6 +14,7 @@ from graphrag_bench.data.readers.options import choice_gold, with_options
 from graphrag_bench.data.records import records
 from graphrag_bench.data.rows import Row, Rows, read_text, shaped
 from graphrag_bench.errors import UserError
+from graphrag_bench.plain_json import read_json
 from graphrag_bench.values import Question
 
 
@@ -99,7 +100,7 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 def _asked(file: Path) -> Iterator[tuple[str, str, _NovelQuestion]]:
     """Place, QID and row of every question of a file."""
     try:
-        content = json.loads(read_text(file))
+        content = read_json(read_text(file), str(file))
     except json.JSONDecodeError as error:
         raise UserError(f"{file}, line {error.lineno}: not JSON ({error.msg}).") from None
     if isinstance(content, Mapping):
