@@ -105,7 +105,7 @@ class RunFolder:
         mine = set(rows)
         if self.shard:
             paths = (self.file("records"), self.file("journal"))
-            mine = {row.get("question") for path in paths for row in read_lines(path)}
+            mine = {str(row.get("question")) for path in paths for row in read_lines(path)}
         ordered = [rows[name] for name in order if name in mine]
         write_whole(self.file("records"), "".join(_line(row) for row in ordered))
         for path in (*parts, self.file("journal")):

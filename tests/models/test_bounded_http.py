@@ -45,6 +45,9 @@ def serving(send: Send) -> Iterator[str]:
             connection.recv(1 << 16)
             try:
                 send(connection)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1 << 16):  # a close with bytes unread would be a reset
+                    pass
             except OSError:
                 return
 

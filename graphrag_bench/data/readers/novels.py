@@ -103,10 +103,15 @@ def _asked(file: Path) -> Iterator[tuple[str, str, _NovelQuestion]]:
         content = read_json(read_text(file), str(file))
     except json.JSONDecodeError as error:
         raise UserError(f"{file}, line {error.lineno}: not JSON ({error.msg}).") from None
+    named: list[tuple[str, object]]
     if isinstance(content, Mapping):
         named = list(content.items())
     else:
-        named = [(str(row.get("QID", at)), row) for at, row in enumerate(content, start=1)]
+        rows = content if isinstance(content, list) else [content]
+        named = [
+            (str(row.get("QID", at) if isinstance(row, Mapping) else at), row)
+            for at, row in enumerate(rows, start=1)
+        ]
     for qid, row in named:
         place = f"{file}, {qid}"
         yield place, qid, shaped(place, row, _NovelQuestion)
