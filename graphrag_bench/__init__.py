@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 from graphrag_bench.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from graphrag_bench.api import Pipeline, Run, dataset, pipeline, runs
+    from graphrag_bench.api import Pipeline, Run, UserError, dataset, pipeline, runs
 
-__all__ = ["Pipeline", "Run", "dataset", "pipeline", "runs"]
+__all__ = ["Pipeline", "Run", "UserError", "dataset", "pipeline", "runs"]
 
 
 class _Package(ModuleType):

@@ -259,4 +259,6 @@ def _question_rows(run: StoredRun) -> list[dict[str, Any]]:
     return rows
 
 
-__all__: Sequence[str] = ["Answered", "Pipeline", "Run", "ask", "dataset", "pipeline", "runs"]
+__all__: Sequence[str] = [
+    "Answered", "Pipeline", "Run", "UserError", "ask", "dataset", "pipeline", "runs",
+]  # fmt: skip

@@ -25,7 +25,8 @@ class Sizes:
     Mean tokens of a question and of a chunk, and how many chunks there are. Then, where a step
     begins: the expected tokens of the `context` and its rows (`pieces`), the chunks listed so far
     (`passages`), the rows of all lists that the step reads (`listed`), and the tokens of the
-    points that were made of a context. `answer` is the mean of the most tokens of an answer.
+    points that were made of a context. `answer` is the mean of the most tokens of an answer,
+    `form` that of the words that ask for its form.
     """
 
     question: float
@@ -37,6 +38,7 @@ class Sizes:
     listed: float = 0.0
     points: float = 0.0
     answer: float = 0.0
+    form: float = 0.0
 
 
 TokensOf = Callable[[Mapping[str, Any], Sizes], tuple[float, float]]

@@ -20,7 +20,8 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template, the question and the context; half of what an answer may take."""
     prompt: Prompt = settings["prompt"]
     context = sizes.context if {"pieces", "blocks"} & prompt.variables else 0.0
-    return template_tokens(prompt) + sizes.question + context, expected_tokens(settings, sizes)
+    prompt_tokens = template_tokens(prompt) + sizes.form + sizes.question + context
+    return prompt_tokens, expected_tokens(settings, sizes)
 
 
 @operator(

@@ -201,7 +201,7 @@ def _rows(points: Points) -> list[Row]:
 
 def _reduce_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     points = min(settings["budget"] or sizes.points, sizes.points)
-    prompt = template_tokens(settings["prompt"]) + sizes.question + points
+    prompt = template_tokens(settings["prompt"]) + sizes.form + sizes.question + points
     return prompt, expected_tokens(settings, sizes)
 
 

@@ -12,7 +12,6 @@ from toy_runs import TOY, refused
 
 import graphrag_bench
 import graphrag_bench as gb
-from graphrag_bench.errors import UserError
 
 METHOD = """name: mine
 top_k: 4
@@ -81,7 +80,7 @@ def test_an_unknown_operator_alone_is_one_problem_and_nothing_follows_from_it() 
 
 
 def test_python_tells_every_setting_that_there_is_not() -> None:
-    with pytest.raises(UserError) as error:
+    with pytest.raises(gb.UserError) as error:
         gb.pipeline("hipporag", dampng=0.1, limmit=3)
     assert "'dampng'. Nearest: damping" in str(error.value)
     assert "'limmit'. Nearest: limit" in str(error.value)

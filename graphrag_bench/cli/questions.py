@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
 from graphrag_bench.cli.overrides import composed, prepared
@@ -26,6 +25,7 @@ from graphrag_bench.experiment.question_making.specific import SPECIFIC, specifi
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.llm import Metered
+from graphrag_bench.plain_yaml import read_yaml
 
 _HELP = """usage: graphrag-bench questions dataset=NAME kind=abstract|specific [SETTING=VALUE ...]
 
@@ -133,7 +133,7 @@ def _checked(own: Mapping[str, str]) -> QuestionSettings:
     texts = ("out", "description", "kind", "wording", "hops")
     try:
         return QuestionSettings.model_validate(
-            {name: v if name in texts else yaml.safe_load(v) for name, v in own.items()}
+            {name: v if name in texts else read_yaml(v, name) for name, v in own.items()}
         )
     except ValidationError as error:
         fault = error.errors()[0]

@@ -12,6 +12,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.rescoring import rescored
 from graphrag_bench.experiment.stored import StoredRun, find_run
 from graphrag_bench.experiment.stored_differences import stored_differences, with_baseline
+from graphrag_bench.plain_yaml import read_yaml
 
 _HELP = """usage: graphrag-bench score RUN... [--metrics NAMES] [evaluation.NAME=VALUE ...]
                             [--home HOME]
@@ -90,17 +91,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def _read(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     """The settings among the words, and the runs."""
-    import yaml
-
     changes: dict[str, Any] = {}
     names: list[str] = []
     for word in words:
         name, equals, value = word.partition("=")
         if equals and name.startswith("evaluation."):
-            try:
-                changes[name.removeprefix("evaluation.")] = yaml.safe_load(value)
-            except yaml.YAMLError:
-                raise UserError(f"'{word}' cannot be read: {value} is no value.") from None
+            changes[name.removeprefix("evaluation.")] = read_yaml(value, f"'{word}'")
         else:
             names.append(word)
     return changes, names

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from graphrag_bench.answer_forms import FormName
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.locations import project_folder
+from graphrag_bench.plain_yaml import read_yaml
 
 UNKNOWN = "unknown"
 """What a card says of a checksum or a revision that nobody has checked; never an invented one."""
@@ -126,6 +126,6 @@ def load_card(name: str) -> Card:
     if not path.is_file():
         raise unknown("dataset", name, card_names())
     try:
-        return Card.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return Card.model_validate(read_yaml(path.read_text(encoding="utf-8"), str(path)))
     except ValidationError as error:
         raise UserError(f"{path}: {error}") from None

@@ -15,6 +15,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.locations import project_folder
+from graphrag_bench.plain_yaml import read_yaml
 
 ROLES = ("llm_build", "llm_judge")
 """Groups whose choices are those of `llm`: other models in the same run."""
@@ -127,18 +128,9 @@ def read(path: Path) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def _parsed(text: str, path: str) -> Any:
     """The value of a YAML text, read as OmegaConf reads it: 1e-3 is a number."""
-    import yaml
     from omegaconf._utils import get_yaml_loader
 
-    try:
-        return yaml.load(text, Loader=get_yaml_loader())  # a SafeLoader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f", line {mark.line + 1}" if mark else ""
-        said = ", ".join(part for part in (error.context, error.problem) if part)
-        raise UserError(f"{path}{place}: {said}.") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{path}: {str(error).splitlines()[0]}.") from None
+    return read_yaml(text, path, get_yaml_loader())  # a SafeLoader
 
 
 def states(choices: Sequence[str] = ()) -> States:

@@ -154,8 +154,10 @@ def _sizes(experiment: Experiment) -> Sizes:
         stride = size - planned.settings.get("overlap", 0)
         chunks = [min(size, n - at) for n in documents for at in range(0, max(n, 1), stride)]
     n_chunks = round(len(experiment.dataset.documents) * len(chunks) / max(len(documents), 1))
-    answers = [answer_form(row.form).max_tokens for row in experiment.dataset.questions]
-    question, chunk, answer = (
-        fmean(held) if held else 0.0 for held in (questions, chunks, answers)
+    forms = [answer_form(row.form) for row in experiment.dataset.questions[:_SAMPLE]]
+    answers = [form.max_tokens for form in forms]
+    asked = [count_tokens(f"{form.manner} {form.cue}") for form in forms]
+    question, chunk, answer, form = (
+        fmean(held) if held else 0.0 for held in (questions, chunks, answers, asked)
     )
-    return Sizes(question, chunk, n_chunks, answer=answer)
+    return Sizes(question, chunk, n_chunks, answer=answer, form=form)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError
@@ -22,6 +23,9 @@ from graphrag_bench.locations import project_folder
 
 __all__ = ["GROUPS", "ROLES", "compose", "load", "names", "raw_method", "readable", "resolve"]
 
+_CODE = ("_target_", "_args_", "_partial_")
+_ELSEWHERE = re.compile(r"^\s*#\s*@package\b.*$|\$\{\s*[\w.]+\s*:[^}]*\}", re.MULTILINE)
+
 
 def load(group: str, name: str) -> dict[str, Any]:
     """The content of a choice, a name or the path of a file.
@@ -30,10 +34,18 @@ def load(group: str, name: str) -> dict[str, Any]:
     Raises UserError for an unknown name, with the nearest, for a file that cannot be read, and,
     naming both files, for a user's method with the name of a built-in one.
     """
+    return _loaded(group, name, ())
+
+
+def _loaded(group: str, name: str, above: tuple[str, ...]) -> dict[str, Any]:
+    if name in above:
+        raise UserError(f"The {group} '{name}' is based on itself: {' <- '.join((*above, name))}.")
     held = content(group, name)
-    for base in held.pop("defaults", []):
+    if group == "method":
+        check_plain(path_of(group, name), held)
+    for base in held.pop("defaults", None) or []:
         if isinstance(base, str) and base != "_self_":
-            held = _laid_over(load(group, base), held)
+            held = _laid_over(_loaded(group, base, (*above, name)), held)
     if group == "method" and FILE in held and held.get("name") in built_in(group):
         other = path_of(group, held["name"])
         raise UserError(
@@ -63,6 +75,39 @@ def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
     """The file that a resolved method was made of, with its interpolations; None without one."""
     name = str(method.get(FILE) or method.get("name"))
     return load("method", name) if FILE in method or name in built_in("method") else None
+
+
+def check_plain(path: Path, content: Mapping[str, Any]) -> None:
+    """Refuse a method's file that would set or import anything but the method.
+
+    It names operators and their settings. Code to import (`_target_`), a `@package` that puts its
+    content elsewhere, a choice of another group in its defaults, and interpolations that call
+    (`${oc.env:KEY}`) are refused: models are chosen by llm=, embedder= and nlp=.
+    """
+    if (key := _target(content)) is not None:
+        raise UserError(
+            f"{path}: '{key}' names code to import, and a method's file holds none: its steps name "
+            "operators (op:), and models are chosen by llm=, embedder= and nlp=."
+        )
+    text = path.read_text(encoding="utf-8")
+    if found := _ELSEWHERE.search(text):
+        raise UserError(f"{path}: '{found[0].strip()}' is not for a method's file; leave it out.")
+    bases = content.get("defaults") or []
+    if not isinstance(bases, list) or not all(isinstance(base, str) for base in bases):
+        raise UserError(f"{path}: defaults lists names of methods and _self_, nothing else.")
+
+
+def _target(value: object) -> str | None:
+    """The first key `_target_` at any depth; None where there is none."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key in _CODE:
+                return str(key)
+            if (found := _target(inner)) is not None:
+                return found
+    elif isinstance(value, list):
+        return next((found for inner in value if (found := _target(inner)) is not None), None)
+    return None
 
 
 def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

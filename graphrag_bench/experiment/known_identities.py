@@ -15,7 +15,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.nlp import Spacy, may_be
-from graphrag_bench.offline.store import RECIPE
+from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.runs.damage import METRICS
 
 _NAMES = {"llm": ("llm", "llm_build"), "llm_build": ("llm", "llm_build")}

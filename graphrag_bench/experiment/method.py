@@ -129,8 +129,8 @@ def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
     text = repr({key: raw[key] for key in raw if key in read})
     idle = [key for key in raw if key not in RESERVED and f"{{method.{key}}}" not in text]
     for key in sorted(set(idle) - set(misspelt_stages(raw)), key=idle.index):
-        known = nearest(key, RESERVED - {FILE}, n=1)
-        hint = f" Did you mean '{known[0]}'?" if known else ""
+        near = nearest(key, RESERVED - {FILE}, n=1)
+        hint = f" Did you mean '{near[0]}'?" if near else ""
         problems.append(
             f"The parameter 'method.{key}' of '{raw['name']}' is read by no step.{hint}"
         )

@@ -16,9 +16,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.plain_yaml import read_yaml
 from graphrag_bench.report.commands import run_lines
 from graphrag_bench.report.paper_names import (
     Grid,
@@ -238,11 +237,18 @@ def table_names() -> list[str]:
 @cache
 def load_paper(name: str) -> Paper:
     """The checked `paper.yaml` of a paper, with what it takes over from the one it is `like`."""
-    held: dict[str, Any] = yaml.safe_load((FOLDER / name / "paper.yaml").read_text("utf-8"))
+    held = _content(name)
     if "like" in held:
-        other = yaml.safe_load((FOLDER / held["like"] / "paper.yaml").read_text("utf-8"))
-        held = {**other, **held}
+        held = {**_content(str(held["like"])), **held}
     return Paper.model_validate(held)
+
+
+def _content(name: str) -> dict[str, Any]:
+    path = FOLDER / name / "paper.yaml"
+    held = read_yaml(path.read_text("utf-8"), str(path))
+    if not isinstance(held, dict):
+        raise UserError(f"{path}: a mapping was expected.")
+    return held
 
 
 def load_table(full_name: str) -> PaperTable:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.plain_yaml import read_yaml
 
 METRICS, CONFIG, REFERENCES = "metrics.json", "config.yaml", "artifacts.json"
 CHECK = "sha256"
@@ -73,8 +74,10 @@ def read_config(path: Path) -> dict[str, Any]:
         body, _, last = rest.rstrip("\n").rpartition("\n")
         if first == _FIRST and last != f"# {_hash(body + chr(10))}":
             raise DamagedRun(path.parent, f"{path.name} is cut, or not as it was written")
-        held = yaml.safe_load(text)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        held = read_yaml(text, path.name)
+    except (OSError, ValueError, RecursionError, UserError) as error:
+        if isinstance(error, DamagedRun):
+            raise
         said = " ".join(str(error).split())[:200]
         raise DamagedRun(path.parent, f"{path.name} cannot be read: {said}") from None
     return _mapping(path, held, _OF_CONFIG)

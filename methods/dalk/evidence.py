@@ -60,7 +60,7 @@ def evidence(
 
 def _answer_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     prompts = settings["steps_prompt"], settings["prompt"]
-    template = sum(template_tokens(prompt) for prompt in prompts) / 2
+    template = sum(template_tokens(prompt) for prompt in prompts) / 2 + sizes.form / 2
     completion = (settings["max_step_tokens"] / 2 + expected_tokens(settings, sizes)) / 2
     return template + sizes.question + _EVIDENCE_EXPECTED, completion
 

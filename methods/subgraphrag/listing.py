@@ -110,7 +110,8 @@ def line(graph: Graph, rows: tuple[int, ...], form: Form) -> str:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template, the question and the triples; half of what an answer may take."""
-    prompt = template_tokens(settings["prompt"]) + sizes.question + sizes.context
+    template = template_tokens(settings["prompt"]) + sizes.form
+    prompt = template + sizes.question + sizes.context
     return prompt, min(expected_tokens(settings, sizes), 256)
 
 

@@ -27,7 +27,8 @@ _TRIPLES_EXPECTED = 6
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    prompt = template_tokens(settings["prompt"]) + sizes.question + _TRIPLES_EXPECTED * 15
+    template = template_tokens(settings["prompt"]) + sizes.form
+    prompt = template + sizes.question + _TRIPLES_EXPECTED * 15
     return prompt, expected_tokens(settings, sizes)
 
 

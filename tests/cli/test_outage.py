@@ -131,6 +131,6 @@ def test_embeddings_that_the_server_fails_stop_the_build(fake: FakeOpenAI, home:
     said = {"error": {"message": "This model's maximum context length is 8192 tokens."}}
     url = fake.scenario(raw_status=400, raw_body=json.dumps(said))
     stopped = command("run", *words, f"embedder.base_url={url}")
-    assert stopped.code == 2 and "Traceback" not in stopped.err
+    assert stopped.code == 1 and "Traceback" not in stopped.err
     assert "chunk_index" in stopped.err and "maximum context length" in stopped.err
     assert not sealed(home, "chunk_index")

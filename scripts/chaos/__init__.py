@@ -1,0 +1,1 @@
+"""What `scripts/chaos.py` is made of: a server with faults, mutations, kills, hostile inputs."""
