@@ -60,6 +60,7 @@ def test_a_finished_run_needs_no_model_to_be_printed_scored_compared_and_asked(
         ("diff", *map(str, whole)),
         ("table", "rows=damping", "--home", str(home)),
         ("funnel", str(whole[0])),
+        ("ask", *replay[:2], *replay[4:], "Who founded the Norvik Observatory?"),
     ):
         ended = bare(*words)
         assert ended.code == 0, (words, ended.err)

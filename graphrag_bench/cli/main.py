@@ -42,11 +42,11 @@ COMMANDS = {
 }
 GROUPS = {
     "run and plan": ("run", "plan", "sweep", "ask"),
-    "look at what was run": ("runs", "show", "table", "curve", "funnel", "time"),
+    "look at what was run": ("runs", "show", "table", "curve", "funnel", "time", "cite"),
     "compare and judge": ("score", "diff", "compare", "judge"),
     "data, and what was built and paid for": ("fetch", "questions", "artifacts", "cache"),
     "what there is, and whether it works": ("list", "doctor"),
-    "other": ("cite",),
+    "other": (),
 }
 """The commands by what they are for; one that stands in no group is shown under the last."""
 _OF_A_HOME = (

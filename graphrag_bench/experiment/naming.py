@@ -88,13 +88,17 @@ class Names:
         return {"id": row, "name": graph.names[row], **({"type": types[row]} if types else {})}
 
     def relationship(self, row: int) -> Named:
-        """The ends of a relationship and what it says."""
+        """The ends of a relationship and what it says: its name, or its keywords without one."""
         graph = self.graph
         if graph is None or not 0 <= row < graph.n_relationships:
             return {"id": row}
         head, tail = (graph.names[int(end[row])] for end in (graph.source, graph.target))
         relation = "is a synonym of" if graph.synonym[row] else graph.relations[row]
-        return {"id": row, "head": head, "relation": relation, "tail": tail}
+        if not relation:
+            relation = (graph.keywords[row] if graph.keywords else "") or "related to"
+        fact = graph.facts[row] if graph.facts else ""
+        more = {"description": fact} if fact else {}
+        return {"id": row, "head": head, "relation": relation, "tail": tail, **more}
 
     def chunk(self, row: int) -> Named:
         """The title and the documents of a chunk."""

@@ -54,7 +54,7 @@ def asked_file(home: Path, key: str, text: str, form: str) -> Path:
 def keep(path: Path, asked: Asked) -> None:
     """Write an asked question, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json.dumps(asdict(asked), ensure_ascii=False, sort_keys=True) + "\n")
+    write_whole(path, json.dumps(asdict(asked), ensure_ascii=False) + "\n")
 
 
 def kept(path: Path) -> Asked | None:

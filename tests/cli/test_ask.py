@@ -1,0 +1,183 @@
+"""`ask` and `show`: why a question was answered so, by names; asked again nothing is computed."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, asked, command, ran, refused, shell
+
+import graphrag_bench.api as gb
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.report.explained import said
+
+QUESTION = "Who taught the maker of the telescope of the Norvik Observatory?"
+HIPPORAG = [*TOY, "method=hipporag"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    asked.clear()
+    return tmp_path
+
+
+def embed_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on nothing may be embedded."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a text was embedded")
+
+    monkeypatch.setattr(Hashing, "encode", refuse)
+
+
+def told(*words: str) -> str:
+    ended = command("ask", *words)
+    assert ended.code == 0, ended.err
+    return ended.out
+
+
+def test_ask_says_why_by_names_relations_scores_and_titles() -> None:
+    out = told(*HIPPORAG, QUESTION)
+    assert '"ids"' not in out
+    assert "mentions: norvik observatory" in out
+    assert "norvik observatory —occurs with→ mount tarn" in out
+    assert "Norvik Observatory (norvik)" in out
+    assert "1.000  norvik observatory" in out
+    assert out.splitlines()[0] == "Ada Marsh"
+
+
+def test_a_path_is_told_whole_with_its_relations() -> None:
+    out = told(*TOY, "method=pathrag", "How is Ada Marsh linked to Mira Holt?")
+    paths = out.partition("    paths: ")[2].splitlines()[1:]
+    assert paths, out
+    assert paths[0].strip() == "1.700  kessel ←was, a, lens, maker, from— otto brandt"
+    long = {"nodes": [{"id": n, "name": f"node {n} {'x' * 40}"} for n in range(6)]}
+    assert said(long).endswith("node 5 " + "x" * 40)
+    back = {
+        "nodes": [{"id": 0, "name": "a"}, {"id": 1, "name": "b"}, {"id": 2, "name": "c"}],
+        "relationships": [
+            {"id": 0, "head": "a", "relation": "knows", "tail": "b"},
+            {"id": 1, "head": "c", "relation": "made", "tail": "b"},
+        ],
+        "score": 0.5,
+    }
+    assert said(back) == "0.500  a —knows→ b ←made— c"
+
+
+def test_a_question_without_an_entity_says_what_was_fallen_back_on() -> None:
+    assert "fallback: no entity in the question: dense retrieval" in told(
+        *HIPPORAG, "why is it so?"
+    )
+
+
+def test_several_methods_answer_one_question_and_json_has_every_row() -> None:
+    settings = [*TOY, "method=bm25,hipporag", QUESTION]
+    out = told(*settings)
+    assert [line for line in out.splitlines() if line.startswith("==")] == [
+        "== BM25 ==",
+        "== HippoRAG ==",
+    ]
+    one, two = json.loads(told("--json", *settings))
+    assert (one["method"], two["method"]) == ("bm25", "hipporag")
+    assert two["answer"] == "Ada Marsh"
+    step = next(s for s in two["steps"] if "node.link" in s["step"])
+    (node,) = step["wrote"]["nodes"]
+    assert (node["name"], node["score"]) == ("norvik observatory", 1.0)
+    assert {"kind", "id", "score", "tokens", "text"} <= set(two["context"][0])
+    assert "method" in refused(*TOY, "method=bm25,hiporag", QUESTION, name="ask")
+
+
+def test_what_was_asked_is_answered_again_without_a_model(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = told(*HIPPORAG, QUESTION)
+    embed_nothing(monkeypatch)
+    assert len(asked) == 1
+    assert told(*HIPPORAG, QUESTION) == first
+    assert len(asked) == 1
+    assert len(list((home / "runs" / ".asked").glob("*/*.json"))) == 1
+
+
+def test_another_setting_and_a_refresh_ask_anew() -> None:
+    told(*HIPPORAG, QUESTION)
+    told(*HIPPORAG, "method.damping=0.2", "cache.mode=off", QUESTION)
+    assert len(asked) == 2
+    told(*HIPPORAG, "cache.mode=refresh", QUESTION)
+    assert len(asked) == 3
+
+
+def test_an_answer_that_is_kept_takes_under_three_seconds() -> None:
+    told(*HIPPORAG, QUESTION)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    again = shell("ask", *HIPPORAG, QUESTION)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert again.code == 0, again.err
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 3.0
+    assert again.err == ""
+
+
+def test_a_question_of_a_finished_run_is_answered_from_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran(*HIPPORAG, "frame=off")
+    asked.clear()
+    embed_nothing(monkeypatch)
+    out = told(*HIPPORAG, "Who founded the Norvik Observatory?")
+    assert asked == []
+    assert "1.000  norvik observatory" in out
+    assert not (home / "runs" / ".asked").exists()
+
+
+def test_runs_gc_keeps_what_an_asked_question_refers_to(home: Path) -> None:
+    told(*HIPPORAG, QUESTION)
+    listed = command("runs", "gc")
+    assert listed.code == 0, listed.err
+    assert "0 could be removed" in listed.out
+    shutil.rmtree(home / "runs" / ".asked")
+    assert "0 could be removed" not in command("runs", "gc").out
+
+
+def test_show_tells_a_stored_question_with_its_gold(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ran(*HIPPORAG, "frame=off").folder
+    asked.clear()
+    embed_nothing(monkeypatch)
+    whole = command("show", folder.name, "q1")
+    assert whole.code == 0, whole.err
+    lines = whole.out.splitlines()
+    assert lines[0] == "Who founded the Norvik Observatory?"
+    assert "gold answers: Ada Marsh" in lines
+    assert "norvik observatory —occurs with→ mount tarn" in whole.out
+    assert "'Norvik Observatory" in whole.out  # the text of a row of the context
+    assert command("show", str(folder), "Who founded").out == whole.out
+    assert json.loads(command("show", str(folder), "q1", "--json").out)["gold"]["evidence"] == [
+        "ada"
+    ]
+    assert "q6" in command("show", str(folder)).out
+    assert "q1" in refused(str(folder), "q", name="show")
+    assert asked == []
+    shutil.rmtree(home / "artifacts")
+    gone = command("show", str(folder), "q1").out
+    assert "without names: what the run was made over is gone (chunk_table, graph)" in gone
+    assert "row " in gone
+
+
+def test_show_says_where_no_steps_were_kept() -> None:
+    folder = ran(*HIPPORAG, "frame=off", "trace=off", "limit=1").folder
+    (name,) = [json.loads(line)["question"] for line in (folder / "records.jsonl").open()]
+    assert "none were kept (trace=off)" in command("show", str(folder), name).out
+
+
+def test_python_tells_the_same() -> None:
+    made = gb.pipeline(
+        "hipporag",
+        embedder="hashing",
+        llm={"_target_": "toy_runs.reader"},
+        nlp={"_target_": "toy_runs.Capitals"},
+    ).ask(QUESTION, "toy")
+    assert "norvik observatory —occurs with→ mount tarn" in made.report()
