@@ -87,7 +87,9 @@ def _tar(name: str, content: bytes = b"x", link: str = "") -> Callable[[Path], o
         with tarfile.open(path, "w:gz") as tar:
             member = tarfile.TarInfo(name)
             member.size = 0 if link else len(content)
-            member.type, member.linkname = (tarfile.SYMTYPE, link) if link else (tarfile.REGTYPE, "")
+            member.type, member.linkname = (
+                (tarfile.SYMTYPE, link) if link else (tarfile.REGTYPE, "")
+            )
             tar.addfile(member, io.BytesIO(content))
 
     return make
