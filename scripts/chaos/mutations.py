@@ -100,7 +100,10 @@ def _files(home: Path, group: str) -> list[Path]:
 def _of_artifacts(
     bench: Bench, held: Reference, home: Path, what: str, chance: random.Random
 ) -> Outcome:
-    """The run done again out of its artifacts, of which it may not read each; one in five looks at `artifacts verify` alone."""
+    """The run done again out of its artifacts, of which it may not read each.
+
+    One in five looks at `artifacts verify` alone.
+    """
     if chance.random() < 0.2:
         ended = command(["artifacts", "verify", "--home", str(home)], home)
         return judged("artifacts", f"{what}, verify", ended, differs="damage was not found")

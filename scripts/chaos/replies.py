@@ -86,7 +86,7 @@ def _triples(passage: str) -> list[list[str]]:
 
 
 def _exploring(text: str) -> str:
-    """The steps of an exploration: relations to follow, scores of candidates, whether it is done."""
+    """A step of an exploration: relations to follow, scores of candidates, or that it goes on."""
     if found := re.search(r"Relations: (.*)\nChoose at most (\d+)", text):
         relations = found.group(1).split("; ")[: int(found.group(2))]
         return "\n".join(f"{{{name} (Score: {1 / len(relations):.2f})}}" for name in relations)
