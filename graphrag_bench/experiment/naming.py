@@ -42,22 +42,26 @@ class Names:
     @cached_property
     def chunk_table(self) -> ChunkTable | None:
         """The chunks."""
-        return self._of("chunk_table", ChunkTable)
+        found: ChunkTable | None = self._of("chunk_table", ChunkTable)
+        return found
 
     @cached_property
     def graph(self) -> Graph | None:
         """The graph that has relationships."""
-        return self._of("graph", Graph)
+        found: Graph | None = self._of("graph", Graph)
+        return found
 
     @cached_property
     def tri_graph(self) -> TriGraph | None:
         """The graph of entities and sentences, in the place of one with relationships."""
-        return self._of("tri_graph", TriGraph)
+        found: TriGraph | None = self._of("tri_graph", TriGraph)
+        return found
 
     @cached_property
     def reports(self) -> Reports | None:
         """The reports of communities."""
-        return self._of("reports", Reports)
+        found: Reports | None = self._of("reports", Reports)
+        return found
 
     @property
     def missing(self) -> list[str]:
