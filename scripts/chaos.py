@@ -34,7 +34,7 @@ from chaos.world import HIPPORAG  # noqa: E402
 
 KINDS = ("faults", "outage", "kills", "signals", "mutations", "inputs")
 LONG = {"faults": 50, "outage": 40, "kills": 20, "mutations": 200, "inputs": 60}
-SHORT = {"faults": 3, "outage": 3, "kills": 3, "mutations": 14, "inputs": 12}
+SHORT = {"faults": 3, "outage": 3, "kills": 3, "mutations": 16, "inputs": 12}
 
 
 def outcomes(server: Server, root: Path, asked: argparse.Namespace) -> Iterator[Outcome]:

@@ -1,4 +1,4 @@
-"""A sample of `scripts/chaos.py`: whatever is done to a run ends in the same result or one error."""
+"""A sample of `scripts/chaos.py`: all that is done to a run ends in its result or one error."""
 
 from __future__ import annotations
 

@@ -54,7 +54,10 @@ _OF_A_HOME = (
     "time",
 )  # fmt: skip
 """Commands that take words, whose home is an option; `paths.home=` of a run means it too."""
-_OF_THE_DISK = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+_OF_THE_DISK = (
+    errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
+    errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
+)  # fmt: skip
 _HOME = "paths.home="
 _USAGE = """usage: graphrag-bench COMMAND [ARGUMENTS]
 

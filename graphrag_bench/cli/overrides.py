@@ -218,7 +218,7 @@ def _refused_by_hydra() -> tuple[type[Exception], ...]:
     from hydra.errors import HydraException
     from omegaconf.errors import OmegaConfBaseException
 
-    return HydraException, OmegaConfBaseException, TypeError, IndexError
+    return HydraException, OmegaConfBaseException, TypeError, IndexError, ValueError
 
 
 def _first_refused(overrides: Sequence[str]) -> UserError | None:

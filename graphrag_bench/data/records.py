@@ -9,6 +9,7 @@ from pathlib import Path
 
 from graphrag_bench.data.rows import R, read_text, shaped
 from graphrag_bench.errors import UserError
+from graphrag_bench.plain_json import read_json
 
 _BATCH = 64
 """Rows of a parquet file that are held as Python objects at a time."""
@@ -69,7 +70,7 @@ def _objects(file: Path) -> Iterator[tuple[str, object]]:
 def _whole(file: Path) -> Iterator[tuple[str, object]]:
     """The items of a list, or the one object, of a JSON file; its lines where it is JSON lines."""
     try:
-        content = json.loads(read_text(file))
+        content = read_json(read_text(file), str(file))
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             yield from json_line_objects(file)
@@ -88,7 +89,8 @@ def json_line_objects(path: Path) -> Iterator[tuple[str, object]]:
             if not line.strip():
                 continue
             try:
-                yield place, json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield place, read_json(text, place)
             except UnicodeDecodeError as error:
                 raise UserError(f"{place}: not UTF-8 (byte {error.start} of the line).") from None
             except json.JSONDecodeError as error:

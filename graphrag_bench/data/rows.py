@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.file_evidence import with_parts
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.plain_json import read_json
 from graphrag_bench.values import Question
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
         if line.strip():
             place = f"{path}, line {number}"
             try:
-                content = json.loads(line)
+                content = read_json(line, place)
             except json.JSONDecodeError as error:
                 raise UserError(f"{place}: not JSON ({error.msg}).") from None
             _refuse_misspelt(place, content, shape)
@@ -124,7 +125,7 @@ def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
 def json_list(path: Path, what: str, shape: type[R]) -> Iterator[tuple[str, R]]:
     """Place and row of every item of a JSON file that holds one list; `what` names an item."""
     try:
-        content = json.loads(read_text(path))
+        content = read_json(read_text(path), str(path))
     except json.JSONDecodeError as error:
         raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
     if not isinstance(content, list):

@@ -77,7 +77,7 @@ def value_of(text: str, name: str = "value") -> Any:
 
     try:
         read = OverridesParser.create().parse_override(f"++{name}={text}")
-    except HydraException as error:
+    except (HydraException, ValueError) as error:
         raise unreadable(f"{name}={text}", str(error).splitlines()[0]) from None
     if read.is_sweep_override():
         raise several(f"{name}={text}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -39,6 +40,16 @@ class Clock:
     guard: float = GUARD
 
 
+class Until(threading.local):
+    """When the call of this thread must have ended, and the seconds it has left before it begins.
+
+    A read timeout alone starts again with every byte that a server drips.
+    """
+
+    at: float = math.inf
+    left: float = math.inf
+
+
 class Attempts:
     """The way to one server, shared by all threads: its limits, and patience with its faults.
 
@@ -60,6 +71,7 @@ class Attempts:
             clock=clock.now,
             sleep=clock.sleep,
         )
+        self.until = Until()
         self.proven = False
         self._first = threading.Lock()
         self._stopped: RunStopped | None = None
@@ -87,6 +99,7 @@ class Attempts:
         waited = 0.0
         retries = 0
         while True:
+            self.until.left = self.patience.total - waited
             try:
                 value, seconds = self._try(send, n_tokens, used)
             except Again as fault:
@@ -131,6 +144,7 @@ class Attempts:
         with self.width.slot():
             stamp = self.pace.admit(n_tokens)
             sent = self.clock.now()
+            self.until.at = sent + self.until.left
             try:
                 value = send()
             except Again as fault:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import io
 import json
 import os
 import sqlite3
@@ -16,6 +17,7 @@ from typing import IO, Any, Literal
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.reply_store import VERDICTS, ReplyStore, StoredReply, StoredVectors
+from graphrag_bench.unpacking import opened
 
 FORMAT = "graphrag-bench replies"
 VERSION = 1
@@ -145,7 +147,7 @@ def _exported(file: Path, *, zipped: bool) -> Iterator[Row]:
     for number, text in enumerate(_lines(file, zipped=zipped), 1):
         try:
             row = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise UserError(f"{file}, line {number}: no JSON. Was the file cut?") from None
         if number > 1:
             yield _read(row, f"{file}, line {number}")
@@ -171,6 +173,8 @@ def _lines(file: Path, *, zipped: bool) -> Iterator[str]:
 
 
 def _opened(file: Path, mode: Literal["rt", "wt"], *, zipped: bool) -> IO[str]:
+    if zipped and mode == "rt":
+        return io.TextIOWrapper(opened(file), encoding="utf-8")
     if zipped:
         return gzip.open(file, mode, encoding="utf-8")
     return file.open(mode, encoding="utf-8")

@@ -63,6 +63,8 @@ class Endpoint:
     def _client(self) -> Any:
         import openai
 
+        from graphrag_bench.models.bounded_http import bound
+
         timeout = openai.Timeout(
             self.patience.read, connect=self.patience.connect, pool=self.patience.total
         )
@@ -71,6 +73,11 @@ class Endpoint:
             base_url=self.base_url,
             max_retries=0,
             timeout=timeout,
+            http_client=bound(
+                openai.DefaultHttpxClient(timeout=timeout),
+                self.attempts.until,
+                self.attempts.clock.now,
+            ),
         )
 
     def chat(self, body: Body) -> Body:

@@ -140,8 +140,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     if given is None or (seconds := _number(given)) is not None:
         return None if given is None or seconds is None else max(0.0, seconds)
     try:
-        return max(0.0, parsedate_to_datetime(given).timestamp() - time())
-    except ValueError:
+        until = parsedate_to_datetime(given).timestamp()
+        now = headers.get("date")  # by the server's own clock, where it tells the time
+        return max(0.0, until - (parsedate_to_datetime(now).timestamp() if now else time()))
+    except (ValueError, OverflowError):
         return None
 
 

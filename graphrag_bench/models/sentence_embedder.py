@@ -216,7 +216,7 @@ class SentenceEmbedder:
                 device=_device(self.device),
                 trust_remote_code=self.trust_remote_code,
             )
-        except (OSError, ImportError, ValueError) as error:
+        except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
             raise UserError(self._why_not(error)) from None
         if self.given_window is not None:
             made.max_seq_length = self.given_window

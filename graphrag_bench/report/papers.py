@@ -237,18 +237,12 @@ def table_names() -> list[str]:
 @cache
 def load_paper(name: str) -> Paper:
     """The checked `paper.yaml` of a paper, with what it takes over from the one it is `like`."""
-    held = _content(name)
-    if "like" in held:
-        held = {**_content(str(held["like"])), **held}
-    return Paper.model_validate(held)
+    held: dict[str, Any] = _content(name)
+    return Paper.model_validate({**_content(held["like"]), **held} if "like" in held else held)
 
 
-def _content(name: str) -> dict[str, Any]:
-    path = FOLDER / name / "paper.yaml"
-    held = read_yaml(path.read_text("utf-8"), str(path))
-    if not isinstance(held, dict):
-        raise UserError(f"{path}: a mapping was expected.")
-    return held
+def _content(name: str) -> Any:
+    return read_yaml((FOLDER / name / "paper.yaml").read_text("utf-8"), f"the paper '{name}'")
 
 
 def load_table(full_name: str) -> PaperTable:

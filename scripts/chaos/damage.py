@@ -226,10 +226,9 @@ DATABASE: Mapping[str, Change] = {
     "zero-page": _zero_page,
     "foreign": _foreign,
     "header": _header,
-    "half-write": lambda path, chance: path.with_name(path.name + "-wal").write_bytes(
-        chance.randbytes(5000)
-    )
-    and None,
+    "half-write": lambda path, chance: (
+        path.with_name(path.name + "-wal").write_bytes(chance.randbytes(5000)) and None
+    ),
     "no-table": _sql("DROP TABLE replies"),
     "renamed-column": _sql("ALTER TABLE replies RENAME COLUMN text TO words"),
     "text-changed": _sql(f"UPDATE replies SET text = text || ' or so' {_SOME}"),
@@ -240,10 +239,14 @@ DATABASE: Mapping[str, Change] = {
 }
 
 
+_OF_A_NEW_STORE = ("another", "remove", "empty")
+
+
 def ways(path: Path) -> dict[str, Change]:
     """The ways to damage a file, by name."""
-    if path.suffix == ".sqlite":
-        return {**{k: v for k, v in BYTES.items() if k not in ("another", "remove")}, **DATABASE}
+    if path.suffix == ".sqlite":  # an empty store, or none, is a new one
+        kept = {name: change for name, change in BYTES.items() if name not in _OF_A_NEW_STORE}
+        return {**kept, **DATABASE}
     if path.suffix == ".json":
         return {**BYTES, **JSON}
     if path.suffix == ".jsonl":

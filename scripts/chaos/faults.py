@@ -103,4 +103,3 @@ _VECTORS: Mapping[str, Callable[[Body], None]] = {
     "index-twice": lambda body: body["data"].append({**body["data"][-1], "index": 0}),
     "few-vectors": lambda body: body["data"].pop(),
 }
-

@@ -16,7 +16,9 @@ from chaos.serving import Server
 from chaos.trial import Ended, command
 from chaos.world import left
 
-GROUPS = ("artifacts",) * 10 + ("run folder",) * 7 + ("store",) * 3
+_FOUR = ("artifacts", "run folder", "artifacts", "store")
+GROUPS = (*_FOUR, *_FOUR, *_FOUR, *(("artifacts", "run folder") * 4))
+"""What is damaged, in turn: artifacts ten times in twenty, run folders seven, stores three."""
 _LISTINGS = (
     ("run",),
     ("runs", "ls"),
@@ -51,6 +53,8 @@ class Bench:
         if key not in self.controls:
             home = self.copy(held, f"control-{len(self.controls)}")
             ended = command(self.arguments(held, home, words), home)
+            if ended.code != 0:
+                raise RuntimeError(f"{' '.join(words)} of an undamaged home failed: {ended.text}")
             self.controls[key] = (ended, printed(ended, home))
         return self.controls[key][1]
 
@@ -59,7 +63,7 @@ class Bench:
         if words == ("run",):
             return held.work.arguments(home, self.server.scenario())
         (run,) = sorted(home.glob("runs/*/*/*"))[:1] or [home]
-        named = [run.relative_to(home / "runs").as_posix() if w == "RUN" else w for w in words]
+        named = [str(run) if word == "RUN" else word for word in words]
         return [*named, "--home", str(home)]
 
 
@@ -96,7 +100,10 @@ def _files(home: Path, group: str) -> list[Path]:
 def _of_artifacts(
     bench: Bench, held: Reference, home: Path, what: str, chance: random.Random
 ) -> Outcome:
-    """The run done again out of its artifacts, of which it may not read each; one in five looks at `artifacts verify` alone."""
+    """The run done again out of its artifacts, of which it may not read each.
+
+    One in five looks at `artifacts verify` alone.
+    """
     if chance.random() < 0.2:
         ended = command(["artifacts", "verify", "--home", str(home)], home)
         return judged("artifacts", f"{what}, verify", ended, differs="damage was not found")

@@ -15,7 +15,9 @@ from chaos.trial import command
 from chaos.world import HIPPORAG, WORKS, Left, Work, left
 
 OUTAGES = ("500", "429", "close", "cut", "401", "no-choices", "hang")
-_CHAT_ONLY = tuple(name for name in (*BROKEN, *ODD) if "vectors" not in name and "index" not in name)
+_CHAT_ONLY = tuple(
+    name for name in (*BROKEN, *ODD) if "vectors" not in name and "index" not in name
+)
 _VECTORS = tuple(name for name in BROKEN if name not in _CHAT_ONLY)
 
 
@@ -58,7 +60,9 @@ def with_faults(
         home.mkdir()
         faulty = server.scenario(seed=seed + number, share=0.3, kinds=list(kinds))
         what = f"{held.work.name}: {kinds[0] if len(kinds) == 1 else 'all kinds'}"
-        yield _resumed("faults", what, held, server.scenario(), home, faulty)
+        counted = not any(name.startswith("usage") for name in kinds)
+        trial = ("faults", what)
+        yield _resumed(trial, held, home, faulty, server.scenario(), counted=counted)
 
 
 def with_outages(
@@ -83,22 +87,25 @@ def with_outages(
         home.mkdir()
         gone = server.scenario(outage=kind, outage_phase=phase, outage_at=at)
         what = f"{held.work.name}: {kind} from call {at + 1} of '{phase}'"
-        yield _resumed("outage", what, held, server.scenario(), home, gone, 1.0)
+        yield _resumed(("outage", what), held, home, gone, server.scenario(), patience=1.0)
 
 
 def _resumed(
-    kind: str, what: str, held: Reference, healthy: Scenario, home: Path, faulty: Scenario,
-    patience: float = 6.0,
-) -> Outcome:
+    trial: tuple[str, str], held: Reference, home: Path, faulty: Scenario, healthy: Scenario,
+    *, patience: float = 6.0, counted: bool = True,
+) -> Outcome:  # fmt: skip
     """The outcome of a run with a faulty server, and of the same command with a healthy one.
 
-    The second must come to the result of the undisturbed run: an error is a fault there.
+    The first may end with fewer answers, and must say so; the second must come to the result of
+    the undisturbed run: an error is a fault there. Tokens are compared where `counted`.
     """
+    kind, what = trial
     first = command(held.work.arguments(home, faulty, patience), home)
-    outcome = judged(kind, what, first, differs=held.left.differs(left(home)))
+    differs = held.left.differs(left(home), counted=counted)
+    outcome = judged(kind, what, first, differs=differs, named="questions failed")
     again = command(held.work.arguments(home, healthy), home)
     doubled = n_doubled(faulty.bill().calls + healthy.bill().calls)
-    differs = held.left.differs(left(home))
+    differs = held.left.differs(left(home), counted=counted)
     end = judged(kind, f"{what}, then healthy", again, differs=differs, doubled=doubled)
     if end.outcome == CLEAR:
         end = replace(end, outcome=WRONG, why=f"a healthy server does not heal it: {end.why}")

@@ -77,7 +77,10 @@ def table(outcomes: Sequence[Outcome]) -> str:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lines = [
         "  ".join(
-            [row[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(row[1:], widths[1:], strict=True))]
+            [
+                row[0].ljust(widths[0]),
+                *(t.rjust(w) for t, w in zip(row[1:], widths[1:], strict=True)),
+            ]
         )
         for row in rows
     ]

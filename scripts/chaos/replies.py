@@ -40,6 +40,8 @@ def reply(body: Mapping[str, Any]) -> str:
         asked = str(body["messages"][1]["content"]).partition("Passage:\n")[2]
         again = len(body["messages"]) > 2
         return "<|COMPLETE|>" if again else _records(asked.partition("\nRecords:")[0], body)
+    if not schema and (steered := _exploring(texts[-1])):
+        return steered
     if not schema and text.startswith("Passages:"):
         return ". ".join(text.partition("\n")[2].split(". ")[:2]) + "."
     if not schema:
@@ -57,7 +59,9 @@ def reply(body: Mapping[str, Any]) -> str:
 
 def vectors(texts: Sequence[str], size: int = 32) -> list[list[float]]:
     """A vector of each text, from the bytes of its hash; equal texts have equal vectors."""
-    return [[byte / 255 for byte in hashlib.sha256(text.encode()).digest()[:size]] for text in texts]
+    return [
+        [byte / 255 for byte in hashlib.sha256(text.encode()).digest()[:size]] for text in texts
+    ]
 
 
 def _schema(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,6 +83,17 @@ def _triples(passage: str) -> list[list[str]]:
             between = sentence[head.end() : tail.start()].strip()
             found.append([head.group(), between or "and", tail.group()])
     return found
+
+
+def _exploring(text: str) -> str:
+    """A step of an exploration: relations to follow, scores of candidates, or that it goes on."""
+    if found := re.search(r"Relations: (.*)\nChoose at most (\d+)", text):
+        relations = found.group(1).split("; ")[: int(found.group(2))]
+        return "\n".join(f"{{{name} (Score: {1 / len(relations):.2f})}}" for name in relations)
+    if found := re.search(r"Candidates: (.*)\nScores:", text):
+        names = found.group(1).split("; ")
+        return ", ".join([f"{1 / len(names):.2f}"] * len(names))
+    return "{No}" if text.startswith("Facts:") and text.rstrip().endswith("Reply:") else ""
 
 
 def _records(passage: str, body: Mapping[str, Any]) -> str:

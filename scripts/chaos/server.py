@@ -6,6 +6,7 @@ than LIFETIME. Each scenario has its own path, its own faults and its own bill.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -163,10 +164,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _hang_up(self) -> None:
         self.close_connection = True
-        try:
+        with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
 
     def _body(self, body: dict[str, Any]) -> dict[str, Any]:
         """A whole answer to `/chat/completions` or `/embeddings`."""

@@ -1,4 +1,4 @@
-"""One command in a forked process: its exit code and output, or that it hung, crashed or was killed.
+"""One command in a forked process: its exit code and output, or that it hung or crashed.
 
 The parent imports once what a command imports, so that a process costs a fraction of a second. It
 starts no thread and calls no command itself: each trial begins with the same untouched memory.

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.ledger import read_ledger
-from graphrag_bench.models.llm import CallFailed, Completion, Metered, RunStopped
+from graphrag_bench.models.llm import CallFailed, Completion, Metered
 from graphrag_bench.models.reply_store import ReplyStore, StoredReply
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.sqlite_file import file_system
@@ -223,7 +223,7 @@ def test_a_file_that_cannot_be_written_stops_the_run(tmp_path, chat):
     with sqlite3.connect(tmp_path / "replies.sqlite") as connection:
         connection.execute("DROP TABLE replies")
         connection.execute("CREATE TABLE replies (key TEXT PRIMARY KEY)")
-    with pytest.raises((RunStopped, sqlite3.Error)):
+    with pytest.raises(UserError, match="cannot be"):
         Cached(Scripted({"": "x"}), store, "refresh").complete([chat("a")], max_tokens=5)
     store.close()
 

@@ -36,6 +36,7 @@ def folder_rows(folder: Path, kept: Path) -> Rows:
     for file in _visible(folder):
         name = file.relative_to(folder).as_posix()
         try:
+            _check_name(name)
             parts = _parts(file, kept)
         except Unreadable as error:
             left_out.append(f"{name}: {error}")
@@ -69,6 +70,14 @@ def _visible(folder: Path) -> Iterator[Path]:
         if file.is_file() and not any(part.startswith(".") for part in place.parts):
             found.append((place.as_posix(), file))
     yield from (file for name, file in sorted(found) if name != QUESTIONS)
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that is no text: it would be the id of a document."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise Unreadable("its name is not UTF-8") from None
 
 
 def _parts(file: Path, kept: Path) -> list[Part]:

@@ -14,6 +14,7 @@ from graphrag_bench.data.readers.options import choice_gold, with_options
 from graphrag_bench.data.records import records
 from graphrag_bench.data.rows import Row, Rows, read_text, shaped
 from graphrag_bench.errors import UserError
+from graphrag_bench.plain_json import read_json
 from graphrag_bench.values import Question
 
 
@@ -99,13 +100,18 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 def _asked(file: Path) -> Iterator[tuple[str, str, _NovelQuestion]]:
     """Place, QID and row of every question of a file."""
     try:
-        content = json.loads(read_text(file))
+        content = read_json(read_text(file), str(file))
     except json.JSONDecodeError as error:
         raise UserError(f"{file}, line {error.lineno}: not JSON ({error.msg}).") from None
+    named: list[tuple[str, object]]
     if isinstance(content, Mapping):
         named = list(content.items())
     else:
-        named = [(str(row.get("QID", at)), row) for at, row in enumerate(content, start=1)]
+        rows = content if isinstance(content, list) else [content]
+        named = [
+            (str(row.get("QID", at) if isinstance(row, Mapping) else at), row)
+            for at, row in enumerate(rows, start=1)
+        ]
     for qid, row in named:
         place = f"{file}, {qid}"
         yield place, qid, shaped(place, row, _NovelQuestion)

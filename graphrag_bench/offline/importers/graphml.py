@@ -105,7 +105,7 @@ def _read(path: Path) -> _File:
         root = ElementTree.parse(path).getroot()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}.") from None
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not GraphML ({error}).") from None
     if _tag(root) != "graphml":
         raise UserError(f"{path}: not GraphML, its outermost element is '{_tag(root)}'.")

@@ -146,6 +146,13 @@ def reports(*, import_from: Path, communities: Communities) -> Reports:
 def _communities(folder: Path) -> list[Row]:
     """The rows of communities.parquet, coarse levels first, then by number."""
     rows = read_parquet(folder, "communities", ("community", "level", "entity_ids"))
+    for number, row in enumerate(rows):
+        for name in ("community", "level"):
+            if not (isinstance(row[name], int) and 0 <= row[name] < 1 << 31):
+                raise UserError(
+                    f"{folder}/communities.parquet, row {number}: {name} is {row[name]!r}; a whole "
+                    "number of at least 0 was expected."
+                )
     return sorted(rows, key=lambda row: (int(row["level"]), int(row["community"])))
 
 
@@ -209,7 +216,7 @@ def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
 
 
 def _number(value: Any) -> int:
-    return int(value) if value is not None else -1
+    return int(value) if isinstance(value, int) else -1
 
 
 def _weight(row: Row, number: int, folder: Path) -> float:
