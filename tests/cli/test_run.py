@@ -214,7 +214,8 @@ def test_ask_answers_a_question_with_its_context_and_stores_no_run(home: Path) -
     assert ended.out.startswith("Ada Marsh\n")
     assert "mira" in ended.out
     assert "node.ppr" in ended.out
-    assert not (home / "runs").exists()
+    assert [folder.name for folder in (home / "runs").iterdir()] == [".asked"]
+    assert not list((home / "runs").glob("**/metrics.json"))
 
 
 def test_ask_takes_settings_whose_values_hold_spaces() -> None:
