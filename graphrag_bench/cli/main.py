@@ -94,8 +94,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     that is spent. 2 for input that the user can mend. 130 for SIGINT and 143 for SIGTERM, after
     the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
-    with cleaned():
-        return _main(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        with cleaned():
+            return _main(list(sys.argv[1:] if arguments is None else arguments))
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
+        return 0
 
 
 def _main(given: list[str]) -> int:
@@ -119,9 +123,6 @@ def _main(given: list[str]) -> int:
     except UserError as error:
         sys.stderr.write(f"graphrag-bench {name}: {error}\n")
         return error.exit_code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader went away
-        return 0
     except OSError as error:
         if error.errno not in _OF_THE_DISK:
             raise
