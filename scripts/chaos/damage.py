@@ -252,3 +252,14 @@ def ways(path: Path) -> dict[str, Change]:
     if path.suffix == ".jsonl":
         return {**BYTES, **JSON, **LINES}
     return {**BYTES, **(ARRAY if path.suffix == ".npy" else {})}
+
+
+def damaged(path: Path, chance: random.Random) -> str:
+    """Damage a file in one of its ways and return the name of the way; its bytes are others then."""
+    before = path.read_bytes()
+    name, change = chance.choice(sorted(ways(path).items()))
+    change(path, chance)
+    if path.is_file() and path.read_bytes() == before and name != "half-write":
+        _flip(path, chance)
+        return "flip"
+    return name

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from chaos.damage import ways
+from chaos.damage import damaged
 from chaos.outages import Reference
 from chaos.outcomes import Outcome, judged
 from chaos.serving import Server
@@ -83,8 +83,7 @@ def with_mutations(
         held = chance.choice(references)
         home = bench.copy(held, f"mutation-{number}")
         path = chance.choice(_files(home, group))
-        name, change = chance.choice(sorted(ways(path).items()))
-        change(path, chance)
+        name = damaged(path, chance)
         place = path.relative_to(home).as_posix()
         what = f"{held.work.name}: {name} of {place} (trial {number})"
         yield _TRIALS[group](bench, held, home, what, chance)
@@ -137,8 +136,11 @@ def _rerun(kind: str, bench: Bench, held: Reference, home: Path, what: str) -> O
 def _of_run_folder(
     bench: Bench, held: Reference, home: Path, what: str, chance: random.Random
 ) -> Outcome:
-    """A command that reads the run folder, against what it prints where nothing is damaged."""
-    words = chance.choice(_LISTINGS)
+    """A command that reads the run folder, against what it prints where nothing is damaged.
+
+    A folder without one of its files is an unfinished run: the run itself must go on from it.
+    """
+    words = ("run",) if ": remove of" in what else chance.choice(_LISTINGS)
     control = bench.control(held, words)
     key = sorted(home.glob("runs/*/*/*"))[0].name
     ended = command(bench.arguments(held, home, words), home)
