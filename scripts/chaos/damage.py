@@ -255,7 +255,7 @@ def ways(path: Path) -> dict[str, Change]:
 
 
 def damaged(path: Path, chance: random.Random) -> str:
-    """Damage a file in one of its ways and return the name of the way; its bytes are others then."""
+    """Damage a file in one of its ways and return the name of the way; its bytes then differ."""
     before = path.read_bytes()
     name, change = chance.choice(sorted(ways(path).items()))
     change(path, chance)
