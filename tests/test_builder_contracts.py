@@ -23,8 +23,9 @@ from graphrag_bench.experiment.models import Models
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.offline.manifest import MANIFEST, RECIPE
 from graphrag_bench.offline.plan import AMBIENT, Planned, plan
-from graphrag_bench.offline.store import RECIPE, Store
+from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
 
@@ -125,8 +126,11 @@ def store(home: Path) -> Store:
 
 
 def content(folder: Path) -> Mapping[str, str]:
-    """A digest of every file below a folder, by name; times are left aside."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    """A digest of every file below a folder, by name; times are left aside.
+
+    So is the manifest, which holds digests of files with times in them.
+    """
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
     return {path.relative_to(folder).as_posix(): digest(timeless(path)) for path in files}
 
 

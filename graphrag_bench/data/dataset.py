@@ -14,6 +14,7 @@ from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.data.world import World
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
 
 if TYPE_CHECKING:
@@ -162,3 +163,6 @@ def _seen(question: Question) -> list[object]:
     """What operators see of a question, as JSON."""
     seen: list[object] = [question.id, question.text, question.scope]
     return [*seen, list(question.entities)] if question.entities else seen
+
+
+show_briefly(Dataset, Document, Gold)

@@ -164,7 +164,7 @@ def test_shards_at_work_at_the_same_time_keep_one_budget(setup: Setup, fake: Fak
         started(slow.arguments(f"shard={number}/3", f"budget.tokens={budget}"))
         for number in (1, 2, 3)
     ]
-    assert 2 in {ended(process).code for process in shards}
+    assert 1 in {ended(process).code for process in shards}
     assert built < fake.stats(slow.url).tokens <= budget
 
 

@@ -175,7 +175,7 @@ def test_what_cannot_be_timed_is_refused_with_a_reason(home: Path) -> None:
     (index,) = (home / "artifacts" / "toy" / "chunk_index").glob("*/recipe.json")
     kept = index.read_bytes()
     index.unlink()
-    assert "chunk_index of this run is gone" in refused(str(folder), name="time")
+    assert "recipe.json is missing" in refused(str(folder), name="time")
     index.write_bytes(kept)
     other = folder.rename(folder.with_name("0" * 12))
     assert "have changed since" in refused(str(other), name="time")
