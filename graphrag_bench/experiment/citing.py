@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.card import Card, load_card
+from graphrag_bench.experiment.plugins import BUILT_IN
 from graphrag_bench.experiment.stored import StoredRun
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.version import __version__
@@ -78,7 +79,7 @@ def citations(runs: Sequence[StoredRun]) -> list[str]:
     sets: dict[str, str] = {}
     commits: dict[str, None] = {}
     for run in runs:
-        for reference in references(run.config.get("plugins", ())):
+        for reference in references((*BUILT_IN, *run.config.get("plugins", ()))):
             if reference.is_of(run.config):
                 papers[reference.key] = reference.text
         card = load_card(str(run.config["dataset"]["name"]))

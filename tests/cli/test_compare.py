@@ -95,7 +95,7 @@ def test_a_reply_in_prose_is_missing_and_in_no_rate(runs: list[str]) -> None:
 def test_a_command_that_was_stopped_goes_on_with_what_is_missing(runs: list[str]) -> None:
     more = (*LONGER, "--criteria", "coherence")
     planted_judges.stops_on.add("Did Mira Holt")
-    assert "told to stop" in refused(*runs[:2], *more, name="compare")
+    assert "told to stop" in refused(*runs[:2], *more, name="compare", code=1)
     before = len(planted_judges.asked)
     planted_judges.stops_on.clear()
     assert cells(compared(*runs[:2], *more), "VanillaRAG", "BM25", "coherence")[3:5] == ["6", "0"]

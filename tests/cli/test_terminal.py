@@ -58,7 +58,7 @@ def test_no_command_prints_an_escape_of_a_corpus_or_a_model() -> None:
 
 
 def test_python_reports_are_clean_too() -> None:
-    told = {"answer": f"Ada{EVIL}", "context": {}, "steps": []}
+    told = {"answer": f"Ada{EVIL}", "context": {}, "steps": [], "fallbacks": []}
     answered = api.Answered(f"Ada{EVIL}", api.Context(()), (), told=told)
     assert not STEERING.search(answered.report())
 

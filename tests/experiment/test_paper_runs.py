@@ -56,6 +56,10 @@ class Told(StoredRun):
     def metrics(self) -> Mapping[str, Any]:  # type: ignore[override]
         return self.held
 
+    @property
+    def scopes(self) -> Mapping[str, str | None]:  # type: ignore[override]
+        return {}
+
 
 def told(method: str, *given: str, **fields: Any) -> Told:
     """A run of a method at given settings with accuracy 0.5."""
