@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from graphrag_bench.experiment.models import Models
 from graphrag_bench.offline.parts import Incomplete
 from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
+from graphrag_bench.runs.damage import read_json
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.values import Question
 
@@ -83,5 +83,5 @@ def write_incomplete(experiment: Experiment) -> None:
 def read_incomplete(folder: RunFolder) -> Mapping[str, str]:
     """Which artifacts of a run are incomplete, as `Experiment.incomplete` has them."""
     path = folder.path / INCOMPLETE
-    held: dict[str, str] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return held
+    held = read_json(path) if path.is_file() else {}
+    return {str(key): str(parts) for key, parts in held.items()}
