@@ -13,7 +13,7 @@ from cli.killing import determined, served
 
 TOY = ["dataset=toy", "method=hipporag", "method.conversion=llm", "build.extraction=llm"]
 TOY += ["embedder=hashing", "frame=off", "workers=1"]
-IMPATIENT = ["llm.patience={total: 0.05, first_pause: 0.01, longest_pause: 0.02}"]
+IMPATIENT = ["llm.patience={total: 5.0, first_pause: 0.01, longest_pause: 0.02}"]
 UNREAD = "Otto Brandt"
 """Two of the passages name him."""
 
