@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.plain_json import read_json
 
 _CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
 _TOKENIZER = "tokenizer.json"
@@ -86,4 +88,9 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not path.is_file():
+        return None
+    try:
+        return read_json(path.read_text(encoding="utf-8"), str(path))
+    except ValueError as error:  # no JSON, or no UTF-8
+        raise UserError(f"{path}: this file of the model is not JSON ({error}).") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.models import weights_identity
 from graphrag_bench.models.local import Local
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder
@@ -22,6 +23,13 @@ FILES = {
     "1_Pooling/config.json": '{"word_embedding_dimension": 3, "pooling_mode_mean_tokens": true}',
     "2_Normalize/config.json": "{}",
 }
+CHANGED = {
+    "modules.json": "{}",
+    "config.json": '{"hidden_size": 4}',
+    "1_Pooling/config.json": '{"word_embedding_dimension": 3, "pooling_mode_mean_tokens": null}',
+    "2_Normalize/config.json": "[]",
+}
+"""What is read must stay JSON."""
 
 
 @pytest.fixture(autouse=True)
@@ -50,11 +58,17 @@ def test_weights_tokenizer_pooling_and_normalisation_changed_in_place_are_anothe
 ) -> None:
     before = identity(folder)
     held = (folder / name).read_text()
-    other = held + " " if name.endswith("config.json") else held[:-1] + "x"  # as long as before
+    other = CHANGED.get(name) or held[:-1] + "x"  # as long as before
     (folder / name).write_text(other)
     assert identity(folder) != before
     (folder / name).write_text(held)
     assert identity(folder) == before
+
+
+def test_a_file_of_the_model_that_is_no_json_is_named(folder: Path) -> None:
+    (folder / "modules.json").write_text("[x")
+    with pytest.raises(UserError, match=r"modules\.json: this file of the model is not JSON"):
+        identity(folder)
 
 
 def test_a_file_with_its_old_time_put_back_is_read_again(folder: Path) -> None:
