@@ -8,27 +8,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphrag_bench.analysis.explaining.names import Names
+from graphrag_bench.analysis.explaining.text import explained_lines
+from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.plugins import look_into
+from graphrag_bench.config.profiles import DEFAULT, SELECTORS, applied
+from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, nearest, shown_plainly
 from graphrag_bench.experiment.asking import answered, asked_of, question_of, told
-from graphrag_bench.experiment.comparing import differences
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import compose, load
-from graphrag_bench.experiment.matching import matched
+from graphrag_bench.experiment.match_tokens import matched
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.method_steps import Steps
-from graphrag_bench.experiment.naming import Names
-from graphrag_bench.experiment.plugins import look_into
-from graphrag_bench.experiment.profiles import DEFAULT, SELECTORS, applied
-from graphrag_bench.experiment.settings import NO_SETTINGS, RunSettings
-from graphrag_bench.experiment.stored import StoredRun, stored_runs
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.steps import StepTrace
-from graphrag_bench.report.explained import explained_lines
 from graphrag_bench.report.tables import run_table, show
+from graphrag_bench.runs.stored import StoredRun, stored_runs
+from graphrag_bench.sweeps.baseline import differences
 from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
 from graphrag_bench.values import Context

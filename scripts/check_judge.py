@@ -12,12 +12,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.analysis.judging.cases import Bench, Case
+from graphrag_bench.analysis.judging.measures import MEASURES
+from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.experiment.judging.cases import Bench, Case
-from graphrag_bench.experiment.judging.measures import MEASURES
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.models.llm import Metered
 
 FOUNDER = "Who founded the observatory at Tarn?", ("Ilse Brandt",)

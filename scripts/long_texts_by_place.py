@@ -18,13 +18,13 @@ from pathlib import Path
 
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.evaluation.statistics import mean_with_interval, paired_difference
-from graphrag_bench.experiment.stored import stored_runs
 from graphrag_bench.models.model_files import tokenizer_file
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder
 from graphrag_bench.models.window_tokens import OwnTokens
 from graphrag_bench.offline.chunking import token
 from graphrag_bench.report.rendering import shown_p
 from graphrag_bench.runs.folder import read_lines, write_rows
+from graphrag_bench.runs.stored import stored_runs
 
 CUTS = (2, 5, 10)
 MODES = ("cut", "windows")

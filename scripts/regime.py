@@ -25,11 +25,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from graphrag_bench.analysis.papers.conditions import composed_of
+from graphrag_bench.config.choices import names
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.execute import execute
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.given_settings import composed_of
 from graphrag_bench.models.llm import Chat, Completion
 from graphrag_bench.models.scripted import Scripted, last_user_message
 from graphrag_bench.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from graphrag_bench.report.papers import load_table
+from graphrag_bench.analysis.papers.printed import load_table
 
 if TYPE_CHECKING:
     from regime import Cell

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from fake_openai import FakeOpenAI, running
 
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
-from graphrag_bench.experiment.plugins import load_plugins
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran, refused, write_set
 
 from graphrag_bench.answer_forms import FORMS, answer_form, form_of_part
-from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.config.choices import names
+from graphrag_bench.config.overrides import composed, prepared
 from graphrag_bench.data.card import Card, card_names, load_card
-from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.llm import Completion

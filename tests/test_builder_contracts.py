@@ -18,7 +18,7 @@ from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.data.training import TrainingSet
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.implied import complete
+from graphrag_bench.experiment.derived_settings import complete
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graph.graph import Graph

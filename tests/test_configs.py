@@ -8,13 +8,13 @@ import pytest
 import yaml
 from toy_runs import TOY, command
 
-from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.config.choices import ROLES, names
+from graphrag_bench.config.compose import GROUPS, compose, load
+from graphrag_bench.config.overrides import composed, prepared
 from graphrag_bench.data.dataset import card_names
-from graphrag_bench.experiment.backends import make
-from graphrag_bench.experiment.choices import ROLES, names
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import GROUPS, compose, load
 from graphrag_bench.locations import project_folder
+from graphrag_bench.models.from_config import make
 
 CONFIGS = project_folder("configs")
 FILES = sorted(path.relative_to(CONFIGS).as_posix() for path in CONFIGS.rglob("*.yaml"))

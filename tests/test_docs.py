@@ -32,8 +32,8 @@ def test_the_generated_pages_are_up_to_date(writer: ModuleType) -> None:
 
 
 def test_the_table_of_profiles_has_every_setting_that_a_profile_changes(writer: ModuleType) -> None:
-    from graphrag_bench.experiment.choices import names
-    from graphrag_bench.experiment.groups import load
+    from graphrag_bench.config.choices import names
+    from graphrag_bench.config.compose import load
 
     page = writer.pages()[ROOT / "docs" / "methods.md"]
     table = page.partition("## Which setting each profile changes")[2]
@@ -48,7 +48,7 @@ def test_the_table_of_profiles_has_every_setting_that_a_profile_changes(writer: 
 
 
 def test_every_method_has_a_page(writer: ModuleType) -> None:
-    from graphrag_bench.experiment.choices import names
+    from graphrag_bench.config.choices import names
 
     assert all(writer.page_of(name).is_file() for name in names("method"))
 

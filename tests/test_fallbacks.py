@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from toy_runs import TOY, command, metrics, ran, records, write_set
 
-from graphrag_bench.experiment.choices import names
-from graphrag_bench.experiment.groups import load
-from graphrag_bench.experiment.step_lists import every_list
+from graphrag_bench.config.choices import names
+from graphrag_bench.config.compose import load
 from graphrag_bench.pipeline.build import STAGES
+from graphrag_bench.pipeline.edit import every_list
 
 DENSE = "no entity in the question: dense retrieval"
 CORPUS = [{"id": "a", "text": "Ada Marsh founded Norvik."}, {"id": "b", "text": "Otto came."}]

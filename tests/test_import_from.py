@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_bench.config.compose import compose
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import compose
 
 DULCE = Path(__file__).resolve().parents[2] / "shared" / "data" / "msgraphrag_dulce"
 

@@ -9,8 +9,8 @@ import pytest
 from toy_runs import TAGGER, command
 
 import graphrag_bench as gb
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import operator
-from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.runs.scoring import containment_flag

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, metrics, ran, records
 
-from graphrag_bench.experiment.choices import names
-from graphrag_bench.experiment.groups import load
+from graphrag_bench.config.choices import names
+from graphrag_bench.config.compose import load
 from graphrag_bench.locations import checkout
 
 METHODS = names("method")

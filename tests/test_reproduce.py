@@ -11,12 +11,12 @@ import pytest
 from toy_runs import WEIGHTLESS
 
 import graphrag_bench
-from graphrag_bench.cli.cells import one_method_only
-from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.analysis.papers.conditions import composed_of
+from graphrag_bench.analysis.papers.printed import load_paper, load_table, paper_names, table_names
+from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.given_settings import composed_of
-from graphrag_bench.experiment.plugins import load_plugins
-from graphrag_bench.report.papers import load_paper, load_table, paper_names, table_names
+from graphrag_bench.sweeps.cells import one_method_only
 
 FOLDER = Path(graphrag_bench.__file__).parents[1] / "scripts" / "reproduce"
 PAPERS = ("zhou2025", "pathrag", "pathcorag", "pankrag", "pathpooling")

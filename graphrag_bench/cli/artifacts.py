@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.exporters import export_graphml, export_parquet
 from graphrag_bench.offline.manifest import verify

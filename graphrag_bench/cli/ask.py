@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.overrides import composed, given_names, help_text, is_setting, prepared
+from graphrag_bench.analysis.explaining.names import Names
+from graphrag_bench.analysis.explaining.text import explained_lines
+from graphrag_bench.config.overrides import composed, given_names, help_text, is_setting, prepared
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.asking import asked, told
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.naming import Names
-from graphrag_bench.experiment.read_tracking import refuse_idle
-from graphrag_bench.report.explained import explained_lines
+from graphrag_bench.experiment.unused_settings import refuse_idle
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from graphrag_bench.analysis.citation import citations
 from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.experiment.citing import citations
-from graphrag_bench.experiment.stored import find_run
+from graphrag_bench.runs.stored import find_run
 
 _HELP = """usage: graphrag-bench cite RUN [RUN ...] [--home HOME]
 

@@ -7,18 +7,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.judging_words import divided, judged_runs, parser
-from graphrag_bench.errors import UserError
-from graphrag_bench.evaluation.both_orders import BothOrders
-from graphrag_bench.experiment.judging.answers import dataset_of
-from graphrag_bench.experiment.judging.blind_sheet import (
+from graphrag_bench.analysis.judging.answers import dataset_of
+from graphrag_bench.analysis.judging.blind_sheet import (
     Item,
     Labels,
     judge_labels,
     read_people,
     write_blind,
 )
-from graphrag_bench.experiment.judging.pairs import (
+from graphrag_bench.analysis.judging.both_orders import BothOrders
+from graphrag_bench.analysis.judging.pairs import (
     LEDGER,
     OF_PAPERS,
     Comparison,
@@ -29,10 +27,7 @@ from graphrag_bench.experiment.judging.pairs import (
     pending,
     prompt_tokens,
 )
-from graphrag_bench.experiment.models import Models
-from graphrag_bench.experiment.settings import RunSettings
-from graphrag_bench.progress import Progress
-from graphrag_bench.report.head_to_head import (
+from graphrag_bench.analysis.judging.pairs_table import (
     Match,
     agreement_table,
     audit_table,
@@ -40,6 +35,11 @@ from graphrag_bench.report.head_to_head import (
     matrix_tables,
     people_table,
 )
+from graphrag_bench.cli.judging_words import divided, judged_runs, parser
+from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.models import Models
+from graphrag_bench.progress import Progress
 from graphrag_bench.report.tables import Table, markdown, show
 from graphrag_bench.runs.folder import RunFolder, write_whole
 
@@ -80,7 +80,7 @@ examples
 def main(arguments: Sequence[str]) -> int:
     """Judge and print, or write the sheet, or read sheets."""
     if not arguments or {"-h", "--help"} & set(arguments):
-        from graphrag_bench.experiment.choices import names
+        from graphrag_bench.config.choices import names
 
         papers = ", ".join(OF_PAPERS)
         sys.stdout.write(_HELP.format(names=", ".join(names("llm")), papers=papers))

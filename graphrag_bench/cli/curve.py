@@ -11,9 +11,9 @@ from graphrag_bench.data.file_evidence import name_of
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.evaluation.retrieval import evidence_recall
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
-from graphrag_bench.experiment.stored import StoredRun, find_run, numbers_of, stored_runs
 from graphrag_bench.report.curves import BUDGET, Point, curve_table
 from graphrag_bench.report.tables import show
+from graphrag_bench.runs.stored import StoredRun, find_run, numbers_of, stored_runs
 
 _HELP = """usage: graphrag-bench curve [RUN ...] [x=SETTING] [--dataset NAME] [--metrics NAME ...]
                             [--home HOME]

@@ -8,11 +8,11 @@ from typing import Any
 
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.rescoring import scores_of
-from graphrag_bench.experiment.stored import StoredRun, find_run
 from graphrag_bench.report.corpora import differ, refuse_pair
 from graphrag_bench.report.differences import difference_table, flipped_line, settings_that_differ
 from graphrag_bench.report.tables import show
+from graphrag_bench.runs.rescoring import scores_of
+from graphrag_bench.runs.stored import StoredRun, find_run
 
 _HELP = """usage: graphrag-bench diff RUN_A RUN_B [--across-corpora] [--home HOME]
 

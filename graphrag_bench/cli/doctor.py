@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.cli.overrides import composed, prepared
-from graphrag_bench.experiment.choices import names
-from graphrag_bench.experiment.doctor import examine, examine_texts
-from graphrag_bench.experiment.settings import check_settings
+from graphrag_bench.analysis.model_check import examine, examine_texts
+from graphrag_bench.config.choices import names
+from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.settings import check_settings
 from graphrag_bench.report.tables import Table, show
 
 _HELP = """usage: graphrag-bench doctor [llm=NAME] [embedder=NAME] [SETTING=VALUE ...]

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.analysis.funnel.stored import RunFunnel, run_funnel
+from graphrag_bench.analysis.funnel.table import LEGEND, SAID, funnel_lines, funnel_table
 from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.experiment.funnel import RunFunnel, run_funnel
-from graphrag_bench.experiment.stored import find_run
-from graphrag_bench.report.funnel import LEGEND, SAID, funnel_lines, funnel_table
 from graphrag_bench.report.tables import show
+from graphrag_bench.runs.stored import find_run
 
 _HELP = """usage: graphrag-bench funnel RUN [RUN ...] [--questions] [--json]
                              [--home HOME] [--shared DIR]

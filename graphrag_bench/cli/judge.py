@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.cli.judging_words import divided, judged_runs, parser
-from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.judging.answers import (
+from graphrag_bench.analysis.judging.answers import (
     LEDGER,
     Asked,
     calls_ahead,
     dataset_of,
     judge_answers,
 )
+from graphrag_bench.analysis.judging.answers_table import judged_table
+from graphrag_bench.cli.judging_words import divided, judged_runs, parser
+from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.judged import judged_table
 from graphrag_bench.report.tables import show
 from graphrag_bench.runs.judged import judged_values
 
@@ -59,7 +59,7 @@ examples
 def main(arguments: Sequence[str]) -> int:
     """Judge, and print a table of all judged values of these runs."""
     if not arguments or {"-h", "--help"} & set(arguments):
-        from graphrag_bench.experiment.choices import names
+        from graphrag_bench.config.choices import names
 
         sys.stdout.write(_HELP.format(names=", ".join(names("llm"))))
         return 0

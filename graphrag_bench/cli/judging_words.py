@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.overrides import composed, is_setting, prepared
 from graphrag_bench.cli.parsing import Parser, command_parser
+from graphrag_bench.config.overrides import composed, is_setting, prepared
+from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.settings import RunSettings, check_settings
-from graphrag_bench.experiment.stored import StoredRun, find_run
+from graphrag_bench.runs.stored import StoredRun, find_run
 
 TAKEN = ("llm_judge", "embedder", "cache", "budget", "failures", "paths")
 """The settings of a run that judging takes."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from graphrag_bench.config.choices import GROUPS, ROLES, built_in, names, path_of
+from graphrag_bench.config.compose import unreadable
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.words import value_of
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.data.card import card_names, load_card
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.choices import GROUPS, ROLES, built_in, names, path_of
-from graphrag_bench.experiment.groups import unreadable
-from graphrag_bench.experiment.plugins import load_plugins
-from graphrag_bench.experiment.setting_words import value_of
 
 _HELP = """usage: graphrag-bench list [plugins=[PACKAGE]] [--config-dir FOLDER]
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from graphrag_bench.cli.cells import Cell, Preparing, cell_of, cells, checked_alone
-from graphrag_bench.cli.overrides import given_names, help_text, prepared
-from graphrag_bench.cli.tuning import is_tuning
+from graphrag_bench.config.overrides import given_names, help_text, prepared
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured
-from graphrag_bench.experiment.matching import matched
+from graphrag_bench.experiment.match_tokens import matched
 from graphrag_bench.experiment.pooling import left_out
-from graphrag_bench.experiment.read_tracking import refuse_idle
-from graphrag_bench.experiment.shared_work import left_alone, left_together
+from graphrag_bench.experiment.unused_settings import refuse_idle
+from graphrag_bench.sweeps.cells import Cell, Preparing, cell_of, cells, checked_alone
+from graphrag_bench.sweeps.shared_work import left_alone, left_together
+from graphrag_bench.sweeps.tuning import is_tuning
 
 
 def main(arguments: Sequence[str]) -> int:

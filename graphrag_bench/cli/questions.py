@@ -9,10 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
-from graphrag_bench.cli.overrides import composed, prepared
-from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.experiment import Experiment, safe_name
-from graphrag_bench.experiment.question_making.abstract import (
+from graphrag_bench.analysis.questions.abstract import (
     ABSTRACT,
     TASKS,
     USERS,
@@ -20,8 +17,11 @@ from graphrag_bench.experiment.question_making.abstract import (
     abstract_questions,
     described,
 )
-from graphrag_bench.experiment.question_making.made import REVIEW, Made, reviewed, write_set
-from graphrag_bench.experiment.question_making.specific import SPECIFIC, specific_questions
+from graphrag_bench.analysis.questions.made import REVIEW, Made, reviewed, write_set
+from graphrag_bench.analysis.questions.specific import SPECIFIC, specific_questions
+from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.experiment import Experiment, safe_name
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.llm import Metered

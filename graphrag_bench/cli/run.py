@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.cli.cells import Preparing, checked_alone
-from graphrag_bench.cli.launching import Grid, Results, run_one
-from graphrag_bench.cli.overrides import help_text, prepared
-from graphrag_bench.cli.tuning import Tuning, is_tuning, require_plugins, selected
+from graphrag_bench.config.overrides import help_text, prepared
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.comparing import differences
 from graphrag_bench.experiment.execute import RunResult
 from graphrag_bench.experiment.failing import too_many
 from graphrag_bench.report.paying import paying_table
 from graphrag_bench.report.tables import cost_table, markdown, run_table, show
 from graphrag_bench.runs.folder import write_whole
+from graphrag_bench.sweeps.baseline import differences
+from graphrag_bench.sweeps.cells import Preparing, checked_alone
+from graphrag_bench.sweeps.launching import Grid, Results, run_one
+from graphrag_bench.sweeps.tuning import Tuning, is_tuning, require_plugins, selected
 
 FAILED = 1
 """The exit code of a sweep of which some cells failed, and of a run that lacks answers."""

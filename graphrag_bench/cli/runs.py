@@ -9,9 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.experiment.collecting import (
+from graphrag_bench.analysis.cleanup import (
     Garbage,
     collect,
     find_folder,
@@ -20,7 +18,9 @@ from graphrag_bench.experiment.collecting import (
     run_folders,
     size,
 )
-from graphrag_bench.experiment.references import read_references
+from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.experiment.reopen import read_references
 from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.report.run_page import ListedRun, run_lines, runs_table
 from graphrag_bench.report.tables import Table, show

@@ -9,10 +9,10 @@ from typing import Any
 from graphrag_bench.cli.help_lines import entry
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.rescoring import rescored
-from graphrag_bench.experiment.stored import StoredRun, find_run
-from graphrag_bench.experiment.stored_differences import stored_differences, with_baseline
 from graphrag_bench.plain_yaml import read_yaml
+from graphrag_bench.runs.rescoring import rescored
+from graphrag_bench.runs.stored import StoredRun, find_run
+from graphrag_bench.sweeps.stored_differences import stored_differences, with_baseline
 
 _HELP = """usage: graphrag-bench score RUN... [--metrics NAMES] [evaluation.NAME=VALUE ...]
                             [--home HOME]
@@ -38,8 +38,8 @@ example
 
 def help_text() -> str:
     """What `--help` prints: every metric and setting with its meaning."""
+    from graphrag_bench.config.settings import explained
     from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
-    from graphrag_bench.experiment.settings import explained
 
     metrics = [
         entry(

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphrag_bench.analysis.explaining.names import Names
+from graphrag_bench.analysis.explaining.text import explained_lines
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.asking import of_run, told
-from graphrag_bench.experiment.naming import Names
-from graphrag_bench.experiment.stored import StoredRun, find_run
-from graphrag_bench.report.explained import explained_lines
 from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.stored import StoredRun, find_run
 from graphrag_bench.text import short
 
 _HELP = """usage: graphrag-bench show RUN [QUESTION] [--json] [--home HOME]

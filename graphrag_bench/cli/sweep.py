@@ -6,13 +6,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.cells import Preparing
-from graphrag_bench.cli.launching import Grid, Results, run_cell
-from graphrag_bench.cli.overrides import is_setting, prepared
-from graphrag_bench.cli.tuning import is_tuning
+from graphrag_bench.config.overrides import is_setting, prepared
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.sweeping import CellRow, Manifest, find_sweep, stored_sweeps
 from graphrag_bench.report.tables import Table, show
+from graphrag_bench.sweeps.cells import Preparing
+from graphrag_bench.sweeps.launching import Grid, Results, run_cell
+from graphrag_bench.sweeps.manifest import CellRow, Manifest, find_sweep, stored_sweeps
+from graphrag_bench.sweeps.tuning import is_tuning
 
 CELL_FAILED = 1
 _WIDEST_ERROR = 100

@@ -9,36 +9,36 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.paper_figures import collected
-from graphrag_bench.experiment.paper_runs import (
-    Done,
-    keep_failures,
-    kept_failures,
-    run_rows,
-    wanted_rows,
-)
-from graphrag_bench.experiment.paper_sources import FigureSource
-from graphrag_bench.experiment.pivoted import named_runs, pivot_run
-from graphrag_bench.experiment.plugins import load_plugins
-from graphrag_bench.experiment.setting_words import read_word
-from graphrag_bench.experiment.stored import stored_runs
-from graphrag_bench.progress import Progress
-from graphrag_bench.report.corpora import corpus_notes, refuse_across
-from graphrag_bench.report.filled_cells import Filled
-from graphrag_bench.report.formats import checked_format, rendered
-from graphrag_bench.report.paper_comparison import comparison_tables, long_table
-from graphrag_bench.report.papers import (
+from graphrag_bench.analysis.free_tables.stored import named_runs, pivot_run
+from graphrag_bench.analysis.free_tables.table import Layout, long_pivot, pivot_table
+from graphrag_bench.analysis.papers.figures import collected
+from graphrag_bench.analysis.papers.filled_cells import Filled
+from graphrag_bench.analysis.papers.printed import (
     PaperTable,
     load_paper,
     load_table,
     paper_names,
     table_names,
 )
-from graphrag_bench.report.pivot import Layout, long_pivot, pivot_table
+from graphrag_bench.analysis.papers.runs import (
+    Done,
+    keep_failures,
+    kept_failures,
+    run_rows,
+    wanted_rows,
+)
+from graphrag_bench.analysis.papers.sources import FigureSource
+from graphrag_bench.analysis.papers.table import comparison_tables, long_table
+from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.words import read_word
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.progress import Progress
+from graphrag_bench.report.corpora import corpus_notes, refuse_across
+from graphrag_bench.report.formats import checked_format, rendered
 from graphrag_bench.report.tables import Table, show
 from graphrag_bench.runs.folder import write_whole
+from graphrag_bench.runs.stored import stored_runs
 
 _HELP = """usage: graphrag-bench table
        graphrag-bench table PAPER/TABLE [--run [--small] [SETTING=VALUE ...]] [OPTIONS]

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.analysis.timing.hardware import cores, load
+from graphrag_bench.analysis.timing.serial import Timing, is_busy, measure, prepare_timing
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.describe import estimate_lines
-from graphrag_bench.experiment.stored import StoredRun, find_run
-from graphrag_bench.experiment.timing import Timing, is_busy, measure, prepare_timing
 from graphrag_bench.report.tables import Table, show
 from graphrag_bench.runs.folder import SERIAL
-from graphrag_bench.runs.hardware import cores, load
+from graphrag_bench.runs.stored import StoredRun, find_run
 
 _HELP = """usage: graphrag-bench time RUN [n=20] [warm_up=1] [budget.usd=X] [budget.tokens=X]
                            [--busy] [--home HOME] [--shared DIR]

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from graphrag_bench.answer_forms import FormName
 from graphrag_bench.data.card import Card, card_names, load_card
-from graphrag_bench.data.world import World
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
+from graphrag_bench.world.facts import World
 
 if TYPE_CHECKING:
     from graphrag_bench.data.subgraphs import Subgraphs

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from graphrag_bench.data.dataset import Card, Dataset, Document, Gold
-from graphrag_bench.data.world import World, WorldSettings
-from graphrag_bench.data.world_making import make_world
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.values import Question
+from graphrag_bench.world.facts import World, WorldSettings
+from graphrag_bench.world.making import make_world
 
 
 def synthetic(card: Card, files: Mapping[str, object], settings: Mapping[str, object]) -> Dataset:

@@ -9,9 +9,9 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.kgqa import rog
 from graphrag_bench.data.records import files_of
 from graphrag_bench.data.synthetic import world_dataset
-from graphrag_bench.data.world_making import make_world
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
+from graphrag_bench.world.making import make_world
 
 OTHER_SEED = 1_000_003
 """What is added to a world's seed for its training questions."""

@@ -10,7 +10,7 @@ from typing import Any
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.incomplete import read_incomplete
-from graphrag_bench.experiment.stored import StoredRun
+from graphrag_bench.runs.stored import StoredRun
 
 
 def again(

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from graphrag_bench.analysis.explaining.names import Names, explained_steps
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import build_resources, start_state
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.naming import Names, explained_steps
-from graphrag_bench.experiment.references import read_references
-from graphrag_bench.experiment.stored import StoredRun
+from graphrag_bench.experiment.reopen import read_references
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.run import run as run_pipeline
@@ -22,6 +21,7 @@ from graphrag_bench.runs.asked import Asked, asked_file, keep, kept
 from graphrag_bench.runs.contexts import context_texts
 from graphrag_bench.runs.damage import CONFIG
 from graphrag_bench.runs.record import Row, record, timing_rows
+from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.values import Context, Question
 
 _REUSES = ("write", "read")

@@ -13,14 +13,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from graphrag_bench.config.compose import raw_method
+from graphrag_bench.config.profiles import BUDGETS, DEFAULT
+from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.context_room import Room
-from graphrag_bench.experiment.groups import raw_method
-from graphrag_bench.experiment.profiles import BUDGETS, DEFAULT
-from graphrag_bench.experiment.settings import RunSettings
-from graphrag_bench.experiment.step_lists import Item, every_list
 from graphrag_bench.pipeline.build import STAGES
+from graphrag_bench.pipeline.edit import Item, every_list
 
 FEWEST_TOKENS = 50
 """Chunks are taken to have this many tokens on average at least: so many are retrieved that they

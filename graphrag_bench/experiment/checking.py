@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphrag_bench.config.compose import raw_method
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError
-from graphrag_bench.experiment.groups import raw_method
 from graphrag_bench.experiment.method import (
     GIVEN,
     Method,
@@ -18,10 +20,8 @@ from graphrag_bench.experiment.method import (
     unresolved,
 )
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.experiment.plugins import load_plugins
-from graphrag_bench.experiment.scoring import check_scoring
-from graphrag_bench.experiment.settings import RunSettings, check_settings
 from graphrag_bench.pipeline.build import build, refuse
+from graphrag_bench.runs.how_scored import check_scoring
 
 
 def checked_inputs(

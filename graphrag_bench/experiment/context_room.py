@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.answer_forms import answer_form
+from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.windows import window_of
 from graphrag_bench.text import count_tokens
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.evaluation.detection import detectable_share
 from graphrag_bench.experiment.answer_asking import form_lines
 from graphrag_bench.experiment.context_plan import context_lines
@@ -12,9 +13,8 @@ from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured, planned_lines
 from graphrag_bench.experiment.reader_prompts import own_answers
-from graphrag_bench.experiment.settings import RunSettings
-from graphrag_bench.experiment.step_lists import every_list
 from graphrag_bench.pipeline.build import STAGES
+from graphrag_bench.pipeline.edit import every_list
 
 
 def describe(experiment: Experiment, measured: Measured | None = None) -> str:

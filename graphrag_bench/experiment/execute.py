@@ -11,6 +11,7 @@ import numpy as np
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.file_evidence import documents_of
+from graphrag_bench.data.splits import within_split
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.context_plan import refuse_empty
 from graphrag_bench.experiment.experiment import Experiment
@@ -21,10 +22,9 @@ from graphrag_bench.experiment.incomplete import (
     write_incomplete,
 )
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.experiment.references import write_references
+from graphrag_bench.experiment.reopen import write_references
 from graphrag_bench.experiment.repeats import repeated, trials
 from graphrag_bench.experiment.results import results, write_provenance
-from graphrag_bench.experiment.splits import within_split
 from graphrag_bench.models.llm import RunStopped
 from graphrag_bench.pipeline.run import run
 from graphrag_bench.pipeline.steps import World

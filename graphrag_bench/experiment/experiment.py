@@ -9,6 +9,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import Gathered, UserError, nearest
@@ -16,12 +17,16 @@ from graphrag_bench.experiment.answer_asking import forms_in_key
 from graphrag_bench.experiment.budgets import within_budget
 from graphrag_bench.experiment.checking import check_steps, checked_inputs
 from graphrag_bench.experiment.context_room import Room, room_of
-from graphrag_bench.experiment.implied import DEFAULTS, REPLACED, complete, imported_choices
+from graphrag_bench.experiment.derived_settings import (
+    DEFAULTS,
+    REPLACED,
+    complete,
+    imported_choices,
+)
 from graphrag_bench.experiment.method import Method, read_method
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.experiment.reader_prompts import with_common_reader
-from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store

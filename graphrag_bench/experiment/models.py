@@ -8,18 +8,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.training import TrainingSet, training_set
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.backends import make
 from graphrag_bench.experiment.known_identities import identity_of
-from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.models.budget import Budget, Budgeted
 from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.fan_out import FanOut
+from graphrag_bench.models.from_config import make
 from graphrag_bench.models.ledger import Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.nlp import Nlp

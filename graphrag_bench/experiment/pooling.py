@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphrag_bench.config.compose import compose, load, readable
 from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.groups import compose, load, readable
 from graphrag_bench.pipeline.build import STAGES
 
 MODES = ("rerank", "reselect")

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graphrag_bench.contract import Operator, operators
-from graphrag_bench.experiment.step_lists import Item, every_list
 from graphrag_bench.pipeline.build import STAGES
+from graphrag_bench.pipeline.edit import Item, every_list
 from graphrag_bench.prompts import Prompt
 
 COMMON = Prompt("methods:reader/prompts/common.j2")

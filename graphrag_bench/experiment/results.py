@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from graphrag_bench.config.choices import FILE
+from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.experiment.answer_asking import forms_asked
 from graphrag_bench.experiment.budgets import context_budget
-from graphrag_bench.experiment.choices import FILE
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.incomplete import left_out
 from graphrag_bench.experiment.long_texts import long_text_rows
 from graphrag_bench.experiment.reader_prompts import own_answers
-from graphrag_bench.experiment.scoring import scored_by
-from graphrag_bench.experiment.settings import RunSettings
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.runs.damage import CONFIG, config_text
 from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder, write_whole
+from graphrag_bench.runs.how_scored import scored_by
 from graphrag_bench.runs.provenance import commit, environment
 from graphrag_bench.runs.scoring import score, shares
 from graphrag_bench.values import Question

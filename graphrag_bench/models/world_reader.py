@@ -13,7 +13,7 @@ from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.models.llm import Chat, RunStopped
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.text import normalise_name
-from graphrag_bench.world_grammar import (
+from graphrag_bench.world.grammar import (
     ALSO,
     BY_PHRASE,
     Asked,

@@ -20,7 +20,7 @@ from graphrag_bench.graph.text_extraction import (
     TextExtraction,
 )
 from graphrag_bench.text import normalise_name
-from graphrag_bench.world_grammar import ALSO, BY_PHRASE, Statement, kinds, statements
+from graphrag_bench.world.grammar import ALSO, BY_PHRASE, Statement, kinds, statements
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 Aliases = Literal["resolved", "as_written"]

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.world import World
 from graphrag_bench.graph.shortest_triples import on_shortest_paths
 from graphrag_bench.graph.triple_scorer import Asked, distances
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import FloatArray, IntArray
+from graphrag_bench.world.facts import World
 
 _NO_VECTOR = np.empty(0, np.float32)
 

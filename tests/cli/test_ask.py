@@ -11,8 +11,8 @@ import pytest
 from toy_runs import TOY, asked, command, ran, refused, shell
 
 import graphrag_bench.api as gb
+from graphrag_bench.analysis.explaining.text import said
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.report.explained import said
 
 QUESTION = "Who taught the maker of the telescope of the Norvik Observatory?"
 HIPPORAG = [*TOY, "method=hipporag"]

@@ -11,8 +11,8 @@ import yaml
 from toy_runs import TOY, WEIGHTLESS, command, ran
 
 import graphrag_bench
-from graphrag_bench.experiment.choices import names
-from graphrag_bench.experiment.citing import TITLE, references
+from graphrag_bench.analysis.citation import TITLE, references
+from graphrag_bench.config.choices import names
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_A_PAPER = {"example_new_method", "oracle"}

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from graphrag_bench.cli import composing, config_source
-from graphrag_bench.cli.composing import composition
-from graphrag_bench.cli.overrides import composed, prepared
-from graphrag_bench.experiment import choices
+from graphrag_bench.config import composing, config_source
+from graphrag_bench.config.composing import composition
+from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config import choices
 from graphrag_bench.locations import project_folder
 
 

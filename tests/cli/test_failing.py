@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, Ended, command, fails_on, ran, records
 
-from graphrag_bench.experiment import choices
+from graphrag_bench.config import choices
 
 OPERATORS = '''
 from graphrag_bench.contract import operator

@@ -9,7 +9,7 @@ import pytest
 from toy_runs import TOY, asked, command, metrics, ran, records, refused
 
 import graphrag_bench as gb
-from graphrag_bench.experiment.matching import _with_budget
+from graphrag_bench.experiment.match_tokens import _with_budget
 
 QUIET = [*TOY, "frame=off", "answer=off"]
 VANILLA = [*QUIET, "method=vanilla"]

@@ -10,10 +10,10 @@ import pytest
 from toy_runs import TOY, command, ran, refused
 
 import graphrag_bench as gb
-from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.analysis.papers.conditions import composed_of
+from graphrag_bench.config.overrides import composed, prepared
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment import choices
-from graphrag_bench.experiment.given_settings import composed_of
+from graphrag_bench.config import choices
 from graphrag_bench.locations import project_folder
 
 METHOD = """name: {name}

@@ -10,7 +10,7 @@ import pytest
 import toy_runs
 from toy_runs import TOY, command, metrics, ran, refused, write_set
 
-from graphrag_bench.experiment.stored import find_run
+from graphrag_bench.runs.stored import find_run
 
 QUIET = [*TOY, "frame=off"]
 

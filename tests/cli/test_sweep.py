@@ -246,5 +246,5 @@ def test_an_interval_needs_a_sweeper_that_knows_intervals() -> None:
 def test_a_sweeper_or_launcher_that_is_not_installed_names_its_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("graphrag_bench.cli.tuning.find_spec", lambda name: None)
+    monkeypatch.setattr("graphrag_bench.sweeps.tuning.find_spec", lambda name: None)
     assert "graphrag-bench[ray]" in refused("-m", "hydra/launcher=ray", *VANILLA, "limit=1,2")

@@ -43,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "220")
     monkeypatch.setattr(timing, "load", lambda: 0.0)
-    monkeypatch.setattr("graphrag_bench.experiment.timing.load", lambda: 0.0)
+    monkeypatch.setattr("graphrag_bench.analysis.timing.serial.load", lambda: 0.0)
     return tmp_path
 
 
@@ -128,7 +128,7 @@ def test_a_busy_machine_is_refused_and_marked_when_one_insists(
 ) -> None:
     folder = ran(*SLOW, "method=vanilla").folder
     monkeypatch.setattr(timing, "load", lambda: 99.0)
-    monkeypatch.setattr("graphrag_bench.experiment.timing.load", lambda: 99.0)
+    monkeypatch.setattr("graphrag_bench.analysis.timing.serial.load", lambda: 99.0)
     assert "busy" in refused(str(folder), name="time")
     assert not (folder / "timing_serial.json").exists()
     assert "marked" in timed(str(folder), "n=1", "--busy").out

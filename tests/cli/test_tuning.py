@@ -9,7 +9,7 @@ import pytest
 from toy_runs import TOY, asked, command, metrics, ran, records, refused
 
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.experiment.splits import is_dev
+from graphrag_bench.data.splits import is_dev
 
 HIPPORAG = [*TOY, "method=hipporag", "frame=off"]
 OPTUNA = ["-m", "hydra/sweeper=optuna", "hydra.sweeper.n_trials=4", *HIPPORAG]

@@ -11,12 +11,12 @@ from small_worlds import said_by_a_process
 from graphrag_bench.data.dataset import load_card
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.synthetic import world_dataset
-from graphrag_bench.data.world import World, WorldSettings
-from graphrag_bench.data.world_making import make_world
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.text import normalise_name
-from graphrag_bench.world_grammar import ALSO, RELATIONS, asked, kinds, question, statements
+from graphrag_bench.world.facts import World, WorldSettings
+from graphrag_bench.world.grammar import ALSO, RELATIONS, asked, kinds, question, statements
+from graphrag_bench.world.making import make_world
 
 
 def world(**settings: object) -> World:

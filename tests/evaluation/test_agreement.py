@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from graphrag_bench.evaluation.agreement import agreement
+from graphrag_bench.analysis.judging.agreement import agreement
 
 
 def test_four_items_by_hand() -> None:

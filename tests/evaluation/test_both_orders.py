@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from graphrag_bench.evaluation.both_orders import BothOrders, head_to_head, proportion, win_matrix
-from graphrag_bench.evaluation.judge_bias import Corrected, corrected
+from graphrag_bench.analysis.judging.bias import Corrected, corrected
+from graphrag_bench.analysis.judging.both_orders import (
+    BothOrders,
+    head_to_head,
+    proportion,
+    win_matrix,
+)
 
 TRUTH = 0.7
 Judge = Callable[[np.random.Generator, bool, bool, int], bool]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphrag_bench.evaluation.funnel import STAGES, Fate, funnel
+from graphrag_bench.analysis.funnel.stages import STAGES, Fate, funnel
 
 ALL = dict.fromkeys(STAGES, True)
 

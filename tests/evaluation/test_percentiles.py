@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphrag_bench.evaluation.percentiles import Spread, spread
+from graphrag_bench.analysis.timing.percentiles import Spread, spread
 
 
 def test_percentiles_lie_between_the_sorted_values() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from toy_runs import TOY, command, metrics, ran, records, refused
 
+from graphrag_bench.config.choices import names
+from graphrag_bench.config.compose import compose
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import operators
 from graphrag_bench.experiment.budgets import budgeted, packing
-from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.context_room import LEAST
-from graphrag_bench.experiment.groups import compose
-from graphrag_bench.experiment.plugins import load_plugins
 
 QUIET = [*TOY, "answer=off", "frame=off"]
 UNBOUNDED = {"zeroshot", "dalk"}

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from graphrag_bench.analysis.papers.conditions import composed_of
+from graphrag_bench.config.choices import names
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.execute import execute
 from graphrag_bench.experiment.expected_steps import Kinds, Rows, visited
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.given_settings import composed_of
-from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt

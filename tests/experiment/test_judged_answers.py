@@ -7,9 +7,9 @@ import json
 import pytest
 from pytest import approx
 
-from graphrag_bench.evaluation.judged import answer_relevance, context_precision, share
-from graphrag_bench.experiment.judging.cases import Bench, Case, Judgement
-from graphrag_bench.experiment.judging.measures import MEASURES
+from graphrag_bench.analysis.judging.cases import Bench, Case, Judgement
+from graphrag_bench.analysis.judging.measures import MEASURES
+from graphrag_bench.analysis.judging.shares import answer_relevance, context_precision, share
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.llm import CallFailed, Metered
 from graphrag_bench.models.scripted import Reply, Scripted

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from graphrag_bench.config.compose import compose, load
 from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import compose, load
 
 SCRIPTED = {"dataset": "toy", "embedder": "hashing"}
 

@@ -11,23 +11,23 @@ import pytest
 from experiment.test_paper_runs import Told, told, verdict, write_rows
 from toy_runs import WEIGHTLESS, ran
 
-from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.experiment import paper_measures
-from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.paper_figures import collected
-from graphrag_bench.experiment.paper_measures import (
+from graphrag_bench.analysis.papers.figures import collected
+from graphrag_bench.analysis.papers.filled_cells import Filled
+from graphrag_bench.analysis.papers.measures import (
     corpus_tokens,
     layer_share,
     seconds,
     step_tokens,
 )
-from graphrag_bench.experiment.paper_sources import FigureSource
-from graphrag_bench.experiment.plugins import load_plugins
-from graphrag_bench.experiment.stored import StoredRun, stored_runs
+from graphrag_bench.analysis.papers.printed import PaperTable, load_table
+from graphrag_bench.analysis.papers.sources import FigureSource
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.analysis.papers import measures as paper_measures
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.report.filled_cells import Filled
-from graphrag_bench.report.papers import PaperTable, load_table
 from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.runs.stored import StoredRun, stored_runs
 from graphrag_bench.text import count_tokens
 
 DIMENSIONS = ("comprehensiveness", "diversity", "logicality", "relevance", "coherence")

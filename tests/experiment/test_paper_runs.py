@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 from toy_runs import TOY, WEIGHTLESS, command, ran
 
-from graphrag_bench.cli.overrides import composed, prepared
-from graphrag_bench.data.card import load_card
-from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.given_settings import composed_of, decided, holds, stated
-from graphrag_bench.experiment.paper_candidates import Candidate
-from graphrag_bench.experiment.paper_figures import collected
-from graphrag_bench.experiment.paper_runs import (
+from graphrag_bench.analysis.papers.candidates import Candidate
+from graphrag_bench.analysis.papers.conditions import composed_of, decided, holds, stated
+from graphrag_bench.analysis.papers.figures import collected
+from graphrag_bench.analysis.papers.filled_cells import Filled
+from graphrag_bench.analysis.papers.grading import Grade
+from graphrag_bench.analysis.papers.printed import PaperTable, Printed, load_table
+from graphrag_bench.analysis.papers.runs import (
     SMALL,
     finished,
     keep_failures,
@@ -26,14 +25,15 @@ from graphrag_bench.experiment.paper_runs import (
     run_rows,
     wanted_rows,
 )
-from graphrag_bench.experiment.paper_sources import FigureSource
-from graphrag_bench.experiment.plugins import load_plugins
-from graphrag_bench.experiment.setting_words import value_of
-from graphrag_bench.experiment.stored import StoredRun, stored_runs
-from graphrag_bench.report.filled_cells import Filled
-from graphrag_bench.report.grading import Grade
-from graphrag_bench.report.papers import PaperTable, Printed, load_table
+from graphrag_bench.analysis.papers.sources import FigureSource
+from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.words import value_of
+from graphrag_bench.data.card import load_card
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.runs.stored import StoredRun, stored_runs
 
 TABLE5 = load_table("zhou2025/table5")
 GIVEN = [*TOY, "paths.home=."]

@@ -11,11 +11,11 @@ from small_worlds import World
 from toy_runs import READER, TAGGER, TOY, command, metrics, ran, refused
 
 from graphrag_bench import api
+from graphrag_bench.config.choices import names
+from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.experiment.budgets import budgeted
-from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import compose, load
-from graphrag_bench.experiment.plugins import load_plugins
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.steps import World as Running
@@ -233,7 +233,7 @@ def test_tables_name_the_pooling_and_the_frames_go_without() -> None:
 
 
 def test_python_composes_the_same_run_as_the_command_line() -> None:
-    from graphrag_bench.cli.overrides import composed, prepared
+    from graphrag_bench.config.overrides import composed, prepared
 
     words = ["dataset=toy", "embedder=hashing", "method=lgraphrag", "pooling=rerank"]
     by_shell = Experiment.prepare(composed(prepared(words))).key

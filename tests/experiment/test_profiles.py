@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from graphrag_bench import api
-from graphrag_bench.cli.cells import cells
-from graphrag_bench.cli.overrides import composed, prepared
+from graphrag_bench.config.choices import names
+from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.profiles import applied, changes
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.choices import names
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.groups import compose, load
-from graphrag_bench.experiment.profiles import applied, changes
 from graphrag_bench.report.arrange import arranged
+from graphrag_bench.sweeps.cells import cells
 
 FILE = {
     "name": "mine",

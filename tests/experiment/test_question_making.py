@@ -8,12 +8,12 @@ import re
 import numpy as np
 import pytest
 
+from graphrag_bench.analysis.questions.abstract import Protocol, abstract_questions
+from graphrag_bench.analysis.questions.chains import Chains
+from graphrag_bench.analysis.questions.specific import specific_questions
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.question_making.abstract import Protocol, abstract_questions
-from graphrag_bench.experiment.question_making.chains import Chains
-from graphrag_bench.experiment.question_making.specific import specific_questions
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.llm import CallFailed, Chat, Metered
 from graphrag_bench.models.scripted import Scripted, last_user_message

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran
 
-from graphrag_bench.cli.overrides import composed, prepared
-from graphrag_bench.experiment.choices import names
+from graphrag_bench.config.choices import names
+from graphrag_bench.config.overrides import composed, prepared
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.reader_prompts import COMMON, own_answers

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from graphrag_bench.api import dataset
+from graphrag_bench.config.settings import EvaluationSettings
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.experiment.scoring import metric_names
-from graphrag_bench.experiment.settings import EvaluationSettings
+from graphrag_bench.runs.how_scored import metric_names
 
 CARD = ("accuracy", "recall", "exact_match", "f1")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphrag_bench.experiment.splits import is_dev, within_split
+from graphrag_bench.data.splits import is_dev, within_split
 from graphrag_bench.values import Question
 
 QUESTIONS = [Question(f"question {number}", "Who?") for number in range(2000)]

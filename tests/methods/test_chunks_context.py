@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from small_worlds import dataset
 
+from graphrag_bench.config.compose import compose
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.experiment.context_room import chunk_size
-from graphrag_bench.experiment.groups import compose
-from graphrag_bench.experiment.plugins import load_plugins
-from graphrag_bench.experiment.settings import check_settings
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.offline.chunking import token
 from graphrag_bench.runs.question_scores import question_scores

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.experiment.groups import compose
+from graphrag_bench.config.compose import compose
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.llm import CallFailed, Metered
 from graphrag_bench.models.scripted import Scripted

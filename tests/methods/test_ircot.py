@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from graphrag_bench.config.compose import compose
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.experiment.groups import compose
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.llm import CallFailed, Metered
 from graphrag_bench.models.scripted import Scripted, last_user_message

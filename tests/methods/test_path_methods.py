@@ -14,7 +14,7 @@ from small_worlds import Obliging, World
 from toy_runs import ada_marsh
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.experiment.groups import compose, load
+from graphrag_bench.config.compose import compose, load
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.models.llm import Chat

@@ -10,8 +10,8 @@ import pytest
 from small_worlds import World
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.experiment.groups import compose, load
-from graphrag_bench.experiment.plugins import load_plugins
+from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.pipeline.build import build

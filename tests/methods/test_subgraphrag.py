@@ -12,8 +12,8 @@ from rog_sets import ROWS, rog_folder
 from toy_runs import WEIGHTLESS, Ended, metrics, ran, records, refused
 from toy_runs import asked as prompts
 
-from graphrag_bench.cli.overrides import composed, prepared
 from graphrag_bench.columns import Texts
+from graphrag_bench.config.overrides import composed, prepared
 from graphrag_bench.experiment.context_plan import context_blocks
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.graph.graph import Graph

@@ -7,14 +7,14 @@ import pytest
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import load_card
 from graphrag_bench.data.synthetic import world_dataset
-from graphrag_bench.data.world import World, WorldSettings
-from graphrag_bench.data.world_making import make_world
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import Extraction, Triple
 from graphrag_bench.offline.chunking import presplit
 from graphrag_bench.offline.knowledge_graph import kg
 from graphrag_bench.offline.planted import planted_extraction, planted_text_extraction
 from graphrag_bench.offline.text_graph import rkg
+from graphrag_bench.world.facts import World, WorldSettings
+from graphrag_bench.world.making import make_world
 
 TINY = ChunkTable.of(
     [

@@ -4,7 +4,7 @@ import pytest
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.implied import complete
+from graphrag_bench.experiment.derived_settings import complete
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.text_extraction import ChunkRecords, EntityRecord, TextExtraction
 from graphrag_bench.models.embedder import Hashing

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphrag_bench.evaluation.funnel import STAGES, Fate, funnel
-from graphrag_bench.report.funnel import funnel_lines
+from graphrag_bench.analysis.funnel.stages import STAGES, Fate, funnel
+from graphrag_bench.analysis.funnel.table import funnel_lines
 
 ALL = dict.fromkeys(STAGES, True)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from graphrag_bench.report.grading import Ours, Theirs, different_settings, grade
-from graphrag_bench.report.paper_names import Model
+from graphrag_bench.analysis.papers.grading import Ours, Theirs, different_settings, grade
+from graphrag_bench.analysis.papers.names import Model
 
 LLAMA = Model.model_validate({"is": "llama-?3-8b", "run": []})
 MINI = Model.model_validate({"is": "gpt-4o-mini", "run": []})

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from graphrag_bench.evaluation.both_orders import BothOrders
-from graphrag_bench.report.head_to_head import (
+from graphrag_bench.analysis.judging.answers_table import judged_table
+from graphrag_bench.analysis.judging.both_orders import BothOrders
+from graphrag_bench.analysis.judging.pairs_table import (
     Match,
     agreement_table,
     audit_table,
     match_table,
     people_table,
 )
-from graphrag_bench.report.judged import judged_table
 
 
 def match(*counts: tuple[int, bool, bool]) -> Match:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from graphrag_bench.analysis.free_tables.table import Layout, PivotRun, long_pivot, pivot_table
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.pivot import Layout, PivotRun, long_pivot, pivot_table
 
 ATTRIBUTES = {"q1": {"hops": "1"}, "q2": {"hops": "2"}, "q3": {"hops": "10"}, "q4": {}}
 

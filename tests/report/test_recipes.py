@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from toy_runs import WEIGHTLESS
 
-from graphrag_bench.cli.cells import cells, one_method_only
-from graphrag_bench.cli.overrides import prepared
+from graphrag_bench.analysis.papers.commands import run_lines
+from graphrag_bench.analysis.papers.conditions import composed_of
+from graphrag_bench.analysis.papers.figures import collected
+from graphrag_bench.analysis.papers.printed import load_paper, load_table, paper_names, table_names
+from graphrag_bench.analysis.papers.runs import wanted_rows
+from graphrag_bench.analysis.papers.sources import FigureSource
+from graphrag_bench.analysis.papers.table import comparison_tables, long_table
+from graphrag_bench.config.overrides import prepared
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.given_settings import composed_of
-from graphrag_bench.experiment.paper_figures import collected
-from graphrag_bench.experiment.paper_runs import wanted_rows
-from graphrag_bench.experiment.paper_sources import FigureSource
-from graphrag_bench.experiment.plugins import load_plugins
-from graphrag_bench.report.commands import run_lines
-from graphrag_bench.report.paper_comparison import comparison_tables, long_table
-from graphrag_bench.report.papers import load_paper, load_table, paper_names, table_names
+from graphrag_bench.sweeps.cells import cells, one_method_only
 
 MODELS = ("llm=", "llm.", "embedder=", "embedder.")
 ABSTRACT = ("zhou2025/fig7", "zhou2025/table10", "pathrag/table1", "pathcorag/table2",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphrag_bench.data.splits import is_dev
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.splits import is_dev
 from graphrag_bench.report.selection import best_of, mark
 
 METRIC = "evidence_recall@5"

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.analysis.funnel.fates import Built, fates, fates_of
+from graphrag_bench.analysis.funnel.stages import STAGES
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.file_evidence import GoldOfFiles
-from graphrag_bench.evaluation.funnel import STAGES
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.runs.funnel import Built, fates, fates_of
 
 CHUNKS = ChunkTable.of([("a", "", "first"), ("b", "", "second"), ("c", "", "third")])
 NODE_CHUNK = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]

@@ -1,0 +1,117 @@
+"""What to cite for a run: the papers of its method, its data set and this framework, as BibTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.config.plugins import BUILT_IN
+from graphrag_bench.data.card import Card, load_card
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.runs.stored import StoredRun
+from graphrag_bench.version import __version__
+
+TITLE = "graphrag-bench: graph-based retrieval-augmented generation as a pipeline of operators"
+REFERENCES = "references.bib"
+_OWN = ("methods", "profiles", "pooling")
+_ENTRY = re.compile(r"(?ms)^@\w+\{([^,]+),\n(.*?)^\}$")
+_FIELD = re.compile(r"(?m)^\s*(\w+) = \{(.*)\},?$")
+_NO_PAPER = ("your own", "written for this project", "made by this project")
+_SPECIAL = re.compile(r"[&%$#_]")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A BibTeX entry as it is printed, and the methods, profiles and pooling it belongs to."""
+
+    key: str
+    text: str
+    methods: frozenset[str]
+    profiles: frozenset[str]
+    pooling: bool
+
+    def is_of(self, config: Mapping[str, Any]) -> bool:
+        """Whether a run with these settings is to cite it."""
+        return (
+            config["method"].get("name") in self.methods
+            or config.get("profile") in self.profiles
+            or (self.pooling and config.get("pooling") is not None)
+        )
+
+
+def references(plugins: Sequence[str]) -> list[Reference]:
+    """The entries of the file `references.bib` of each plug-in package that has one."""
+    found = []
+    for name in plugins:
+        spec = find_spec(name)
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            file = Path(folder) / REFERENCES
+            if file.is_file():
+                found += list(_entries(file.read_text(encoding="utf-8")))
+    return found
+
+
+def _entries(text: str) -> Iterator[Reference]:
+    for entry in _ENTRY.finditer(text):
+        own = {name: held for name, held in _FIELD.findall(entry[2]) if name in _OWN}
+        lines = [
+            line
+            for line in entry[0].splitlines()
+            if not line.strip().startswith(tuple(f"{name} = " for name in _OWN))
+        ]
+        methods, profiles = (
+            frozenset(part.strip() for part in own.get(name, "").split(",")) - {""}
+            for name in _OWN[:2]
+        )
+        yield Reference(entry[1], "\n".join(lines), methods, profiles, "pooling" in own)
+
+
+def citations(runs: Sequence[StoredRun]) -> list[str]:
+    """BibTeX entries, each once: of the methods, then of the data sets, then of the framework.
+
+    A method without an entry, and a set that no paper is of, have none.
+    """
+    papers: dict[str, str] = {}
+    sets: dict[str, str] = {}
+    commits: dict[str, None] = {}
+    for run in runs:
+        for reference in references((*BUILT_IN, *run.config.get("plugins", ()))):
+            if reference.is_of(run.config):
+                papers[reference.key] = reference.text
+        card = load_card(str(run.config["dataset"]["name"]))
+        if not card.citation.startswith(_NO_PAPER):
+            sets[card.citation] = _of_set(card)
+        commits[str(run.metrics.get("commit", "unknown"))] = None
+    return [*papers.values(), *sets.values(), framework(list(commits))]
+
+
+def _of_set(card: Card) -> str:
+    """An entry that says of a set what its card says."""
+    year = re.findall(r"\b(?:19|20)\d\d\b", card.citation)
+    fields = {
+        "title": f"{{{_escaped(card.title.partition(',')[0])}}}",
+        "note": _escaped(card.citation),
+        "howpublished": card.source.url if card.source else "",
+        "year": year[-1] if year else "",
+    }
+    return _entry("misc", f"dataset_{card.name}_{digest(card.citation)[:4]}", fields)
+
+
+def framework(commits: Sequence[str]) -> str:
+    """The entry of this framework, with the commits that the runs were made by."""
+    note = f"version {__version__}" + (f", commit {', '.join(commits)}" if commits else "")
+    fields = {"title": f"{{{TITLE}}}", "author": "{The graphrag-bench authors}", "note": note}
+    return _entry("misc", "graphrag_bench", fields)
+
+
+def _entry(kind: str, key: str, fields: Mapping[str, str]) -> str:
+    lines = [f"  {name} = {{{held}}}," for name, held in fields.items() if held]
+    return "\n".join([f"@{kind}{{{key},", *lines, "}"])
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", text)

@@ -1,0 +1,206 @@
+"""The answers of a stored run judged one by one; what was judged before is not asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.analysis.judging.cases import Bench, Case, Judgement
+from graphrag_bench.analysis.judging.measures import MEASURES, Measure
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.evaluation.listed_answers import KGQA
+from graphrag_bench.experiment.models import Models
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.models.failure_gate import FailureGate
+from graphrag_bench.models.ledger import Ledger
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.progress import Progress
+from graphrag_bench.runs.contexts import context_texts
+from graphrag_bench.runs.folder import append_lines, held_alone, write_rows
+from graphrag_bench.runs.judged import JUDGED, in_order, judged_rows
+from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.stored import StoredRun
+
+LEDGER, LOCK = "judge_ledger.jsonl", "judge.lock"
+NOT_KEPT = (
+    "were not kept (trace=off), or the data set has changed since: remove the run and run it again "
+    "without trace=off; replies in the cache are not paid for twice"
+)
+BLOCK = 32
+"""How many answers are judged before their rows are written; replies are kept as they arrive."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to judge: metrics by name (all for none), the first `limit` answers, missing anew."""
+
+    metrics: tuple[str, ...] = ()
+    limit: int | None = None
+    retry: bool = False
+
+    def measures(self) -> dict[str, Measure]:
+        """The metrics asked for; raises UserError for an unknown one."""
+        for name in self.metrics:
+            if name not in MEASURES:
+                raise unknown("judged metric", name, MEASURES)
+        return {name: MEASURES[name] for name in MEASURES if name in (self.metrics or MEASURES)}
+
+
+def dataset_of(stored: StoredRun) -> Dataset:
+    """The data set of a stored run; raises UserError when it is no longer at hand."""
+    if stored.dataset is None:
+        raise UserError(
+            f"The data set of {stored.folder.path} is not at hand; its questions are needed."
+        )
+    return stored.dataset
+
+
+def judging(folder: Path) -> str:
+    """What whoever comes second to a folder is told."""
+    return f"Another process is judging {folder}. Wait for its end."
+
+
+def judge_answers(stored: StoredRun, models: Models, asked: Asked, progress: Progress) -> list[Row]:
+    """The rows of `judged.jsonl` after the answers that lack a value were judged.
+
+    A metric is left out for questions that it cannot be about: without gold answers, or without a
+    context whose texts the run has kept. A reply that cannot be read is kept as missing; a call
+    that failed is made again, an unreadable one with `retry` alone. Raises UserError when nothing
+    is answered, when every metric needs a context and none was kept, or another process judges the
+    same run; RunStopped when nothing further can succeed.
+    """
+    dataset, measures = dataset_of(stored), asked.measures()
+    cases = _cases(stored, asked.limit)
+    folder = stored.folder.path
+    with held_alone(folder / LOCK, judging(folder)):
+        todo = {n: _todo(folder, n, m, cases, models, asked.retry) for n, m in measures.items()}
+        texts = _texts(stored)
+        if (
+            any(todo.values())
+            and not texts
+            and all(measure.context for measure in measures.values())
+        ):
+            raise UserError(f"The contexts of {folder} {NOT_KEPT}.")
+        for name, measure in measures.items():
+            part = todo[name]
+            if measure.context:
+                part = [(replace(case, passages=texts[case.id]), of) for case, of in part
+                        if case.id in texts]  # fmt: skip
+                if lost := len(todo[name]) - len(part):
+                    progress.say(f"{name}: the contexts of {lost} answers {NOT_KEPT}")
+            if part:
+                _judge(folder, name, measure, part, models, progress)
+        rows = in_order(judged_rows(folder), [q.id for q in dataset.questions], list(MEASURES))
+        write_rows(folder / JUDGED, rows)
+    return rows
+
+
+def calls_ahead(stored: StoredRun, models: Models, asked: Asked) -> dict[str, int]:
+    """How many calls each metric would cost at most, corrections of unreadable replies aside."""
+    cases = _cases(stored, asked.limit)
+    return {
+        name: len(measure.prompts)
+        * len(_todo(stored.folder.path, name, measure, cases, models, asked.retry))
+        for name, measure in asked.measures().items()
+    }
+
+
+def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
+    """The first answers of a run, question types mixed; raises UserError when it has none."""
+    dataset, rows = dataset_of(stored), stored.rows
+    answered = {name for name, row in rows.items() if row["status"] == "answered"}
+    chosen = [q for q in dataset.interleaved() if q.id in answered][:limit]
+    if not chosen:
+        raise UserError(f"{stored.folder.path} holds no answer to judge; it was run without any.")
+    listed = KGQA in dataset.card.metrics
+    return [
+        Case(
+            question.id,
+            question.text,
+            rows[question.id]["answer"],
+            dataset.gold[question.id].answers,
+            listed=listed,
+            context=digest(held) if (held := rows[question.id].get("context")) else "",
+        )
+        for question in chosen
+    ]
+
+
+def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
+    """The texts of each context in ranked order, of those that the prompt was made from alone."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, texts in context_texts(stored.folder, stored.rows, dataset_of(stored)).items():
+        known = tuple(text for text in texts if text is not None)
+        if len(known) == len(texts):
+            found[name] = known
+    return found
+
+
+def _same(name: str, measure: Measure, models: Models) -> Row:
+    """What the rows of one metric have in common."""
+    embedder = models.identity("embedder") if measure.embeds else ""
+    how = digest([prompt.digest for prompt in measure.prompts], embedder)
+    return {"metric": name, "judge": models.identity("llm_judge"), "how": how}
+
+
+def _todo(
+    folder: Path, name: str, measure: Measure, cases: Sequence[Case], models: Models, retry: bool
+) -> list[tuple[Case, str]]:
+    """The cases that the metric fits and that have no row yet, with what identifies them."""
+    same = _same(name, measure, models)
+    keep = ("", "nothing") if retry else ("", "nothing", "unreadable")
+    held = {
+        row["question"]: row["of"]
+        for row in judged_rows(folder)
+        if all(row[key] == said for key, said in same.items()) and row["missing"] in keep
+    }
+    found = [(case, _of(measure, case)) for case in cases if measure.fits(case)]
+    return [(case, of) for case, of in found if held.get(case.id) != of]
+
+
+def _judge(
+    folder: Path,
+    name: str,
+    measure: Measure,
+    todo: Sequence[tuple[Case, str]],
+    models: Models,
+    progress: Progress,
+) -> None:
+    """Append a row for each case."""
+    same = _same(name, measure, models)
+    limits = models.settings.failures
+    gate = FailureGate(f"judge {name}", limits.limit, limits.after, limits.in_a_row)
+    log = Ledger(folder / LEDGER).at("judge", name)
+    with progress.task(f"judging {name}", len(todo)) as advance:
+        for first in range(0, len(todo), BLOCK):
+            part = todo[first : first + BLOCK]
+            bench = Bench(Metered(models.llm_judge, log=log, gate=gate), partial(_embedder, models))
+            found = measure.judge(bench, [case for case, _ in part])
+            rows = [_row(case, of, one) | same for (case, of), one in zip(part, found, strict=True)]
+            append_lines(folder / JUDGED, rows)
+            advance(len(part))
+
+
+def _embedder(models: Models) -> Any:
+    return models.embedder
+
+
+def _of(measure: Measure, case: Case) -> str:
+    """A fingerprint of what is judged: an answer that was made anew is judged anew."""
+    golds = [*case.golds, case.listed] if measure.gold else []
+    context = case.context if measure.context else ""
+    return digest(case.question, case.answer, golds, context)
+
+
+def _row(case: Case, of: str, found: Judgement) -> Row:
+    return {
+        "question": case.id,
+        "value": found.value,
+        "missing": found.missing,
+        "reason": found.reason[:300],
+        "of": of,
+    }

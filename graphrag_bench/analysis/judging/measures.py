@@ -1,0 +1,189 @@
+"""The judged metrics of one answer: what each asks the judge, and the value its reply comes to.
+
+A reply that cannot be read leaves the metric without a value; it never scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from graphrag_bench.analysis.judging.cases import (
+    PROMPTS,
+    Bench,
+    Case,
+    Judgement,
+    NothingToJudge,
+    ask_judge,
+    judgement_of,
+)
+from graphrag_bench.analysis.judging.correctness import AGREES, OFFERED, correctness
+from graphrag_bench.analysis.judging.replies import (
+    AskedBack,
+    Recalled,
+    Statements,
+    Useful,
+    Verdicts,
+)
+from graphrag_bench.analysis.judging.shares import answer_relevance, context_precision, share
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.models.json_replies import ModelT
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.prompts import Prompt
+
+N_ASKED_BACK = 3
+"""How many questions are asked back of one answer, in one reply.
+
+Deviation: Es et al. ask for one question at a time with sampling; at temperature 0 those would be
+the same question.
+"""
+
+
+STATEMENTS = Prompt(f"{PROMPTS}/statements.j2")
+SUPPORTED = Prompt(f"{PROMPTS}/supported.j2")
+ASKED_BACK = Prompt(f"{PROMPTS}/asked_back.j2")
+RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
+PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
+
+
+def faithfulness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+    """The share of the answer's statements that the context supports.
+
+    No value for an answer that claims nothing. Source: Es et al. 2024, section 3.
+    """
+    chats = [STATEMENTS.render({"question": c.question, "answer": c.answer}) for c in cases]
+    judged: dict[int, Judgement] = {}
+    claims: dict[int, list[str]] = {}
+    for row, one in enumerate(ask_judge(bench, cases, chats, Statements, "statements")):
+        texts = [s for s in one.statements if s.strip()] if isinstance(one, Statements) else []
+        judged[row] = judgement_of(one, _no_claim)
+        if texts:
+            claims[row] = texts
+    chats = [
+        SUPPORTED.render({"statements": texts, "passages": cases[row].passages})
+        for row, texts in claims.items()
+    ]
+    second = ask_judge(bench, [cases[row] for row in claims], chats, Verdicts, "supported")
+    for (row, texts), verdicts in zip(claims.items(), second, strict=True):
+        judged[row] = judgement_of(verdicts, partial(_supported, n=len(texts)))
+    return [judged[row] for row in range(len(cases))]
+
+
+def _no_claim(_: Statements) -> float:
+    raise NothingToJudge("the answer claims nothing")
+
+
+def _supported(reply: Verdicts, n: int) -> float:
+    """The share supported; a reply without exactly one verdict for each is unreadable."""
+    if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
+        raise UnreadableReply("supported", f"{len(reply.verdicts)} verdicts on {n} statements")
+    return share([one.supported for one in reply.verdicts])
+
+
+def relevance(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+    """The mean cosine of the question with questions made from the answer; 0 for an evasive one.
+
+    Source: Es et al. 2024, section 3.
+    """
+    chats = [ASKED_BACK.render({"answer": c.answer, "n": N_ASKED_BACK}) for c in cases]
+    replies = ask_judge(bench, cases, chats, AskedBack, "asked back")
+    return [
+        judgement_of(one, partial(_likeness, case=case, bench=bench))
+        for case, one in zip(cases, replies, strict=True)
+    ]
+
+
+def _likeness(reply: AskedBack, case: Case, bench: Bench) -> float:
+    questions = [text for text in reply.questions if text.strip()][:N_ASKED_BACK]
+    if not questions:
+        raise UnreadableReply("asked back", "no question")
+    vectors = bench.embedder().encode([case.question, *questions], kind="question")
+    cosines = np.asarray(vectors[1:] @ vectors[0], np.float64)
+    return answer_relevance([float(cosine) for cosine in cosines], reply.evasive)
+
+
+def recall(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+    """The share of the gold answer's statements that the context holds; 0 for an empty one.
+
+    Source: ragas.
+    """
+    return _of_contexts(bench, cases, RECALL, Recalled, _recalled)
+
+
+def _recalled(_: Case, reply: Recalled) -> float:
+    if not reply.statements:
+        raise UnreadableReply("context recall", "no statement of the reference answer")
+    return share([one.found for one in reply.statements])
+
+
+def precision(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+    """The mean of precision@rank over the ranks that hold a useful piece; 0 for an empty context.
+
+    Source: ragas. Deviation: ragas asks about one piece at a time; here all stand in one prompt.
+    """
+    return _of_contexts(bench, cases, PRECISION, Useful, _precise)
+
+
+def _precise(case: Case, reply: Useful) -> float:
+    n = len(case.passages or ())
+    if not set(reply.useful) <= set(range(1, n + 1)):
+        raise UnreadableReply("context precision", f"{reply.useful} of {n} pieces")
+    return context_precision([number in reply.useful for number in range(1, n + 1)])
+
+
+def _of_contexts(
+    bench: Bench,
+    cases: Sequence[Case],
+    prompt: Prompt,
+    model: type[ModelT],
+    value: Callable[[Case, ModelT], float],
+) -> list[Judgement]:
+    """What the judge makes of each context against the gold; 0 without a call for an empty one."""
+    packed = [case for case in cases if case.passages]
+    replies = ask_judge(bench, packed, _with_gold(prompt, packed), model, prompt.name)
+    found = {
+        case.id: judgement_of(one, partial(value, case))
+        for case, one in zip(packed, replies, strict=True)
+    }
+    return [found.get(case.id, Judgement(0.0)) for case in cases]
+
+
+def _with_gold(prompt: Prompt, cases: Sequence[Case]) -> list[Chat]:
+    return [
+        prompt.render(
+            {
+                "question": c.question,
+                "gold": ", ".join(c.golds) if c.listed else c.golds[0],
+                "passages": c.passages,
+            }
+        )
+        for c in cases
+    ]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A judged metric: its prompts, what a case must have for it, and how it is judged."""
+
+    judge: Callable[[Bench, Sequence[Case]], list[Judgement]]
+    prompts: tuple[Prompt, ...]
+    gold: bool = False
+    context: bool = False
+    embeds: bool = False
+
+    def fits(self, case: Case) -> bool:
+        """Whether the case has what the metric is about."""
+        return (bool(case.golds) or not self.gold) and (bool(case.context) or not self.context)
+
+
+MEASURES: Mapping[str, Measure] = {
+    "judged_correctness": Measure(correctness, (OFFERED, AGREES), gold=True),
+    "faithfulness": Measure(faithfulness, (STATEMENTS, SUPPORTED), context=True),
+    "answer_relevance": Measure(relevance, (ASKED_BACK,), embeds=True),
+    "context_recall": Measure(recall, (RECALL,), gold=True, context=True),
+    "context_precision": Measure(precision, (PRECISION,), gold=True, context=True),
+}
+"""The judged metrics by name; every one is the better the higher, in 0..1."""

@@ -1,0 +1,236 @@
+"""Tables of runs compared in pairs: rates with what is known of the judge, matrices, agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from graphrag_bench.analysis.judging.agreement import agreement
+from graphrag_bench.analysis.judging.bias import Corrected, corrected
+from graphrag_bench.analysis.judging.both_orders import (
+    BothOrders,
+    Effect,
+    HeadToHead,
+    head_to_head,
+    win_matrix,
+)
+from graphrag_bench.evaluation.significance import holm
+from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.report.notes import said_clusters
+from graphrag_bench.report.rendering import MISSING, Table, shown_p
+
+_HEADS = (
+    "A", "B", "criterion", "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]",
+    "p (Holm)", "without place", "without place and length",
+)  # fmt: skip
+_NOTES = (
+    "every pair was judged in both orders; a tie is a pair whose winner changed with the order, "
+    "and counts half; missing: one of the two verdicts failed or could not be read, in no rate",
+    "without ...: A's rate by a model of the judge in which each verdict is decided by quality, "
+    "place or length; in brackets by one in which place and length add to the quality it sees. The "
+    "verdicts cannot tell which holds; neither does where quality hangs on length",
+)
+_AUDITED = (
+    "A", "B", "criterion", "flips [95 %]", "first wins [95 %]", "longer wins [95 %]",
+    "length effect [95 %]", "weight of place", "weight of length",
+)  # fmt: skip
+_OF_AUDIT = (
+    "flips: share of pairs that changed with the order (a judge that always takes the first: "
+    "100 %); first wins: share of verdicts for the answer shown first (fair: 50 %)",
+    "longer wins: share of points of the longer answer; length effect: how much more of the points "
+    "A gets where its answer is the longer one (0: none, 1: length decides all)",
+    "weights: share of the verdicts that the first place (less than 0: the second) and the longer "
+    "answer decide, by the same model",
+)
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two runs by title, a criterion, and the verdicts on every question.
+
+    `scopes` are those of the questions, in the same order; none for questions that share nothing.
+    """
+
+    a: str
+    b: str
+    criterion: str
+    verdicts: tuple[BothOrders, ...]
+    scopes: tuple[str | None, ...] | None = None
+
+    @cached_property
+    def found(self) -> HeadToHead:
+        """What the verdicts come to."""
+        return head_to_head(self.verdicts, scopes=self.scopes)
+
+    @cached_property
+    def without(self) -> tuple[Corrected | str, Corrected | str]:
+        """A's rate without the judge's leaning to places, and to places and lengths."""
+        place, both = (
+            corrected(self.verdicts, length=length, scopes=self.scopes) for length in (False, True)
+        )
+        return place, both
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The first cells of a row."""
+        return self.a, self.b, self.criterion
+
+
+def match_table(caption: str, matches: Sequence[Match]) -> Table:
+    """A row for each pair and criterion; notes say why a rate could not be corrected.
+
+    Holm's correction is over all rows that have a verdict.
+    """
+    rows = []
+    known = [match for match in matches if match.found.n]
+    ps = dict(zip(map(id, known), holm([match.found.p for match in known]), strict=True))
+    why: dict[str, list[str]] = {}
+    for match in matches:
+        found = match.found
+        counts = (found.n, found.missing, found.wins, found.ties, found.losses)
+        p = shown_p(ps[id(match)]) if found.n else MISSING
+        without = [_corrected(one) for one in match.without]
+        rows.append((*match.names, *map(str, counts), _percent(found.rate), p, *without))
+        for what, one in zip(("place", "place and length"), match.without, strict=True):
+            if isinstance(one, str):
+                why.setdefault(f"not corrected for {what}: {one}", []).append(
+                    " - ".join(match.names)
+                )
+    notes = [f"{reason} ({', '.join(names)})" for reason, names in why.items()]
+    of_p = (
+        "p: two-sided paired permutation test of A's points against B's (mid-p; of questions by "
+        "themselves the sign test of wins against losses), Holm-corrected for the "
+        f"{len(known)} tests of this table"
+    )
+    notes = [f"intervals are 95 % bootstrap over {_drawn(matches)}", of_p, *notes]
+    return Table(caption, _HEADS, tuple(rows), (*_NOTES, *notes), texts=_HEADS[:3])
+
+
+def _drawn(matches: Sequence[Match]) -> str:
+    """What the intervals are drawn over."""
+    held = {match.found.rate.clusters for match in matches if match.found.rate} - {0}
+    return f"scopes ({said_clusters(held)})" if held else "questions"
+
+
+def audit_table(matches: Sequence[Match]) -> Table:
+    """A row for each pair and criterion: how far places and lengths have decided."""
+    rows = []
+    for match in matches:
+        found = match.found
+        effect = found.length
+        shown = (
+            f"{effect.value:+.2f} [{effect.low:+.2f}, {effect.high:+.2f}]" if effect else MISSING
+        )
+        place, both = match.without
+        held = both if isinstance(both, Corrected) else place
+        of_place = MISSING if isinstance(held, str) else f"{held.place:+.2f}"
+        of_length = MISSING if isinstance(both, str) else f"{both.length:+.2f}"
+        rates = map(_percent, (found.flips, found.first, found.longer))
+        rows.append((*match.names, *rates, shown, of_place, of_length))
+    notes = (f"intervals as above, over {_drawn(matches)}", *_OF_AUDIT)
+    return Table("the judge", _AUDITED, tuple(rows), notes, texts=_AUDITED[:3])
+
+
+def _percent(held: Mean | Effect | Corrected | None) -> str:
+    if held is None:
+        return MISSING
+    value = {Mean: "mean", Effect: "value", Corrected: "rate"}[type(held)]
+    return f"{100 * getattr(held, value):.1f} [{100 * held.low:.0f}, {100 * held.high:.0f}]"
+
+
+def _corrected(held: Corrected | str) -> str:
+    return MISSING if isinstance(held, str) else f"{_percent(held)} ({100 * held.by_degree:.1f})"
+
+
+def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table]:
+    """For each criterion the percentage of questions that the row wins against the column."""
+    tables = []
+    for criterion in dict.fromkeys(match.criterion for match in matches):
+        found = {(m.a, m.b): m.found.rate for m in matches if m.criterion == criterion}
+        rates = [[_mean(found.get((row, column))) for column in titles] for row in titles]
+        rows = tuple(
+            (title, *[MISSING if cell is None else f"{cell:.1f}" for cell in cells])
+            for title, cells in zip(titles, win_matrix(rates), strict=True)
+        )
+        note = (
+            "row against column, percent; a cell and its mirror sum to 100; intervals and p of "
+            "each pair stand in the first table"
+        )
+        tables.append(Table(f"{criterion}: win rates", ("", *titles), rows, (note,), texts=("",)))
+    return tables
+
+
+def _mean(held: Mean | None) -> float | None:
+    return None if held is None else held.mean
+
+
+Labels = Mapping[tuple[str, str, str, str], str]
+"""Question, two runs and criterion to `A`, `B` or `tie`."""
+
+
+def agreement_table(raters: Mapping[str, Labels], scopes: Mapping[str, str | None]) -> Table:
+    """A row for each two raters and criterion, and one over all criteria.
+
+    Intervals draw the items of one question together, and those of one scope (`scopes`, by
+    question).
+    """
+
+    def scope(item: tuple[str, str, str, str]) -> str:
+        return scopes.get(item[0]) or f"question {item[0]}"
+
+    heads = ("who", "with", "criterion", "n", "alike", "kappa [95 %]")
+    criteria = list(dict.fromkeys(item[3] for held in raters.values() for item in held))
+    names, rows = list(raters), []
+    for place, one in enumerate(names):
+        for other in names[place + 1 :]:
+            for criterion in (*criteria, "all"):
+                ours, theirs = (
+                    {i: v for i, v in raters[n].items() if criterion in ("all", i[3])}
+                    for n in (one, other)
+                )
+                found = agreement(ours, theirs, scope=scope)
+                cells = [one, other, criterion, str(found.n if found else 0)]
+                cells.append(f"{found.alike:.0%}" if found else MISSING)
+                known = found is not None and found.kappa is not None
+                cells.append(
+                    f"{found.kappa:.2f} [{found.low:.2f}, {found.high:.2f}]"
+                    if found is not None and known
+                    else MISSING
+                )
+                rows.append(tuple(cells))
+    notes = (
+        "Cohen's kappa over A, B and tie: 1 is full agreement, 0 what chance gives; items are "
+        "questions and pairs that both have labelled; none where both gave one label throughout; "
+        "intervals draw the items of a question, and questions that share a scope, together",
+    )
+    return Table("agreement", heads, tuple(rows), notes, texts=heads[:3])
+
+
+_POINTS = {"A": 1.0, "tie": 0.5, "B": 0.0}
+
+
+def people_table(
+    titles: Mapping[str, str],
+    people: Mapping[str, Labels],
+    pairs: Sequence[tuple[str, str]],
+    scopes: Mapping[str, str | None],
+) -> Table:
+    """A row for each person, pair and criterion: wins, ties, losses and A's rate.
+
+    Intervals draw questions of one scope (`scopes`, by question) together.
+    """
+    heads = ("who", "A", "B", "criterion", "n", "A wins", "ties", "B wins", "A's rate [95 %]")
+    rows = []
+    for who, held in people.items():
+        for a, b in pairs:
+            for criterion in dict.fromkeys(item[3] for item in held):
+                said = {i[0]: v for i, v in held.items() if i[1:] == (a, b, criterion)}
+                if said:
+                    labels = list(said.values())
+                    counts = (len(said), *map(labels.count, ("A", "tie", "B")))
+                    points = [_POINTS[label] for label in labels]
+                    rate = mean_with_interval(points, scopes=[scopes.get(q) for q in said])
+                    cells = (who, titles[a], titles[b], criterion, *map(str, counts))
+                    rows.append((*cells, _percent(rate)))
+    return Table("what people said", heads, tuple(rows), (), texts=heads[:4])

@@ -1,0 +1,288 @@
+"""The models of a run looked at before it costs anything: what passes, and what to mend.
+
+Real calls are made, few and small, past cache, budget and ledger; nothing is written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel
+
+from graphrag_bench.config.choices import ROLES
+from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.errors import UnreadableReply, UserError, nearest
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.long_texts import chunk_line
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.endpoint import Endpoint, Rejected
+from graphrag_bench.models.faults import Again
+from graphrag_bench.models.from_config import make
+from graphrag_bench.models.llm import LLM, CallFailed, Metered, RunStopped, reply
+from graphrag_bench.models.local import Local, weights
+from graphrag_bench.models.openai_compatible import OpenAICompatible
+from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+from graphrag_bench.models.replay import Replay
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.models.structured import ask
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens
+
+CITY = Prompt("graphrag_bench.experiment:prompts/city.j2")
+COPY = Prompt("graphrag_bench.experiment:prompts/copy.j2")
+LONG_PROMPT = 2200
+"""Tokens: what an answer prompt with a full context comes to."""
+_TOO_SMALL = (
+    f"Answer prompts come to about {LONG_PROMPT} tokens: give the model a larger window, or the "
+    "prompts a smaller budget (method.generate.0.budget=1000)."
+)
+_PASSAGE = "Marie Curie was born in Warsaw in 1867 and taught at the University of Paris. "
+_FORMS = {
+    "json_schema": "held to the JSON schema by the server",
+    "json_object": "the server knows JSON but no schema; replies are validated here",
+    "words": "the server knows no JSON mode; replies are validated here",
+}
+_OF_REPLIES = ("JSON reply", "window", "speed")
+_REFUSES_THE_KEY = (401, 403)
+Result = Literal["pass", "mend", "not tried"]
+
+
+class City(BaseModel):
+    """What the city prompt returns."""
+
+    city: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing looked at: what was found, or, where the result is `mend`, what to do."""
+
+    part: str
+    name: str
+    result: Result
+    said: str
+
+
+@dataclass
+class _Looks:
+    """The checks of one part, `llm`, `llm_build` or `embedder`, as they are made."""
+
+    part: str
+    checks: list[Check] = field(default_factory=list)
+
+    def look(self, name: str, work: Callable[[], str]) -> bool:
+        """Whether `work` went well; what it returns or raises is kept."""
+        try:
+            self.passes(name, work())
+        except (UserError, CallFailed, UnreadableReply) as error:
+            self.mend(name, str(error))
+            return False
+        return True
+
+    def passes(self, name: str, said: str) -> None:
+        """Note what was found."""
+        self.checks.append(Check(self.part, name, "pass", said))
+
+    def mend(self, name: str, said: str) -> None:
+        """Note what to mend."""
+        self.checks.append(Check(self.part, name, "mend", said))
+
+    def skip(self, *names: str, why: str = "") -> None:
+        """Note what could not be tried, because something before it has to be mended."""
+        self.checks += [Check(self.part, name, "not tried", why) for name in names]
+
+
+def examine(settings: RunSettings) -> list[Check]:
+    """The checks of the models of a run, in the order in which to mend them.
+
+    Raises UserError for settings that no model can be made of, before any model is asked.
+    """
+    configs = {"llm": settings.llm} | {role: getattr(settings, role) for role in ROLES}
+    models = {part: make(part, config) for part, config in configs.items() if config is not None}
+    embedder = make("embedder", settings.embedder)
+    found = [check for part, model in models.items() for check in _language_model(part, model)]
+    return found + _embedder(embedder)
+
+
+def _language_model(part: str, model: LLM) -> list[Check]:
+    looks = _Looks(part)
+    if isinstance(model, Scripted):
+        looks.passes("replies", f"{len(model.replies)} planned; this model is for tests")
+    elif isinstance(model, Replay):
+        looks.look("file", lambda: f"{model.path} holds the replies of {model.identity}")
+    elif isinstance(model, OpenAICompatible):
+        _served_model(looks, model)
+    elif isinstance(model, Local):
+        _local_model(looks, model)
+    else:
+        _replies(looks, model, None)
+    return looks.checks
+
+
+def _local_model(looks: _Looks, model: Local) -> None:
+    if looks.look("weights", lambda: _weights(model)):
+        _replies(looks, model, None)
+        model.close()
+    else:
+        looks.skip(*_OF_REPLIES)
+
+
+def _weights(model: Local) -> str:
+    path = weights(model.model_path)
+    return f"{path.name}, {path.stat().st_size / 1e6:.0f} MB"
+
+
+def _served_model(looks: _Looks, model: OpenAICompatible) -> None:
+    listed = _reached(looks, model.endpoint)
+    if listed is None:
+        looks.skip("model", *_OF_REPLIES)
+        return
+    replies = _Looks(looks.part)
+    answers = _replies(replies, model, listed.get(model.model))
+    looks.look("model", lambda: _named(model.model, listed, answers))
+    looks.checks += replies.checks
+
+
+def _named(name: str, listed: Mapping[str, int | None], answers: bool) -> str:
+    """What the server's list says of a name; one that is missing there may be an alias."""
+    if name in listed:
+        return f"'{name}' is one of {len(listed)} that the server lists"
+    if answers:
+        return f"'{name}' replies; it is not in the server's list of {len(listed)}"
+    close = ", ".join(nearest(name, listed) or sorted(listed)[:5]) or "none"
+    raise UserError(f"The server lists no '{name}' (llm.model). Nearest: {close}.")
+
+
+def _reached(looks: _Looks, endpoint: Endpoint) -> dict[str, int | None] | None:
+    """The models that the server lists; none where it has no list, None when it is out of reach."""
+    try:
+        key = _key(endpoint)
+    except UserError as error:
+        looks.skip("address")
+        looks.mend("key", str(error))
+        return None
+    listed: dict[str, int | None] = {}
+    refused: Rejected | None = None
+    try:
+        listed = endpoint.listed()
+    except (Again, RunStopped) as fault:
+        hint = "" if isinstance(fault, UserError) else " Start the server, or correct its base_url."
+        looks.mend("address", f"{fault}{hint}")
+        looks.skip("key")
+        return None
+    except Rejected as rejected:
+        refused = rejected if rejected.answer.status in _REFUSES_THE_KEY else None
+    looks.passes("address", f"{endpoint.server.address} answers")
+    if refused is not None:
+        looks.mend("key", str(endpoint.meaning(refused)))
+        return None
+    looks.passes("key", key)
+    return listed
+
+
+def _key(endpoint: Endpoint) -> str:
+    """Whether there is a key; never the key."""
+    variable = endpoint.key.variable
+    return "none is sent (api_key_env=null)" if variable is None else f"{variable} is set"
+
+
+def _replies(looks: _Looks, model: LLM, stated: int | None) -> bool:
+    """Look at real replies; whether the first one came."""
+    if not looks.look(_OF_REPLIES[0], lambda: _json_reply(model)):
+        looks.skip(*_OF_REPLIES[1:])
+        return False
+    looks.look(_OF_REPLIES[1], lambda: _window(looks.part, model, stated))
+    looks.look(_OF_REPLIES[2], lambda: _speed(model))
+    return True
+
+
+def _json_reply(model: LLM) -> str:
+    """One real reply as JSON of a given schema."""
+    meter = Metered(model)
+    chat = CITY.render({"passage": _PASSAGE.strip()})
+    try:
+        found = ask(meter, chat, City, max_tokens=64, purpose="the JSON reply")
+    except UnreadableReply as error:
+        raise UserError(
+            f"{error}. The model may be too small to write JSON, or its server knows no JSON mode."
+        ) from None
+    dialect = model.dialect if isinstance(model, OpenAICompatible) else None
+    form = f"; {_FORMS[dialect.schema_form]}" if dialect else ""
+    again = "; only after a correction" if meter.corrected else ""
+    return f"{found.city!r}{form}{again}"
+
+
+def _window(part: str, model: LLM, stated: int | None) -> str:
+    """The window in tokens; unless it is our own server's, a long prompt shows that it is real."""
+    known = Metered(model).window
+    if known is not None and stated is not None and known > stated:
+        raise UserError(f"{part}.window={known}, but the server states {stated}: set it to that.")
+    if known is not None and known < LONG_PROMPT:
+        raise UserError(f"{known} tokens. {_TOO_SMALL}")
+    if not isinstance(model, Local):
+        n_copies = LONG_PROMPT // count_tokens(_PASSAGE) + 1
+        try:
+            reply(model, COPY.render({"passage": _PASSAGE * n_copies}), max_tokens=16)
+        except CallFailed as failure:
+            if failure.reason != "context_overflow":
+                raise
+            raise UserError(f"{failure} {_TOO_SMALL}") from None
+    if known is None and stated is not None:
+        return (
+            f"{stated} tokens, as the server states; {part}.window={stated} would hold it to that"
+        )
+    return (
+        f"{known} tokens" if known else f"at least {LONG_PROMPT} tokens; {part}.window is not set"
+    )
+
+
+def _speed(model: LLM) -> str:
+    began = time.perf_counter()
+    got = reply(model, COPY.render({"passage": _PASSAGE * 4}), max_tokens=64)
+    seconds = time.perf_counter() - began
+    rate = got.completion_tokens / max(seconds, 1e-9)
+    return f"{rate:.0f} tokens/s ({got.completion_tokens} in {seconds:.2f} s, one call at a time)"
+
+
+def _embedder(model: Embedder) -> list[Check]:
+    looks = _Looks("embedder")
+    if isinstance(model, OpenAIEmbedder) and _reached(looks, model.endpoint) is None:
+        looks.skip("vector")
+    else:
+        looks.look("vector", lambda: _vector(model))
+    looks.passes("window", model.reading)
+    return looks.checks
+
+
+def examine_texts(values: Mapping[str, Any]) -> list[Check]:
+    """How many chunks of the data set are longer than the embedder reads; none where none can be.
+
+    `values` are the resolved settings of a run. Without its data set this is not tried.
+    """
+    looks = _Looks("embedder")
+    try:
+        experiment = Experiment.prepare(values)
+    except UserError as error:
+        looks.skip("long texts", why=str(error).splitlines()[0])
+        return looks.checks
+    try:
+        if said := chunk_line(experiment):
+            looks.passes("long texts", f"{experiment.dataset.name}: {said}")
+    except UserError as error:
+        looks.mend("long texts", f"{experiment.dataset.name}: {error}")
+    return looks.checks
+
+
+def _vector(model: Embedder) -> str:
+    """One embedding: as long as the model says, and of length one."""
+    (row,) = model.encode([_PASSAGE.strip()], kind="passage")
+    norm = float(np.linalg.norm(row))
+    if len(row) != model.dimension:
+        raise UserError(f"A vector has {len(row)} numbers; embedder.dimension={model.dimension}.")
+    if abs(norm - 1.0) > 1e-3:
+        raise UserError(f"A vector has the length {norm:.4f}; indices are made for length 1.")
+    return f"{len(row)} numbers, length {norm:.3f}: {model.identity}"

@@ -1,0 +1,195 @@
+"""The stored runs that may stand in a row of a paper's table, each with its grade there.
+
+A run may stand in a row when it has what makes the row: the method and the settings it names. Runs
+on the paper's data by the paper's model come first. Whatever else a table has comes from one group
+of runs (one data set, one model, as many questions, one judge) for each model of the paper, so that
+its methods compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from graphrag_bench.analysis.judging.verdicts import Verdicts
+from graphrag_bench.analysis.papers.grading import Grade, grade, of_both
+from graphrag_bench.analysis.papers.offered import Offered, conditions, fitting, opposite
+from graphrag_bench.analysis.papers.printed import PaperTable, Part, Printed
+from graphrag_bench.runs.stored import StoredRun
+
+Row = tuple[str, str, str, tuple[str, ...], str]
+"""A row of the paper (`Printed.row`), and the kind of metric where that is graded apart."""
+Group = tuple[str, str, int, str]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A run that may stand in a row, with its grade there; a win rate has the `other` run too.
+
+    Of a row that is made of several runs, `parts` has one for each (`PaperTable.parts`), None for
+    one that is lacking, and the rest is that of the first.
+    """
+
+    run: StoredRun
+    grade: Grade
+    other: StoredRun | None = None
+    judge: str = ""
+    parts: tuple[Candidate | None, ...] = ()
+
+    @property
+    def group(self) -> Group:
+        """Data set, answering model, number of questions and judge."""
+        held = self.run.metrics
+        return held["dataset"], held["llm"], held["selected"], self.judge
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """The nearest to the paper first, then the one with more questions, then by key."""
+        found, held = self.grade, self.run.metrics
+        near = found.letter, len(found.others), len(found.differences)
+        other = self.other.metrics["key"] if self.other else ""
+        return *near, -held["n"], held["key"], other, self.judge
+
+
+def candidates(
+    table: PaperTable, cell: Printed, offered: Sequence[Offered], verdicts: Verdicts
+) -> list[Candidate]:
+    """The runs that may stand in a cell; of judged ones only those that a judge has seen.
+
+    A cell that is made of several runs takes them from one group: data set, model, questions and
+    judge.
+    """
+    found = [_of_part(table, cell, part, offered, verdicts) for part in table.parts(cell)]
+    return found[0] if len(found) == 1 else _together(found)
+
+
+def _together(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+    """For each group the nearest run of every part, as one candidate; what is lacking is named."""
+    made = []
+    for group in sorted({one.group for held in found for one in held}):
+        nearest = [
+            min((one for one in held if one.group == group), key=_order, default=None)
+            for held in found
+        ]
+        there = [one for one in nearest if one is not None]
+        whole = there[0].grade
+        for one in there[1:]:
+            whole = of_both(whole, one.grade)
+        if len(there) < len(nearest):
+            lacking = f"over {len(there)} of {len(nearest)} runs"
+            whole = Grade("C" if whole.others else "B", whole.others, (*whole.differences, lacking))
+        made.append(replace(there[0], grade=whole, parts=tuple(nearest)))
+    return made
+
+
+def _of_part(
+    table: PaperTable, cell: Printed, part: Part, offered: Sequence[Offered], verdicts: Verdicts
+) -> list[Candidate]:
+    metric = table.metric(cell)
+    if metric.criteria:
+        return [
+            one
+            for pair in pairs(table, cell, part, offered)
+            for one in _seen(table, cell, part, pair, verdicts)
+        ]
+    own = fitting(table, cell, offered, part.own)
+    theirs = conditions(table, cell, part.own)
+    if metric.judged_answer:
+        return [
+            Candidate(one.run, grade(replace(one.ours, judge=judge), theirs), judge=judge)
+            for one in own
+            for judge in verdicts.judges_of(one.run.folder.path, metric.judged_answer)
+        ]
+    counted = metric.kind == "count"
+    if metric.graph:
+        theirs = replace(theirs, own_questions=False, corpus_alone=True)
+    return [
+        Candidate(one.run, Grade("A") if counted else grade(one.ours, theirs)) for one in own
+    ]  # fmt: skip
+
+
+def pairs(
+    table: PaperTable, cell: Printed, part: Part, offered: Sequence[Offered]
+) -> list[tuple[Offered, Offered]]:
+    """The runs of both sides of a part, on one set and by one model; none with itself."""
+    if not cell.versus or cell.method == cell.versus:
+        return []
+    others = fitting(table, opposite(cell), offered, part.other)
+    return [
+        (one, other)
+        for one in fitting(table, cell, offered, part.own)
+        for other in others
+        if (one.ours.dataset, one.ours.llm) == (other.ours.dataset, other.ours.llm)
+        and one.run.folder.path != other.run.folder.path
+    ]
+
+
+def _seen(
+    table: PaperTable,
+    cell: Printed,
+    part: Part,
+    pair: tuple[Offered, Offered],
+    verdicts: Verdicts,
+) -> list[Candidate]:
+    """A candidate for each judge who compared a pair of runs by all that is asked for."""
+    keys = [one.run.folder.path.name for one in pair]
+    said = [
+        set(verdicts.judges(keys[0], keys[1], criterion))
+        for criterion in table.metric(cell).criteria
+    ]
+    return [pair_candidate(table, cell, part, pair, j) for j in sorted(set.intersection(*said))]
+
+
+def pair_candidate(
+    table: PaperTable,
+    cell: Printed,
+    part: Part,
+    pair: tuple[Offered, Offered],
+    judge: str = "",
+) -> Candidate:
+    """A pair of runs with the grade of both sides; `judge` "" for one that nobody has compared."""
+    one, other = pair
+    found = of_both(
+        grade(replace(one.ours, judge=judge), conditions(table, cell, part.own)),
+        grade(replace(other.ours, judge=judge), conditions(table, opposite(cell), part.other)),
+    )
+    return Candidate(one.run, found, other.run, judge)
+
+
+def chosen(found: Mapping[Row, Sequence[Candidate]]) -> dict[Row, Candidate]:
+    """The run of each row, out of those that have a figure for it, as far as there is one.
+
+    The nearest to the paper on its own data by its own model; else one of the group that fills most
+    rows, so that they compare.
+    """
+    best = {
+        row: sorted((one for one in held if one.grade.comparable), key=_order)
+        for row, held in found.items()
+    }
+    groups = {
+        llm: _largest_group({row: held for row, held in found.items() if row[2] == llm})
+        for llm in sorted({row[2] for row in found})
+    }
+    others = {
+        row: sorted((one for one in held if one.group == groups[row[2]]), key=_order)
+        for row, held in found.items()
+    }
+    return {row: (best[row] or others[row])[0] for row in found if best[row] or others[row]}
+
+
+def _order(one: Candidate) -> tuple[Any, ...]:
+    return one.order
+
+
+def _largest_group(found: Mapping[Row, Sequence[Candidate]]) -> Group | None:
+    """The group of grade C that fills most rows; of several the nearest, then the larger."""
+    rows: dict[Group, set[Row]] = {}
+    others: dict[Group, int] = {}
+    for row, held in found.items():
+        for one in held:
+            if not one.grade.comparable:
+                rows.setdefault(one.group, set()).add(row)
+                others[one.group] = len(one.grade.others)
+    ranked = sorted(rows, key=lambda group: (-len(rows[group]), others[group], -group[2], group))
+    return ranked[0] if ranked else None

@@ -1,0 +1,124 @@
+"""Our figures for the cells of a paper's table, collected from stored runs; nothing is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from graphrag_bench.analysis.papers.candidates import Candidate, Row, candidates, chosen
+from graphrag_bench.analysis.papers.filled_cells import Figure, Filled
+from graphrag_bench.analysis.papers.gaps import gaps, lacking
+from graphrag_bench.analysis.papers.measures import Measured
+from graphrag_bench.analysis.papers.offered import Offered, fitting
+from graphrag_bench.analysis.papers.printed import PaperTable, Printed
+from graphrag_bench.analysis.papers.sources import FigureSource, reason_of
+from graphrag_bench.report.selection import mark
+from graphrag_bench.runs.stored import StoredRun
+
+_BY_THEMSELVES = ("count", "graph")
+"""Figures that do not depend on how questions are answered, and are graded apart."""
+_SCALES = {"ms": 1000.0}
+"""What seconds are multiplied by, by the unit of the paper."""
+
+
+def collected(
+    table: PaperTable,
+    runs: Sequence[StoredRun],
+    source: FigureSource,
+    *,
+    papers_prompts: bool = False,
+    failures: Mapping[tuple[str, ...], str] | None = None,
+) -> dict[Printed, Filled]:
+    """What stands beside every printed cell; `failures` are the errors of rows, by settings."""
+    filled: dict[Printed, Filled] = {}
+    offered = [Offered.of(run, papers_prompts) for run in runs]
+    for name in table.datasets:
+        rows: dict[Row, list[Printed]] = {}
+        for cell in table.cells:
+            if cell.dataset == name:
+                kind = table.metric(cell).kind
+                apart = kind if kind in _BY_THEMSELVES else ""
+                rows.setdefault((*cell.row, apart), []).append(cell)
+        picked = chosen({row: _with_figure(table, row, rows, offered, source) for row in rows})
+        for row, held in rows.items():
+            errors = failures or {}
+            if row not in picked:
+                errors = {**_all_failed(table, held[0], offered), **errors}
+            for cell in held:
+                filled[cell] = _filled(table, cell, picked.get(row), source, offered, errors)
+    return filled
+
+
+def _with_figure(
+    table: PaperTable,
+    row: Row,
+    rows: Mapping[Row, Sequence[Printed]],
+    offered: Sequence[Offered],
+    source: FigureSource,
+) -> list[Candidate]:
+    """The runs that have a figure for any cell of a row."""
+    found: dict[tuple[object, ...], Candidate] = {}
+    for cell in rows[row]:
+        for one in candidates(table, cell, offered, source.verdicts):
+            if one.order not in found and source.measured(table, cell, one):
+                found[one.order] = one
+    return list(found.values())
+
+
+def _all_failed(
+    table: PaperTable, cell: Printed, offered: Sequence[Offered]
+) -> dict[tuple[str, ...], str]:
+    """The first error of a run that fits a row and has no question that did not fail."""
+    row = table.settings_of(cell)
+    for one in fitting(table, cell, offered):
+        held = one.run.metrics
+        if row and held["n"] and held["failed"] == held["n"]:
+            first = " ".join(held["errors"][0].split()) if held["errors"] else "no error kept"
+            return {row: f"every question failed: {first}"}
+    return {}
+
+
+def _filled(
+    table: PaperTable,
+    cell: Printed,
+    picked: Candidate | None,
+    source: FigureSource,
+    offered: Sequence[Offered],
+    failures: Mapping[tuple[str, ...], str],
+) -> Filled:
+    if table.settings_of(cell) is None:
+        return Filled(reason="not one of our methods")
+    if reason := reason_of(table, cell):
+        return Filled(reason=reason)
+    found = source.measured(table, cell, picked) if picked else None
+    known = picked is not None and found is not None
+    open_parts = gaps(table, cell, picked, known=known)
+    runnable = table.paper.datasets[cell.dataset].ran is not None
+    rest = lacking(table, cell, offered, open_parts) if open_parts and runnable else Filled()
+    if picked is not None and found is not None:
+        return replace(rest, figure=_figure(cell, picked, found))
+    failure = failures.get(table.settings_of(cell) or (), "")
+    if not runnable:
+        return Filled(reason="no card of ours holds this data set", failure=failure)
+    return replace(rest, failure=failure)
+
+
+def _figure(cell: Printed, picked: Candidate, found: Measured) -> Figure:
+    held = picked.run.metrics
+    scale = 100.0 if cell.unit == "percent" and found.share else _SCALES.get(cell.unit, 1.0)
+    low, high = (None if b is None else b * scale for b in (found.low, found.high))
+    return Figure(
+        value=found.value * scale,
+        low=low,
+        high=high,
+        n=found.n,
+        failed=held["failed"],
+        dataset=held["dataset"],
+        llm=held["llm"],
+        embedder=held["embedder"],
+        profile=held["profile"],
+        fidelity=held["fidelity"],
+        run=str(picked.run.folder.path),
+        grade=picked.grade,
+        selected=mark(held),
+    )

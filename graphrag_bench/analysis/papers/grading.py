@@ -1,0 +1,192 @@
+"""How near a run of ours is to what a paper did: a grade, and every difference by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from graphrag_bench.analysis.papers.names import Model
+
+MISSING = "–"
+BUDGET, NATIVE = "budget_context", "native"
+"""The setting of one budget for all methods, and its value where each has its own."""
+_QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Ours:
+    """The conditions of a stored run; `settings` by path, models by their identities.
+
+    `papers_prompts` is true only where the user says that the run was given the paper's prompts.
+    An embedder, build model or judge that was not used is "". `card` is the card of the data set
+    where questions of its own were made for it, whose name is then another.
+    """
+
+    dataset: str
+    n_questions: int
+    llm: str
+    embedder: str
+    settings: Mapping[str, object]
+    llm_build: str = ""
+    papers_prompts: bool = False
+    verified: bool = True
+    judge: str = ""
+    card: str = ""
+
+    @property
+    def corpus(self) -> str:
+        """The card whose corpus it is."""
+        return self.card or self.dataset
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """The conditions of a printed cell, in our words as far as there are any.
+
+    `dataset` is the card of ours that holds the paper's set, None for none; `n_questions` None
+    where the paper gives no number; `settings` are those its recipe comes to here. `own_questions`
+    are made by the paper and not published; `corpus_alone` says that no question matters.
+    """
+
+    dataset: str | None
+    dataset_name: str
+    n_questions: int | None
+    llm_name: str
+    llm: Model | None
+    embedder_name: str
+    embedder: Model | None
+    settings: Mapping[str, object]
+    own_questions: bool = False
+    corpus_alone: bool = False
+    judge_name: str = ""
+    judge: Model | None = None
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A: nothing differs; B: what differs is named; C: other data or another model.
+
+    `others` are the reasons for C, `differences` all the rest.
+    """
+
+    letter: Literal["A", "B", "C"]
+    others: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+
+    @property
+    def comparable(self) -> bool:
+        """Whether a difference between the two figures means anything."""
+        return self.letter != "C"
+
+
+def grade(ours: Ours, theirs: Theirs) -> Grade:
+    """The grade of one figure of ours beside a printed one, with every difference named.
+
+    C when the data set or the language model is another one, or when nothing says that it is the
+    same; A when data, number of questions, models, settings and prompts are the same; else B.
+    """
+    others = [*_other_data(ours, theirs), *_other_model(ours, theirs)]
+    named = [*_of_questions(ours, theirs), *_of_models(ours, theirs)]
+    named += different_settings(ours.settings, theirs.settings)
+    if not ours.papers_prompts:
+        named.append("prompts: in this project's words")
+    if others:
+        return Grade("C", tuple(others), tuple(named))
+    return Grade("B", (), tuple(named)) if named else Grade("A")
+
+
+def of_both(first: Grade, second: Grade) -> Grade:
+    """The grade of a comparison of two runs: the worse one, with what differs on either side."""
+    others = tuple(dict.fromkeys([*first.others, *second.others]))
+    differences = tuple(dict.fromkeys([*first.differences, *second.differences]))
+    return Grade(max(first.letter, second.letter), others, differences)
+
+
+def _other_data(ours: Ours, theirs: Theirs) -> list[str]:
+    if theirs.dataset is None:
+        name = theirs.dataset_name or "a set that the paper does not name"
+        return [f"data: {ours.dataset}, not {name}"]
+    if theirs.dataset != ours.corpus:
+        return [f"data: {ours.dataset}, not {theirs.dataset_name}"]
+    if theirs.own_questions:
+        return [f"data: the questions of {ours.dataset}, not those made for {theirs.dataset_name}"]
+    if theirs.dataset != ours.dataset and not theirs.corpus_alone:
+        return [f"data: {ours.dataset}, not {theirs.dataset_name}"]
+    return []
+
+
+def _other_model(ours: Ours, theirs: Theirs) -> list[str]:
+    """The reasons when answering model or judge is another one; none where none is asked."""
+    found = []
+    if theirs.llm_name and not is_model(ours.llm, theirs.llm):
+        found.append(f"model: {ours.llm or 'none'}, not {theirs.llm_name}")
+    if ours.judge and not is_model(ours.judge, theirs.judge):
+        found.append(f"judge: {ours.judge}, not {theirs.judge_name or 'named'}")
+    return found
+
+
+def is_model(identity: str, model: Model | None) -> bool:
+    """Whether an identity of ours is that of a printed model."""
+    return model is not None and re.search(model.found_by, identity.lower()) is not None
+
+
+def _of_questions(ours: Ours, theirs: Theirs) -> list[str]:
+    found = [] if ours.verified else ["data: this card was not checked against the original"]
+    if theirs.n_questions is None:
+        return [*found, "number of questions: the paper does not say"]
+    if theirs.dataset == ours.corpus and theirs.n_questions != ours.n_questions:
+        return [*found, f"questions: {ours.n_questions:,}, not {theirs.n_questions:,}"]
+    return found
+
+
+def _of_models(ours: Ours, theirs: Theirs) -> list[str]:
+    found = []
+    same = is_model(ours.llm, theirs.llm)
+    if same and (weights := _QUANTISED.search(ours.llm)):
+        found.append(f"model: quantised ({weights[0]})")
+    if ours.llm_build and theirs.llm_name and not is_model(ours.llm_build, theirs.llm):
+        found.append(f"build model: {ours.llm_build.partition('@')[0]}, not {theirs.llm_name}")
+    if ours.embedder and not theirs.embedder_name:
+        found.append("embedder: the paper names none")
+    elif ours.embedder and not is_model(ours.embedder, theirs.embedder):
+        found.append(f"embedder: {ours.embedder.partition('@')[0]}, not {theirs.embedder_name}")
+    return found
+
+
+def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object]) -> list[str]:
+    """`path: value of ours, not theirs` of each setting that differs, in order of the paths.
+
+    Settings of single steps are named only where no parameter, build or run setting differs, as
+    those follow from these. Titles are words and no settings.
+    """
+    undecided = {"method.title"}
+    if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
+        undecided |= {"chunking.variant", "chunking.size"}
+    if BUDGET not in ours or BUDGET not in theirs:
+        undecided.add(BUDGET)
+    elif ours[BUDGET] == theirs[BUDGET] != NATIVE:
+        undecided |= {name for name in {*ours, *theirs} if _follows_budget(name)}
+    names = sorted(
+        name for name in {*ours, *theirs} - undecided if ours.get(name) != theirs.get(name)
+    )
+    upper = [name for name in names if not _of_a_step(name)]
+    return [
+        f"{name.removeprefix('method.')}: {_said(ours, name)}, not {_said(theirs, name)}"
+        for name in upper or names
+    ]
+
+
+def _follows_budget(name: str) -> bool:
+    """Whether a setting of a step is what one budget for all makes of it."""
+    return _of_a_step(name) and name.endswith((".budget", ".top_k"))
+
+
+def _of_a_step(name: str) -> bool:
+    return name.startswith(("method.convert.", "method.retrieve.", "method.generate."))
+
+
+def _said(settings: Mapping[str, object], name: str) -> str:
+    value = settings.get(name)
+    return MISSING if value is None else str(value)

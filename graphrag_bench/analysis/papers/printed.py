@@ -1,0 +1,295 @@
+"""The printed tables of the papers, and what their names stand for here: data, read and checked.
+
+`paper_tables/<paper>/<table>.csv` holds the figures, `paper_tables/<paper>/paper.yaml` which
+method, data set, metric, model and setting of ours each printed name is. What a name stands for is
+a list of settings as on the command line, e.g. `method=pathrag method.path_order=random`.
+"""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+from graphrag_bench.analysis.papers.commands import run_lines
+from graphrag_bench.analysis.papers.names import (
+    Grid,
+    Method,
+    Metric,
+    Paper,
+    Row,
+    Shape,
+    Sweep,
+    values_of,
+)
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.plain_yaml import read_yaml
+
+FOLDER = Path(__file__).parent / "paper_tables"
+_SIZES = ("answer=off", "limit=1")
+"""Sizes take no answers, and no question but one."""
+_COUNTING = ("method=bm25", *_SIZES)
+"""A run that calls no model and has the chunks of its set, for what is only counted."""
+_ALONE = "frame=off"
+"""No run of a table is framed: its rows are what it is compared with."""
+_SUSPICIOUS = (
+    "doubtful", "implausible", "pair sums to", "swapped", "transposed", "printed identically",
+    "mean of the two data sets is", "equals DALK", "calls this an improvement",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One printed cell. `value` is None for a dash; `setting` are its items, e.g. `triples=50`.
+
+    A win rate has the other side in `versus`: the share in which `method` beats it.
+    """
+
+    dataset: str
+    method: str
+    versus: str
+    metric: str
+    llm: str
+    setting: tuple[str, ...]
+    value: float | None
+    shown: str
+    unit: str
+    note: str
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether its note gives a reason to doubt the printed figure."""
+        return any(words in self.note for words in _SUSPICIOUS)
+
+    @property
+    def row(self) -> tuple[str, str, str, tuple[str, ...]]:
+        """What its row of the table is: method, other side, model and settings."""
+        return self.method, self.versus, self.llm, self.setting
+
+
+@dataclass(frozen=True)
+class Part:
+    """One run, or pair of runs, of a cell's figure: what is set for each side beside its row.
+
+    `level` is the value of the setting that the row runs over; "" where it runs over none.
+    """
+
+    level: str = ""
+    own: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table or figure with its printed cells, in printed order; none for an unprinted figure."""
+
+    paper_name: str
+    name: str
+    paper: Paper
+    shape: Shape
+    cells: tuple[Printed, ...]
+
+    @property
+    def full_name(self) -> str:
+        """As the command line has it: `zhou2025/table5`."""
+        return f"{self.paper_name}/{self.name}"
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The printed names of its data sets, in printed order."""
+        return tuple(dict.fromkeys(cell.dataset for cell in self.cells))
+
+    @property
+    def llms(self) -> tuple[str, ...]:
+        """The printed names of its language models, in printed order."""
+        return tuple(dict.fromkeys(cell.llm for cell in self.cells if cell.llm))
+
+    def method(self, name: str) -> Method | None:
+        """What a printed method stands for in this table; None for no name or an unknown one."""
+        return self.shape.methods.get(name) or self.paper.methods.get(name)
+
+    def metric(self, cell: Printed) -> Metric:
+        """What a printed metric stands for on the data set of its cell."""
+        own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
+        return Metric(metric=own) if own else self.paper.metrics[cell.metric]
+
+    def rows_of(self, cell: Printed) -> list[Row]:
+        """What the printed settings of a cell stand for."""
+        return [self.paper.settings_of_rows[item] for item in cell.setting]
+
+    def parts(self, cell: Printed) -> tuple[Part, ...]:
+        """The runs, or pairs of runs, that the figure of a cell is made of; one for most cells."""
+        rows = self.rows_of(cell)
+        levels = [word for row in rows for word in values_of(row.levels)] or [""]
+        shared = [word for row in rows for word in values_of(row.seeds)] or [""]
+        sides = [self.method(name) for name in (cell.method, cell.versus)]
+        own, other = (values_of(side.seeds if side else "") or ("",) for side in sides)
+        return tuple(
+            Part(
+                level, _heeded(sides[0], level, seed, mine), _heeded(sides[1], level, seed, theirs)
+            )
+            for level, seed, mine, theirs in product(levels, shared, own, other)
+        )
+
+    def over(self, cell: Printed) -> Literal["lowest", "highest"] | None:
+        """Which figure of its levels a cell prints."""
+        return next((row.over for row in self.rows_of(cell) if row.over), None)
+
+    def layer(self, cell: Printed) -> str | None:
+        """The layer of a tree that a cell is about."""
+        return next((row.layer for row in self.rows_of(cell) if row.layer), None)
+
+    def settings_of(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
+        """What must hold of a run to stand beside a cell; None when no method of ours does.
+
+        `part` are the settings of one of several runs of the cell (`parts`).
+        """
+        held = self.method(cell.method)
+        if cell.method and (held is None or held.run is None):
+            return None
+        own = [*(held.run or [])] if held else []
+        if self.shape.graph and self.paper.metrics[cell.metric].graph:
+            own.append(f"method={self.shape.graph}")
+        own += _heeded(held, *(word for row in self.rows_of(cell) for word in row.run))
+        return merged([*own, *part])
+
+    def settings_of_paper(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
+        """All settings of the run of a cell: what is printed to fill it and what `--run` runs.
+
+        What a row says goes before its method, its method before the table, the table before the
+        paper. Nothing frames the run, and a table of sizes asks for no answers. None where
+        `settings_of` is None, and where no set of ours can be run.
+        """
+        own = self.settings_of(cell, part)
+        place = self.paper.datasets[cell.dataset]
+        if own is None or place.ran is None:
+            return None
+        if not any(text.startswith("method=") for text in own):
+            words = place.words(corpus=not self.counts_questions)
+            return merged([*words, *own, *_COUNTING, _ALONE])
+        held = self.method(cell.method)
+        beside = [*self.paper.settings, *self.shape.settings, *(held.also if held else [])]
+        beside += _heeded(held, *(word for row in self.rows_of(cell) for word in row.also))
+        model = self.paper.llms.get(cell.llm or self.paper.llm)
+        embedder = self.paper.embedders.get(self.paper.embedder or "")
+        models = [*(model.run if model else []), *(embedder.run if embedder else [])]
+        counts = self.shape.kind == "counts"
+        end = [_ALONE, *(_SIZES if counts else ())]
+        return merged([*place.words(corpus=counts), *beside, *own, *models, *end])
+
+    @property
+    def counts_questions(self) -> bool:
+        """Whether it is a table of sizes that counts questions too, and not the corpus alone."""
+        counted = (self.paper.metrics[cell.metric].count for cell in self.cells)
+        return self.shape.kind == "counts" and "questions" in counted
+
+    def making(self, dataset: str) -> str:
+        """The command that makes the questions of a set; "" for one that has its own."""
+        place = self.paper.datasets[dataset]
+        if not place.abstract or self.paper.making is None:
+            return ""
+        words = [f"dataset={place.ran}", "kind=abstract", *self.paper.making.run]
+        return shlex.join(["graphrag-bench", "questions", *words, f"out={place.made}"])
+
+    @property
+    def recipe(self) -> tuple[str, ...]:
+        """The commands of its sweeps, the making of questions first."""
+        lines: dict[str, None] = {}
+        for sweep in self.shape.sweeps:
+            if making := self.making(sweep.dataset):
+                lines[making] = None
+            runs = [self._swept(sweep, name) for name in sweep.methods]
+            lines |= dict.fromkeys(run_lines(runs))
+        return tuple(lines)
+
+    def _swept(self, sweep: Sweep, method: str) -> tuple[str, ...]:
+        cell = Printed(sweep.dataset, method, "", "", sweep.llm, (), None, "", "", "")
+        return merged([*(self.settings_of_paper(cell) or ()), *sweep.over])
+
+
+def _heeded(method: Method | None, *words: str) -> tuple[str, ...]:
+    """The settings that concern a method."""
+    ignored = tuple(method.ignores) if method else ()
+    return tuple(word for word in words if word and not word.startswith(ignored))
+
+
+def merged(settings: Sequence[str]) -> tuple[str, ...]:
+    """The settings, each name once: the last word holds, in the place of the first."""
+    held = {text.partition("=")[0]: text for text in settings}
+    return tuple(held.values())
+
+
+def paper_names() -> list[str]:
+    """The papers, sorted."""
+    return sorted(path.parent.name for path in FOLDER.glob("*/paper.yaml"))
+
+
+def table_names() -> list[str]:
+    """All tables and figures as `paper/table`, in each paper's own order."""
+    return [f"{name}/{table}" for name in paper_names() for table in load_paper(name).tables]
+
+
+@cache
+def load_paper(name: str) -> Paper:
+    """The checked `paper.yaml` of a paper, with what it takes over from the one it is `like`."""
+    held: dict[str, Any] = _content(name)
+    return Paper.model_validate({**_content(held["like"]), **held} if "like" in held else held)
+
+
+def _content(name: str) -> Any:
+    return read_yaml((FOLDER / name / "paper.yaml").read_text("utf-8"), f"the paper '{name}'")
+
+
+def load_table(full_name: str) -> PaperTable:
+    """The table of a name such as `zhou2025/table5`; raises UserError with the nearest names."""
+    names = table_names()
+    if full_name not in names:
+        close = nearest(full_name, names, n=5) or paper_names()
+        raise UserError(
+            f"No paper has a table '{full_name}'. Nearest: {', '.join(close)}. "
+            "`graphrag-bench table` lists all."
+        )
+    paper_name, _, name = full_name.partition("/")
+    paper = load_paper(paper_name)
+    shape = paper.tables[name]
+    file = FOLDER / paper_name / f"{name}.csv"
+    cells = _cells(file) if file.is_file() else _unprinted(shape.grid, paper)
+    return PaperTable(paper_name, name, paper, shape, tuple(cells))
+
+
+def _unprinted(grid: Grid | None, paper: Paper) -> list[Printed]:
+    """The cells of a figure without printed numbers: shares in percent, all else in tokens."""
+    if grid is None:
+        return []
+    return [
+        Printed(
+            dataset, method, "", metric, grid.llm, _items(row), None, "",
+            "percent" if paper.metrics[metric].metric else "tokens", "",
+        )
+        for dataset in grid.datasets
+        for row in grid.rows
+        for method in grid.methods
+        for metric in grid.metrics
+    ]  # fmt: skip
+
+
+def _cells(file: Path) -> list[Printed]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        return [_cell(row) for row in csv.DictReader(lines)]
+
+
+def _cell(row: dict[str, str]) -> Printed:
+    value = row["value"]
+    return Printed(
+        row["dataset"], row["method"], row["versus"], row["metric"], row["llm"],
+        _items(row["setting"]), float(value) if value else None, value, row["unit"], row["note"],
+    )  # fmt: skip
+
+
+def _items(setting: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in setting.split(";") if part.strip())

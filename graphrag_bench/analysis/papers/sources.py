@@ -1,0 +1,138 @@
+"""Where our figure for a printed metric comes from: metrics, ledger, data set or artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from graphrag_bench.analysis.judging.verdicts import Verdicts
+from graphrag_bench.analysis.papers.candidates import Candidate
+from graphrag_bench.analysis.papers.measures import (
+    Measured,
+    averaged,
+    build_tokens,
+    corpus_tokens,
+    layer_share,
+    length,
+    metric_of,
+    seconds,
+    share_of,
+    step_tokens,
+    usage_of,
+    usd,
+)
+from graphrag_bench.analysis.papers.names import Metric
+from graphrag_bench.analysis.papers.printed import PaperTable, Printed
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.runs.stored import StoredRun
+
+_ITSELF = "a method against itself"
+_ALONE = "the paper does not name what it is compared with"
+
+
+def reason_of(table: PaperTable, cell: Printed) -> str:
+    """Why nothing of ours can stand beside a cell; "" where something can."""
+    metric = table.metric(cell)
+    if metric.none or not metric.criteria:
+        return metric.none or ""
+    return _ITSELF if cell.versus == cell.method else "" if cell.versus else _ALONE
+
+
+@dataclass
+class FigureSource:
+    """Figures of stored runs below `home`; what has to be opened for them is opened once."""
+
+    home: Path
+    _known: dict[tuple[object, ...], Measured | None] = field(default_factory=dict)
+
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """What judges have said of the runs."""
+        return Verdicts(self.home)
+
+    def measured(self, table: PaperTable, cell: Printed, one: Candidate) -> Measured | None:
+        """Our figure for a cell out of one candidate; None when it does not have it.
+
+        Of several runs the mean over the seeds of each level, and of levels the one that the cell
+        prints: the lowest or the highest, ties by the order of the levels.
+        """
+        metric, layer = table.metric(cell), table.layer(cell) or ""
+        levels: dict[str, list[Candidate]] = {}
+        for part, held in zip(table.parts(cell), one.parts or (one,), strict=True):
+            if held is not None:
+                levels.setdefault(part.level, []).append(held)
+        found = [self._mean(metric, layer, held) for held in levels.values()]
+        over = table.over(cell)
+        if over is None:
+            return averaged(found)
+        choose: Callable[..., Measured | None] = min if over == "lowest" else max
+        there = [one for one in found if one is not None]
+        return choose(there, key=lambda one: one.value, default=None)
+
+    def _mean(self, metric: Metric, layer: str, held: Sequence[Candidate]) -> Measured | None:
+        """The figure of the runs of one level, kept once it is known."""
+        paths = [(o.run.folder.path, o.other and o.other.folder.path, o.judge) for o in held]
+        key = (metric, layer, *paths)
+        if key not in self._known:
+            won = bool(metric.criteria)
+            self._known[key] = (
+                self._won(metric, held)
+                if won
+                else averaged(self._measured(metric, layer, one) for one in held)
+            )
+        return self._known[key]
+
+    def _won(self, metric: Metric, held: Sequence[Candidate]) -> Measured | None:
+        compared = [
+            (one.run.folder.path.name, one.other.folder.path.name, criterion, one.judge)
+            for one in held
+            if one.other is not None
+            for criterion in metric.criteria
+        ]
+        return share_of(self.verdicts.win_rate(compared, held[0].run.scopes)) if compared else None
+
+    def _measured(self, metric: Metric, layer: str, one: Candidate) -> Measured | None:
+        run, held, path = one.run, one.run.metrics, one.run.folder.path
+        if metric.judged_answer:
+            return share_of(self.verdicts.judged(path, metric.judged_answer, one.judge, run.scopes))
+        if metric.metric:
+            return metric_of(held, metric.metric)
+        if metric.usage:
+            return usage_of(held, metric.usage)
+        if metric.cost:
+            return usd(held)
+        if metric.build:
+            return build_tokens(held, reports=metric.build == "report_tokens")
+        if metric.time or metric.seconds:
+            return seconds(path, metric.seconds or "")
+        if metric.tokens:
+            return step_tokens(run.rows.values(), metric.tokens)
+        if metric.layers:
+            return layer_share(run.rows.values(), layer) if layer else None
+        what = metric.count or metric.graph
+        return self._size(run, what) if what else None
+
+    def _size(self, run: StoredRun, what: str) -> Measured | None:
+        """The documents, questions, tokens, chunks, nodes or relationships of a run."""
+        n, found = run.metrics["n"], run.dataset
+        if what in ("documents", "questions"):
+            return Measured(len(getattr(found, what)), n) if found else None
+        if what == "tokens":
+            return Measured(corpus_tokens(found, self.home), n) if found else None
+        try:
+            experiment = Experiment.prepare(
+                {**run.config, "paths": {"home": str(self.home)}}, found
+            )
+        except UserError:
+            return None
+        resource = "chunk_table" if what == "chunks" else "graph"
+        items = [item for item in experiment.plan if item.resource == resource]
+        if not items or not experiment.store().holds(items[0]):
+            return None
+        try:
+            return Measured(length(experiment.store().folder(items[0]), items[0], what), n)
+        except UserError:
+            return None

@@ -1,0 +1,144 @@
+"""Plug-in packages: imported, so that they register what they hold, and looked into for configs."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module, invalidate_caches
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeVar
+
+from graphrag_bench.config.choices import GROUPS, add_folder
+from graphrag_bench.contract import builders, operators
+from graphrag_bench.errors import UserError
+
+T = TypeVar("T")
+BUILT_IN = ("operators", "methods")
+"""The plug-in packages that are part of the project; those of the user come after them."""
+_BUILDERS = (
+    "graphrag_bench.offline.chunking",
+    "graphrag_bench.offline.extraction",
+    "graphrag_bench.offline.planted",
+    "graphrag_bench.offline.subgraphs",
+    "graphrag_bench.offline.llm_extraction",
+    "graphrag_bench.offline.knowledge_graph",
+    "graphrag_bench.offline.indices",
+    "graphrag_bench.offline.triple_index",
+    "graphrag_bench.offline.triple_scorers",
+    "graphrag_bench.offline.triple_training",
+    "graphrag_bench.offline.passage_graph",
+    "graphrag_bench.offline.tri_graph",
+    "graphrag_bench.offline.tree",
+    "graphrag_bench.offline.communities",
+    "graphrag_bench.offline.reports",
+    "graphrag_bench.offline.llm_reports",
+    "graphrag_bench.offline.text_extraction",
+    "graphrag_bench.offline.text_llm_extraction",
+    "graphrag_bench.offline.text_graph",
+    "graphrag_bench.offline.importers.msgraphrag",
+    "graphrag_bench.offline.importers.graphml",
+    "graphrag_bench.offline.importers.triples",
+)
+
+
+def load_plugins(names: Sequence[str] = ()) -> None:
+    """Import the built-in builders and operators, then the packages of the user.
+
+    The working directory is on the import path for them. Raises UserError for a package that is
+    not there, that cannot be imported, with the file and line of its error, or that registers no
+    operator and no builder and has no `configs`.
+    """
+    with operators.open(), builders.open():
+        for name in (*_BUILDERS, *BUILT_IN):
+            import_module(name)
+        for name in names:
+            if name not in BUILT_IN:
+                _load(name)
+
+
+def look_into(names: Iterable[str]) -> None:
+    """Let choices be found in the `configs` folders of plug-in packages, without loading them."""
+    for name in names:
+        for folder in _folders(name):
+            add_folder(folder / "configs")
+
+
+def _load(name: str) -> None:
+    before = _registered()
+    folders = _folders(name)
+    _run(name, lambda: import_module(name))
+    look_into([name])
+    own = [module for _, module in _registered() if _is_of(module, name)]
+    configs = [f for folder in folders for g in GROUPS for f in folder.glob(f"configs/{g}/*.yaml")]
+    if not (_registered() - before or own or configs):
+        raise UserError(_nothing(name, folders))
+
+
+def _folders(name: str) -> list[Path]:
+    """The folders of a package; none for a module. Raises UserError when there is neither."""
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise UserError(f"plugins: '{name}' is no name of a package; write NAME or NAME.PART.")
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
+    invalidate_caches()
+    try:
+        spec = _run(name, lambda: find_spec(name))
+    except ModuleNotFoundError:
+        spec = None
+    if spec is None:
+        raise UserError(
+            f"plugins: there is no package '{name}' to import, neither installed nor in {here}."
+        )
+    return [Path(folder) for folder in spec.submodule_search_locations or ()]
+
+
+def _run(name: str, work: Callable[[], T]) -> T:
+    """What `work` returns, which runs the code of a package; its error says where it was raised."""
+    try:
+        return work()
+    except ModuleNotFoundError as error:
+        if error.name is not None and name.startswith(error.name):
+            raise
+        raise _failed(name, error) from None
+    except Exception as error:  # noqa: BLE001 - the user's code: any error, told with its place
+        raise _failed(name, error) from None
+
+
+def _registered() -> set[tuple[str, str]]:
+    """The name and module of everything that is registered."""
+    found = {(item.name, item.function.__module__) for item in operators.all()}
+    return found | {(item.name, item.function.__module__) for item in builders.all()}
+
+
+def _is_of(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def _failed(name: str, error: BaseException) -> UserError:
+    """The error for a package that raises when it is imported: where, and what it said."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame)]
+    lines = [line.rstrip() for line in traceback.format_list(frames)]
+    said = traceback.format_exception_only(error)
+    text = "\n".join([*lines, *(line.rstrip() for line in said)])
+    return UserError(f"plugins: '{name}' cannot be imported.\n{text}")
+
+
+def _is_theirs(frame: traceback.FrameSummary) -> bool:
+    own = Path(__file__).resolve().parents[1]
+    path = Path(frame.filename)
+    return not (path.is_relative_to(own) or frame.filename.startswith("<frozen importlib"))
+
+
+def _nothing(name: str, folders: Sequence[Path]) -> str:
+    module = sys.modules[name]
+    file = getattr(module, "__file__", None) or (folders[0] if folders else name)
+    beside = sorted(p.name for folder in folders for p in folder.glob("*.py"))
+    others = [other for other in beside if other != "__init__.py"]
+    hint = f" Import there what does: {', '.join(others)}." if others else ""
+    return (
+        f"plugins: '{name}' registers no operator and no builder and has no configs/ folder "
+        f"({file}).{hint}"
+    )

@@ -1,0 +1,318 @@
+"""The settings of one run, checked: unknown names are answered with the nearest valid ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
+
+from graphrag_bench.addresses import refuse_secrets
+from graphrag_bench.answer_forms import FormName
+from graphrag_bench.data.splits import DEV_SHARE, Split
+from graphrag_bench.errors import UserError, nearest
+
+NO_SETTINGS = {"experiment", "given", "budget_asked"}
+"""Fields of the run settings that nobody sets: the study that was chosen, what was set, and whether
+the context budget was."""
+NLP = {"_target_": "graphrag_bench.models.nlp.Spacy"}
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _number_as_text(value: Any) -> Any:
+    """A folder such as 2024 as text: the command line reads it as a number."""
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if numeric else value
+
+
+class DatasetSettings(_Settings):
+    """Which set, and where it lies; the settings of a synthetic set are checked by the set."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    name: str = Field(description="name of a card in datasets/")
+    root: str | None = Field(None, description="folder of the set's files, if not the card's own")
+    openie: str | None = Field(None, description="OpenIE file, where the folder holds several")
+    questions: str | None = Field(
+        None,
+        description="questions made for its corpus (graphrag-bench questions) in place of its own",
+    )
+
+    _text = field_validator("root", "openie", "questions", mode="before")(_number_as_text)
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The settings that only a synthetic set has, such as `hops` and `noise`."""
+        return dict(self.model_extra or {})
+
+
+class GraphSettings(_Settings):
+    """What one graph is built of."""
+
+    scope: Literal["all", "per_scope"] = Field(
+        "all", description="one graph of everything, or one for each scope of the corpus"
+    )
+    import_from: str | None = Field(
+        None, description="graph to import: GraphRAG folder, .graphml, triples as .jsonl or .csv"
+    )
+
+    _text = field_validator("import_from", mode="before")(_number_as_text)
+
+
+class PathSettings(_Settings):
+    """Where results are kept."""
+
+    home: str = Field(".", description="folder that holds runs/ and artifacts/")
+
+    shared_artifacts: str | None = Field(
+        None, description="an artifacts/ folder of others, read and never written"
+    )
+
+    verify: Literal["first", "always", "off"] = Field(
+        "first",
+        description="check artifacts by their hashes: when first loaded, at every load, not",
+    )
+
+    _text = field_validator("home", "shared_artifacts", mode="before")(_number_as_text)
+
+
+class EvaluationSettings(_Settings):
+    """How stored answers and evidence are scored."""
+
+    cuts: list[PositiveInt] = Field([2, 5, 10], description="the k of evidence_recall@k")
+    containment: Literal["substring", "token_boundary"] = Field(
+        "substring", description="how accuracy finds a gold answer: by characters or whole words"
+    )
+    metrics: list[str] = Field(
+        [], description="answer metrics beside those of the set's card: [rouge_l,meteor]"
+    )
+    evidence_tokens: list[PositiveInt] = Field(
+        [500, 1000, 2000],
+        description="the B of evidence_at_tokens@B, tokens of the context",
+    )
+    normaliser: Literal["unicode", "squad"] = Field(
+        "unicode", description="punctuation of every script, or ASCII alone as the papers' scripts"
+    )
+    accents: Literal["keep", "strip"] = Field(
+        "keep", description="whether Schrödinger and Schrodinger differ (Latin and Greek letters)"
+    )
+    strict_none: bool = Field(
+        False, description="listed answers: leave out 'ans: none' alone, not all that holds 'none'"
+    )
+    baseline: str = Field(
+        "vanilla", description="the method that a table compares all others with, or none"
+    )
+    compared: list[str] = Field(
+        [], description="metrics to compare; accuracy, f1 and evidence recall when empty"
+    )
+
+
+class CacheSettings(_Settings):
+    """What becomes of the replies of language models and embedding services."""
+
+    mode: Literal["write", "read", "refresh", "off"] = Field(
+        "write", description="reuse and store; only reuse; ask anew and store; neither"
+    )
+    path: str | None = Field(None, description="file of the replies; HOME/cache/replies.sqlite")
+    journal: Literal["auto", "wal", "rollback"] = Field(
+        "auto", description="rollback works on network file systems too"
+    )
+
+
+class BudgetSettings(_Settings):
+    """Where a run stops before it costs more; it can be resumed with a larger budget."""
+
+    tokens: PositiveInt | None = Field(None, description="prompt and completion tokens together")
+    usd: float | None = Field(
+        None, gt=0, description="US dollars, at the model's configured prices"
+    )
+
+
+class FailureSettings(_Settings):
+    """When the failures of one step stop the run."""
+
+    limit: float = Field(0.2, ge=0, le=1, description="share of a step's calls that may fail")
+    after: PositiveInt = Field(
+        50, description="calls of which the share is taken at least, however few were made"
+    )
+    in_a_row: PositiveInt = Field(
+        5, description="calls that the server fails one after the other: an outage, which stops"
+    )
+    allow_incomplete: bool = Field(
+        False, description="build without what the server failed to read; every table marks it"
+    )
+
+
+class RunSettings(_Settings):
+    """One run: a data set, a method, models, and how much of it to do."""
+
+    dataset: DatasetSettings
+    method: dict[str, Any] = Field(description="a file of configs/method; method.NAME=VALUE")
+    llm: dict[str, Any] = Field(description="the model that answers")
+    llm_build: dict[str, Any] | None = Field(None, description="the model that builds, if another")
+    llm_judge: dict[str, Any] | None = Field(
+        None, description="the model that judges answers: `judge` and `compare`; none by default"
+    )
+    embedder: dict[str, Any] = Field(description="the model that embeds")
+    nlp: dict[str, Any] = Field(NLP, description="the tagger and parser; nlp.model=PACKAGE")
+    chunking: dict[str, Any] = Field(
+        {"variant": "auto"}, description="auto, token, separator or presplit; chunking.size=600"
+    )
+    pooling: dict[str, Any] | None = Field(
+        None, description="path pooling of ranked relationships: pooling.search=bfs"
+    )
+    build: dict[str, Any] = Field(
+        {}, description="variant of an artifact: build.extraction=nlp, build.graph.synonymy=add"
+    )
+    graph: GraphSettings = GraphSettings()  # type: ignore[call-arg]
+    profile: Literal["default", "paper", "zhou2025", "upstream"] = Field(
+        "default", description="whose values a method takes where sources disagree: see its README"
+    )
+    fidelity: Literal["default", "paper"] = Field(
+        "default", description="paper: ask a language model wherever the method's paper does"
+    )
+    limit: PositiveInt | None = Field(None, description="only the first questions, types mixed")
+    split: Split = Field(
+        "all", description="dev or test: a part of the questions, by the hash of their ids"
+    )
+    dev_share: float = Field(
+        DEV_SHARE, gt=0, lt=1, description="the share of the questions that split=dev holds"
+    )
+    objective: str | None = Field(
+        None, description="of a sweep: the metric whose best cell is named, evidence_recall@5"
+    )
+    answer: Literal["on", "off"] | PositiveInt = Field(
+        "on", description="off stops at the packed context; a number answers only the first so many"
+    )
+    answers: Literal["auto"] | FormName = Field(
+        "auto",
+        description="the form that every answer is asked for in; auto: as the set's card says",
+    )
+    reader_prompt: Literal["own", "common"] = Field(
+        "own", description="the prompt that answers: each method's own, or one for all methods"
+    )
+    match_tokens: str | None = Field(
+        None, description="give the method as many context tokens as this other method used"
+    )
+    budget_context: PositiveInt | Literal["auto", "native"] = Field(
+        "auto",
+        description="tokens of context in every method's prompt; auto: a profile's, or room for 4 "
+        "whole chunks (2,400 at least) within the reader's window; native: each method's own",
+    )
+    fill_context: Literal["auto", "on", "off"] = Field(
+        "auto", description="take as many chunks as fit; auto: unless method.top_k=N is given"
+    )
+    repeats: PositiveInt = Field(
+        1, description="ask the answering model so many times; the table has mean and spread"
+    )
+    frame: Literal["on", "off"] = Field(
+        "on", description="add closed-book, BM25, VanillaRAG and the oracle to the table"
+    )
+    trace: Literal["ids", "full", "off"] = Field(
+        "ids", description="what a record keeps of every step; full adds the replies"
+    )
+    seed: int = Field(0, description="seed of everything random")
+    workers: PositiveInt = Field(4, description="questions answered at a time")
+    shard: str | None = Field(
+        None, pattern=r"^[1-9]\d*/[1-9]\d*$", description="3/20: the third of twenty parts"
+    )
+    cache: CacheSettings = CacheSettings()  # type: ignore[call-arg]
+    budget: BudgetSettings = BudgetSettings()  # type: ignore[call-arg]
+    failures: FailureSettings = FailureSettings()  # type: ignore[call-arg]
+    paths: PathSettings = PathSettings()  # type: ignore[call-arg]
+    plugins: list[str] = Field(
+        [], description="packages of your own, installed or here, that register operators"
+    )
+    evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
+    experiment: None = None
+    given: list[str] = Field([], description="what was set of the method, by path; no setting")
+    budget_asked: bool = Field(False, description="whether the run set its budget; no setting")
+
+    @field_validator("nlp", mode="before")
+    @classmethod
+    def _with_target(cls, value: Any) -> Any:
+        return {**NLP, **value} if isinstance(value, Mapping) else value
+
+    @field_validator("budget_context", mode="before")
+    @classmethod
+    def _said(cls, value: Any) -> Any:
+        return "native" if value is None else value
+
+    @field_validator("pooling")
+    @classmethod
+    def _chosen(cls, value: dict[str, Any] | None) -> dict[str, Any] | None:
+        return None if value is None or value.get("mode") == "off" else value
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """The shard as (which, of how many), counted from 1; (1, 1) for the whole run."""
+        if self.shard is None:
+            return 1, 1
+        which, _, total = self.shard.partition("/")
+        if int(which) > int(total):
+            raise UserError(f"shard={self.shard}: there is no part {which} of {total}.")
+        return int(which), int(total)
+
+    @property
+    def answering(self) -> bool:
+        """Whether any question is answered."""
+        return self.answer != "off"
+
+
+def check_settings(values: Mapping[str, Any]) -> RunSettings:
+    """The checked settings; raises one UserError that lists every problem."""
+    refuse_secrets("", values)
+    try:
+        return RunSettings.model_validate(dict(values))
+    except ValidationError as error:
+        problems: dict[str, list[str]] = {}
+        for fault in error.errors():
+            what, reason = _problem(dict(fault))
+            problems.setdefault(what, []).append(reason)
+        lines = "\n".join(f"  {what}{' or '.join(said)}." for what, said in problems.items())
+        raise UserError(f"{len(problems)} setting(s) are wrong:\n{lines}") from None
+
+
+def _problem(fault: dict[str, Any]) -> tuple[str, str]:
+    """What is wrong, and why; the members of a union give one reason each."""
+    path = [str(part) for part in fault["loc"]]
+    if fault["type"] == "extra_forbidden":
+        known = list(_model_at(path[:-1]).model_fields)
+        close = nearest(path[-1], known) or sorted(known)
+        return f"There is no setting '{'.'.join(path)}'. Nearest: ", ", ".join(close)
+    names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
+    return f"{'.'.join(names)}={fault['input']!r}: ", str(fault["msg"])
+
+
+def _model_at(path: list[str]) -> type[BaseModel]:
+    model: type[BaseModel] = RunSettings
+    for part in path:
+        inner = model.model_fields[part].annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            model = inner
+    return model
+
+
+def explained() -> list[tuple[str, str, str]]:
+    """(name, default, meaning) of every run setting, for `--help` and the docs."""
+    rows: list[tuple[str, str, str]] = []
+    for name, field in RunSettings.model_fields.items():
+        if name in NO_SETTINGS:
+            continue
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            rows += [
+                (f"{name}.{part}", _default(of), of.description or "")
+                for part, of in inner.model_fields.items()
+            ]
+        else:
+            rows.append((name, _default(field), field.description or ""))
+    return rows
+
+
+def _default(field: Any) -> str:
+    if field.is_required():
+        return ""
+    return "" if field.default is None or isinstance(field.default, dict) else str(field.default)

@@ -1,0 +1,87 @@
+"""Choices that follow from other choices: what an imported graph replaces, what `auto` means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.contract import builders
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.offline.importers.paths import variants_for
+
+REPLACED = frozenset({"extraction", "text_extraction"})
+"""What an imported graph makes unnecessary, whoever chose a variant of it."""
+DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
+
+Choices = dict[str, dict[str, Any]]
+
+
+def imported_choices(settings: RunSettings) -> dict[str, str]:
+    """The variants that `graph.import_from` stands for; none where it is not set.
+
+    Raises UserError for a path that is no graph, for one graph for many scopes, and where the run
+    itself chooses another way of building what is imported.
+    """
+    if settings.graph.import_from is None:
+        return {}
+    if settings.graph.scope != "all":
+        raise UserError("graph.import_from is one graph of everything: graph.scope must be all.")
+    found = variants_for(Path(settings.graph.import_from))
+    chosen = settings.build.get("graph", {})
+    variant = chosen.get("variant") if isinstance(chosen, Mapping) else chosen
+    if variant is not None and str(variant) not in _same_format(found["graph"]):
+        raise UserError(
+            f"graph.import_from takes the place of build.graph={variant}; leave one of them out."
+        )
+    if settings.chunking.get("variant") != "auto":
+        found.pop("chunk_table", None)
+    return found
+
+
+def _same_format(variant: str) -> set[str]:
+    """The variants that read the same file: a rich GraphML file can be read as a poorer graph."""
+    return {variant, *(("graphml", "graphml_tkg") if variant.startswith("graphml") else ())}
+
+
+def complete(choices: Choices, dataset: Dataset) -> None:
+    """Put variants in the place of `auto`, and in what follows from the graph.
+
+    `auto` reads the facts that are planted in a synthetic world, the triples that a data set comes
+    with, an OpenIE file where there is one, and otherwise what a tagger finds; a graph that is
+    `auto` has the names of such triples as they are, and is a knowledge graph of texts elsewhere.
+
+    Node names are those of the extraction where the graph is made of it, and otherwise those of
+    the graph, titles among them where they are; a rich knowledge graph asks a language model for
+    keywords.
+    """
+    if choices["chunk_table"].get("variant") == "auto":
+        choices["chunk_table"]["variant"] = dataset.card.chunking
+    planted = dataset.world is not None
+    if choices["extraction"].get("variant") == "auto":
+        presplit = choices["chunk_table"]["variant"] == "presplit"
+        file = dataset.openie is not None and presplit
+        choices["extraction"]["variant"] = (
+            "planted"
+            if planted
+            else "subgraphs"
+            if dataset.subgraphs is not None
+            else "openie_file"
+            if file
+            else "nlp"
+        )
+    if choices.get("graph", {}).get("variant") == "auto":
+        choices["graph"]["variant"] = "kg" if dataset.subgraphs is None else "subgraphs"
+    if choices["text_extraction"].get("variant") == "auto":
+        choices["text_extraction"]["variant"] = "planted" if planted else "nlp"
+    graph = choices.get("graph", {}).get("variant", "")
+    made = {b.variant: b.needs for b in builders.all() if b.resource == "graph"}.get(graph, ())
+    of_extraction = "extraction" in made or not made
+    names = choices.setdefault("name_index", {})
+    names.setdefault("variant", "extraction" if of_extraction else "graph")
+    if "titles" in choices.get("graph", {}) and names["variant"] == "extraction":
+        names["titles"] = choices["graph"]["titles"]
+    if graph in ("rkg", "rkg_llm"):
+        choices["text_extraction"].setdefault("keywords", True)

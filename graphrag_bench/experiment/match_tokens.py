@@ -1,0 +1,179 @@
+"""`match_tokens=METHOD`: a baseline is given as many context tokens as a graph method has used."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from graphrag_bench.config.compose import compose, load, readable
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.profiles import SELECTORS
+from graphrag_bench.config.settings import check_settings
+from graphrag_bench.contract import operators
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.budgets import FEWEST_TOKENS
+from graphrag_bench.experiment.execute import execute, selection
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.method import Method, read_method
+from graphrag_bench.progress import Progress
+from graphrag_bench.runs.scoring import context_tokens
+
+PACKER = "context.chunks"
+
+Values = Mapping[str, Any]
+
+
+def fits(values: Values) -> bool:
+    """Whether a method can be given another one's tokens: `context.chunks` alone makes its context.
+
+    A method is never given its own.
+    """
+    method = _method(values)
+    return _packers(method) == [PACKER] and method.name != values.get("match_tokens")
+
+
+def matched(
+    values: Values,
+    dataset: Dataset | None = None,
+    progress: Progress | None = None,
+    *,
+    measure: bool = True,
+    swept: bool = False,
+) -> dict[str, Any]:
+    """The settings with the budget that `match_tokens` stands for, which is no longer in them.
+
+    The budget is the mean number of context tokens of METHOD over the same questions, with the
+    same settings otherwise and its own parameters as its file has them. A METHOD that has not run
+    yet is run first, up to its contexts, or with `measure=False` refused. A cell of a sweep
+    (`swept`) that cannot be given a budget stays as it is. Raises UserError for what is no method,
+    packs no context, or could not pack one for any question.
+    """
+    name = values.get("match_tokens")
+    if name is None:
+        return dict(values)
+    settings = check_settings(values)
+    if isinstance(settings.budget_context, int):
+        raise UserError(
+            f"match_tokens={name} and budget_context={settings.budget_context} both set the "
+            "context budget: leave one of them out."
+        )
+    plain = {**values, "match_tokens": None, "budget_context": "native"}
+    if not fits(values):
+        if swept:
+            return plain
+        raise _misfit(values)
+    reference = _reference(plain, str(name), dataset)
+    n_tokens = _mean_tokens(reference, progress or Progress(), measure, settings.shard)
+    method = _with_budget(values["method"], n_tokens)
+    title = f"{_method(values).title} (tokens of {reference.method.title}: {n_tokens:,})"
+    return {**plain, "method": {**method, "title": title}}
+
+
+def _method(values: Values) -> Method:
+    load_plugins(check_settings(values).plugins)
+    return read_method(values["method"])
+
+
+def _packers(method: Method) -> list[str]:
+    """The operators of a method that write its context, in order."""
+    steps = [op for step in method.pipeline.steps() for op in step.operators()]
+    return [op.operator.name for op in steps if "context" in op.operator.returns]
+
+
+def _misfit(values: Values) -> UserError:
+    method, name = _method(values), values["match_tokens"]
+    if method.name == name:
+        return UserError(f"match_tokens={name}: that is the method itself; name another one.")
+    every = [other for other in readable("method") if _packers(_known(other)) == [PACKER]]
+    made = ", ".join(_packers(method)) or "nothing"
+    return UserError(
+        f"match_tokens={name}: the context of '{method.name}' is made by {made}; only a method "
+        f"whose context is made by {PACKER} alone can be given a budget: {', '.join(every)}."
+    )
+
+
+def _known(name: str) -> Method:
+    return read_method(compose({"method": name}, {})["method"])
+
+
+def _reference(plain: Values, name: str, dataset: Dataset | None) -> Experiment:
+    """The run whose contexts are counted; raises UserError for a name that is no such method."""
+    try:
+        load("method", name)
+    except UserError as error:
+        raise UserError(f"match_tokens={name}: {error}") from None
+    if not _packers(_known(name)):
+        packing = [other for other in readable("method") if _packers(_known(other))]
+        close = ", ".join(nearest(name, packing) or packing)
+        raise UserError(
+            f"match_tokens={name}: '{name}' packs no context; methods that do: {close}."
+        )
+    sources = {key: plain[key] for key in SELECTORS if key in plain}
+    method = compose({"method": name}, sources)["method"]
+    values = {**plain, "method": method, "answer": "off", "frame": "off", "shard": None}
+    return Experiment.prepare(values, dataset, swept=True)
+
+
+def _mean_tokens(
+    reference: Experiment, progress: Progress, measure: bool, shard: str | None
+) -> int:
+    """The mean tokens of the reference's contexts, rounded; failed questions are passed over."""
+    selected = [question.id for question in selection(reference)[0]]
+    held = reference.folder.rows()
+    name = reference.method.name
+    if any(question not in held for question in selected):
+        if not measure or shard is not None:
+            raise UserError(
+                f"match_tokens={name}: its tokens are known once it has run on these questions; "
+                f"run it first: the same settings with method={name} answer=off "
+                "budget_context=native, and no shard."
+            )
+        progress.say(f"match_tokens: running {name} first, up to its contexts (answer=off)")
+        held = execute(reference, progress).folder.rows()
+    rows = [held[question] for question in selected if "context" in held[question]]
+    n_tokens = round(fmean(context_tokens(row) for row in rows)) if rows else 0
+    if not n_tokens:
+        raise UserError(
+            f"match_tokens={name}: none of its {len(selected)} questions has a context with a "
+            f"token in it; see {reference.folder.path}."
+        )
+    return n_tokens
+
+
+def _with_budget(method: Values, n_tokens: int) -> dict[str, Any]:
+    """The method with that budget for its chunks, and lists long enough to fill it.
+
+    The packer may take as many chunks as fit. A step that writes the list it reads retrieves at
+    least one chunk for every `FEWEST_TOKENS` tokens; the arms of a branch, the items of an `each`
+    and the rounds of a `repeat` are left alone, whose depth decides what they find.
+    """
+    changed = copy.deepcopy(dict(method))
+    depth = math.ceil(n_tokens / FEWEST_TOKENS)
+    for step in _plain_steps([*changed.get("retrieve", ()), *changed.get("generate", ())]):
+        if step["op"] == PACKER:
+            step |= {"budget": n_tokens, "top_k": n_tokens, "share": 1.0}
+        elif _lists_chunks(step):
+            step["top_k"] = max(depth, step.get("top_k") or 0)
+    return changed
+
+
+def _plain_steps(steps: Sequence[Any]) -> list[dict[str, Any]]:
+    """The operator steps of a list, those in the cases of a switch among them."""
+    found: list[dict[str, Any]] = []
+    for step in steps:
+        if "op" in step:
+            found.append(step)
+        for case in step.get("cases", {}).values():
+            found += _plain_steps(case)
+    return found
+
+
+def _lists_chunks(step: Values) -> bool:
+    operator = operators.get(step["op"])
+    setting = operator.settings.get("top_k")
+    limited = setting is not None and step.get("top_k", setting.default) is not None
+    return limited and operator.writes == ("chunks",)

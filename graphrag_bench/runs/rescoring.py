@@ -1,0 +1,89 @@
+"""Stored runs scored anew from their rows: no model is called, and what they cost stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from graphrag_bench.config.settings import EvaluationSettings
+from graphrag_bench.data.splits import DEV_SHARE, within_split
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.runs.how_scored import check_scoring, scored_by
+from graphrag_bench.runs.scoring import Scored, question_scores, score
+from graphrag_bench.runs.stored import StoredRun
+
+
+def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What `metrics.json` of a stored run holds now, after writing it.
+
+    The questions are those that its stored scoring is of; settings that `changes` does not name are
+    those it was scored by, and all of them are kept for whoever reads the run. Raises
+    UserError when its data set is not at hand or has changed, and for a setting or metric that
+    there is not.
+    """
+    dataset = run.dataset
+    if dataset is None:
+        name = run.config["dataset"].get("name")
+        raise UserError(
+            f"The data set '{name}' of {run.folder.path} is not at hand; its gold is needed."
+        )
+    asked = evaluation({**run.evaluation.model_dump(), **changes})
+    check_scoring(dataset, asked)
+    rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
+    if missing := [row["question"] for row in rows if row["question"] not in dataset.gold]:
+        raise UserError(
+            f"The data set of {run.folder.path} has no question '{missing[0]}' any more."
+        )
+    found = score(
+        rows,
+        dataset.gold,
+        run.folder.timing(),
+        asked.cuts,
+        asked.containment,
+        scored=scored_by(dataset, asked, run.folder, run.rows),
+    )
+    metrics = {**run.metrics, **found, "evaluation": asked.model_dump()}
+    run.folder.write_metrics(metrics)
+    return metrics
+
+
+def scored_questions(run: StoredRun) -> Sequence[str]:
+    """The ids of the questions that a run's metrics are of: its part's first ones, types mixed."""
+    told = run.metrics
+    share = told.get("dev_share", DEV_SHARE)
+    questions = run.dataset.interleaved() if run.dataset else ()
+    part = within_split(questions, told.get("split", "all"), share)
+    return [question.id for question in part[: told["limit"]]]
+
+
+def scores_of(run: StoredRun) -> dict[str, dict[str, float]]:
+    """The metrics of each question that a run's stored scoring is of and that did not fail."""
+    return {name: run.scores[name] for name in scored_questions(run) if name in run.scores}
+
+
+def scores_by(run: StoredRun, asked: EvaluationSettings) -> dict[str, dict[str, float]]:
+    """`scores_of` a run under settings of scoring that need not be its own; nothing is written."""
+    gold = run.gold
+    scored = scored_by(run.dataset, asked, run.folder, run.rows) if run.dataset else Scored()
+    found = {
+        name: question_scores(row, gold[name], asked.cuts, asked.containment, scored)
+        for name, row in run.rows.items()
+        if name in gold and row["status"] != "failed"
+    }
+    return {name: found[name] for name in scored_questions(run) if name in found}
+
+
+def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
+    """The checked settings of scoring; raises UserError with the nearest names."""
+    try:
+        return EvaluationSettings.model_validate(dict(values))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        name = ".".join(str(part) for part in fault["loc"])
+        if fault["type"] == "extra_forbidden":
+            known = list(EvaluationSettings.model_fields)
+            close = ", ".join(nearest(name, known) or known)
+            raise UserError(f"There is no setting 'evaluation.{name}'. Nearest: {close}.") from None
+        raise UserError(f"evaluation.{name}={fault['input']!r}: {fault['msg']}.") from None

@@ -1,0 +1,172 @@
+"""Stored runs, found again by folder or key, with the metrics of every question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
+from graphrag_bench.data.dataset import Dataset, Gold
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.progress import Progress
+from graphrag_bench.runs.damage import (
+    CONFIG,
+    METRICS,
+    DamagedRun,
+    check_rows,
+    check_run,
+    read_config,
+)
+from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.runs.how_scored import scored_by
+from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.scoring import Scored, question_scores
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as its folder tells it; nothing is run again.
+
+    `given` is its data set where that is at hand already.
+    """
+
+    folder: RunFolder
+    given: Dataset | None = None
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Any]:
+        """What `metrics.json` holds."""
+        return self.folder.metrics()
+
+    @cached_property
+    def config(self) -> Mapping[str, Any]:
+        """The settings it was made with."""
+        return read_config(self.folder.path / CONFIG)
+
+    @cached_property
+    def rows(self) -> Mapping[str, Row]:
+        """The stored row of each question id; raises DamagedRun where some are gone."""
+        rows = self.folder.rows()
+        check_rows(self.folder.path, len(rows), self.metrics)
+        return rows
+
+    @cached_property
+    def scopes(self) -> Mapping[str, str | None]:
+        """The scope of each question that has a row; questions of one scope share documents."""
+        return {name: row.get("scope") for name, row in self.rows.items()}
+
+    @cached_property
+    def dataset(self) -> Dataset | None:
+        """Its data set; None when it is no longer at hand."""
+        if self.given is not None:
+            return self.given
+        try:
+            source = DatasetSettings.model_validate(self.config["dataset"])
+        except ValidationError as error:
+            said = str(error.errors()[0]["msg"])
+            raise DamagedRun(self.folder.path, f"{CONFIG}: dataset: {said}") from None
+        try:
+            above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
+            home = above[min(3, len(above) - 1)]
+            return read_dataset(
+                source.name,
+                source.root,
+                source.openie,
+                source.own,
+                home=home,
+                questions=source.questions,
+            )
+        except UserError:
+            return None
+
+    @property
+    def gold(self) -> Mapping[str, Gold]:
+        """The gold of its data set; empty when the set is no longer at hand."""
+        return self.dataset.gold if self.dataset else {}
+
+    @property
+    def evaluation(self) -> EvaluationSettings:
+        """How it was scored last."""
+        held = self.metrics.get("evaluation") or self.config["evaluation"]
+        return EvaluationSettings.model_validate(held)
+
+    @cached_property
+    def scored(self) -> Scored:
+        """How its questions are scored: its set's metrics, its context texts, what was judged."""
+        if self.dataset is None:
+            return Scored()
+        return scored_by(self.dataset, self.evaluation, self.folder, self.rows)
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """The metrics of each question that did not fail and whose gold is at hand."""
+        asked, gold, scored = self.evaluation, self.gold, self.scored
+        return {
+            name: question_scores(row, gold[name], asked.cuts, asked.containment, scored)
+            for name, row in self.rows.items()
+            if name in gold and row["status"] != "failed"
+        }
+
+
+def stored_runs(home: str | Path) -> list[StoredRun]:
+    """The runs below a home that have metrics, by data set, method and key.
+
+    A damaged one is named on the standard error and left out.
+    """
+    return whole_runs(sorted(Path(home).glob(f"runs/*/*/*/{METRICS}")))
+
+
+def whole_runs(paths: Sequence[Path]) -> list[StoredRun]:
+    """The runs of these files of metrics; a damaged one is named and left out."""
+    found = []
+    for path in paths:
+        try:
+            check_run(path.parent)
+        except DamagedRun as error:
+            Progress().say(f"left out: {error}")
+        else:
+            found.append(StoredRun(RunFolder(path.parent)))
+    return found
+
+
+def find_run(name: str, home: str | Path) -> StoredRun:
+    """The run of a folder, or the only one whose key begins with `name`.
+
+    Raises UserError when there is none, or more than one, with those that are near.
+    """
+    if (Path(name) / METRICS).exists():
+        check_run(Path(name))
+        return StoredRun(RunFolder(Path(name)))
+    held = {run.folder.path.name: run for run in stored_runs(home)}
+    found = [key for key in held if name and key.startswith(name)]
+    if len(found) == 1:
+        return held[found[0]]
+    shown = found or nearest(name, held) or list(held)[:5]
+    where = [f"{key} ({held[key].metrics.get('method')})" for key in shown]
+    what = "begins several keys" if found else f"is no run below {home}/runs"
+    raise UserError(f"'{name}' {what}: {', '.join(where) or 'there is none'}.")
+
+
+def numbers_of(run: StoredRun) -> dict[str, float]:
+    """The settings of a run that are numbers, by path: those of its data set and models too."""
+    return {
+        path: float(value)
+        for path, value in {**_paths(run.config), **run.metrics["settings"]}.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _paths(value: Any, path: str = "") -> dict[str, Any]:
+    """Nested mappings as one, by path; lists stay whole."""
+    if not isinstance(value, Mapping):
+        return {path: value}
+    found: dict[str, Any] = {}
+    for name, inner in value.items():
+        found |= _paths(inner, f"{path}.{name}" if path else str(name))
+    return found

@@ -1,0 +1,177 @@
+"""The cells of a sweep: composed and checked before any of them is run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.config.compose import raw_method
+from graphrag_bench.config.overrides import composed, given_names, of_hydra, refusal
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.settings import check_settings
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.match_tokens import fits, matched
+from graphrag_bench.experiment.method import RESERVED
+from graphrag_bench.experiment.pooling import refuse_for_all
+from graphrag_bench.experiment.unused_settings import refuse_idle
+from graphrag_bench.sweeps.baseline import check_baseline
+from graphrag_bench.sweeps.manifest import CellRow
+from graphrag_bench.sweeps.reference_rows import framed
+
+_EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
+Cell = tuple[Path, str]
+"""A run folder, and how much of the run was asked for and how it is scored."""
+
+
+def cell_of(experiment: Experiment) -> Cell:
+    """What a cell of a sweep comes to; equal cells are worked on once."""
+    extent = experiment.settings.model_dump_json(include=_EXTENT)
+    return experiment.folder.path, extent
+
+
+@dataclass
+class Preparing:
+    """Experiments of settings, with one data set for all that name the same."""
+
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    frames: dict[Cell, list[Experiment]] = field(default_factory=dict)
+
+    def experiment(self, values: Mapping[str, Any], *, swept: bool = True) -> Experiment:
+        """The checked experiment of resolved settings; raises UserError."""
+        source = json.dumps(values.get("dataset"), sort_keys=True, default=str)
+        made = Experiment.prepare(values, self.datasets.get(source), swept=swept)
+        self.datasets[source] = made.dataset
+        check_baseline([made])
+        return made
+
+    def with_frames(self, experiment: Experiment) -> list[Experiment]:
+        """The experiment, then those that frame it in a table."""
+        name = cell_of(experiment)
+        if name not in self.frames:
+            frames = [
+                Experiment.prepare(held, experiment.dataset, swept=True)
+                for held in framed(experiment)
+            ]
+            self.frames[name] = frames
+        return [experiment, *self.frames[name]]
+
+    def checked(self, found: Sequence[Mapping[str, Any]]) -> list[Experiment]:
+        """The experiment of every cell; all are checked before any budget is measured for one."""
+        plain = [self.experiment({**cell, "match_tokens": None}) for cell in found]
+        wanting = [cell for cell in found if cell.get("match_tokens") is not None]
+        if wanting and not any(map(fits, wanting)):
+            matched(wanting[0])
+        return [
+            self.experiment(matched(cell, swept=True)) if cell in wanting else one
+            for cell, one in zip(found, plain, strict=True)
+        ]
+
+
+def checked_alone(overrides: Sequence[str], preparing: Preparing) -> dict[str, Any]:
+    """The settings of a single run; raises UserError, for what it would never read too."""
+    values = composed(overrides)
+    plain = preparing.experiment({**values, "match_tokens": None}, swept=False)
+    if plain.settings.objective is not None:
+        raise UserError("objective names the best cell of a sweep: use it with -m.")
+    refuse_idle(given_names(overrides), [plain])
+    return values
+
+
+def manifest_rows(
+    cell_overrides: Sequence[Sequence[str]], made: Sequence[Experiment]
+) -> list[CellRow]:
+    """The rows of a manifest before anything is run."""
+    first: dict[Cell, int] = {}
+    rows = []
+    for number, (overrides, experiment) in enumerate(zip(cell_overrides, made, strict=True), 1):
+        same = first.setdefault(cell_of(experiment), number)
+        run = experiment.folder.path.relative_to(experiment.home).as_posix()
+        own = differing(cell_overrides, overrides)
+        rows.append(CellRow(number, own, run, same_as=None if same == number else same))
+    return rows
+
+
+def differing(cell_overrides: Sequence[Sequence[str]], overrides: Sequence[str]) -> dict[str, str]:
+    """The settings of a cell that are not the same in every cell, by name."""
+    everywhere = set(cell_overrides[0]).intersection(*cell_overrides)
+    parts = [one.lstrip("+~").partition("=") for one in overrides if one not in everywhere]
+    return {name: value for name, _, value in parts}
+
+
+def cells(overrides: Sequence[str]) -> list[dict[str, Any]]:
+    """The settings of every cell of a sweep, in Hydra's order; raises UserError.
+
+    A parameter that no method of the sweep has is refused, and so is a path pooling that none can
+    have.
+    """
+    return composed_cells(split_cells(overrides))
+
+
+def composed_cells(cell_overrides: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    """The settings of cells whose overrides are known."""
+    found = [composed(cell) for cell in cell_overrides]
+    lacking = [_lacking(values["method"]) for values in found]
+    for name in sorted(set().union(*lacking)):
+        if all(name in missing for missing in lacking):
+            known = {key for values in found for key in _parameters(values["method"])}
+            close = ", ".join(nearest(name, known) or sorted(known)) or "none"
+            raise UserError(f"No method of this sweep has 'method.{name}'; nearest: {close}.")
+    made = [one_method_only(values) for values in found]
+    if any(values.get("pooling") for values in made):
+        load_plugins(check_settings(made[0]).plugins)
+        refuse_for_all(made)
+    return made
+
+
+def split_cells(overrides: Sequence[str]) -> list[list[str]]:
+    """The overrides of every cell of a grid, in Hydra's order; those of Hydra itself left out.
+
+    Raises UserError for a setting that cannot be read, and for an interval, which is no grid.
+    """
+    from hydra._internal.config_loader_impl import ConfigLoaderImpl
+    from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    from graphrag_bench.config.config_source import search_path
+
+    loader = ConfigLoaderImpl(search_path())
+    parser = OverridesParser.create(config_loader=loader)
+    parsed = []
+    for override in overrides:
+        if of_hydra(override):
+            continue
+        try:
+            read = parser.parse_overrides([override])
+        except HydraException as error:
+            raise refusal(override, error, {}) from None
+        if read[0].is_interval_sweep():
+            shown = override.lstrip("+")
+            raise UserError(f"'{shown}' is an interval: add hydra/sweeper=optuna, or list values.")
+        parsed += read
+    batches = BasicSweeper.split_arguments(parsed, max_batch_size=None)
+    return [list(cell) for batch in batches for cell in batch]
+
+
+def one_method_only(values: dict[str, Any]) -> dict[str, Any]:
+    """The settings without the parameters that this cell's method does not have.
+
+    A parameter swept over several methods collapses the cells of a method that lacks it to one.
+    """
+    missing = _lacking(values["method"])
+    method = {key: value for key, value in values["method"].items() if key not in missing}
+    return {**values, "method": method}
+
+
+def _parameters(method: Mapping[str, Any]) -> set[str]:
+    """The names that the method's file holds, and those that every method may have."""
+    return {*(raw_method(method) or method), *RESERVED}
+
+
+def _lacking(method: Mapping[str, Any]) -> set[str]:
+    return set(method) - _parameters(method)

@@ -1,0 +1,197 @@
+"""A sweep at work: every cell by Hydra's launcher, its end written down, the others going on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.config.overrides import given_names
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.execute import RunResult, execute
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.match_tokens import matched
+from graphrag_bench.experiment.unused_settings import refuse_idle
+from graphrag_bench.progress import Progress
+from graphrag_bench.runs.folder import Occupied
+from graphrag_bench.sweeps.cells import (
+    Cell,
+    Preparing,
+    cell_of,
+    composed_cells,
+    manifest_rows,
+    split_cells,
+)
+from graphrag_bench.sweeps.manifest import CellRow, Manifest, manifest_of
+from graphrag_bench.sweeps.objectives import check_objective
+
+Results = dict[Cell, RunResult]
+SECONDS_OF_A_PAUSE = 2.0
+"""Between two looks at a run that another process is at work on."""
+
+
+@dataclass
+class Grid:
+    """A sweep whose cells are known before it starts, and its manifest."""
+
+    overrides: list[str]
+    cell_overrides: list[list[str]]
+    values: list[dict[str, Any]]
+    made: list[Experiment]
+    preparing: Preparing = field(default_factory=Preparing)
+
+    @classmethod
+    def of(cls, overrides: Sequence[str]) -> Grid:
+        """The checked cells of prepared overrides; raises UserError before anything is run."""
+        split = split_cells(overrides)
+        values = composed_cells(split)
+        preparing = Preparing()
+        made = preparing.checked(values)
+        refuse_idle(given_names(overrides), made)
+        if any(one.settings.objective and one.settings.split == "test" for one in made):
+            raise UserError("objective chooses settings: split=dev, and report it on split=test.")
+        for experiment in made:
+            check_objective(experiment.settings)
+        return cls(list(overrides), split, values, made, preparing)
+
+    @property
+    def manifest(self) -> Manifest:
+        """Where it stands."""
+        return manifest_of(self.made[0].home, self.overrides)
+
+    @property
+    def rows(self) -> list[CellRow]:
+        """The rows of the manifest before anything is run."""
+        return manifest_rows(self.cell_overrides, self.made)
+
+    def known_rows(self) -> list[CellRow]:
+        """The rows with what the manifest, if there is one, knows of the same runs."""
+        return self.manifest.merged(self.rows)
+
+    def started(self) -> Manifest:
+        """The manifest, written; what an earlier call has noted of the same runs stays."""
+        self.manifest.start(self.overrides, self.rows)
+        return self.manifest
+
+    @property
+    def objective(self) -> str | None:
+        """The metric whose best cell is named at the end."""
+        return self.made[0].settings.objective
+
+    def overrides_by_cell(self) -> dict[Cell, Sequence[str]]:
+        """The settings of every cell."""
+        cells = zip(self.made, self.cell_overrides, strict=True)
+        return {cell_of(experiment): given for experiment, given in cells}
+
+    def run(self, results: Results) -> dict[int, str]:
+        """Run every cell, add what came out to `results`, and return the errors by cell."""
+        manifest, preparing, values = self.started(), Preparing(), self.values
+
+        def job(number: int, given: list[str]) -> None:
+            run_cell(manifest, number, values[number - 1], results, preparing)
+
+        launched = launch(self.overrides, manifest.folder, job)
+        errors = failures(manifest)
+        if not (launched or errors):
+            raise UserError("Hydra could not start the sweep; what it says stands above.")
+        left = {n: one for n, one in enumerate(self.made, 1) if n not in errors}
+        self.collect(list(left.values()), results)
+        for row in manifest.rows():
+            if row.cell in left and row.status != "done":  # another process was at work on it
+                n_failed = results[cell_of(left[row.cell])].metrics["failed"]
+                manifest.note(row.cell, "done", n_failed=n_failed)
+        return errors
+
+    def collect(self, made: Sequence[Experiment], results: Results) -> None:
+        """The results in the order of the cells: what other processes did is read from disk."""
+        held = dict(results)
+        results.clear()
+        for one in (one for cell in made for one in self.preparing.with_frames(cell)):
+            name = cell_of(one)
+            if name not in results:
+                results[name] = held.get(name) or when_free(one)
+
+
+def run_one(
+    values: Mapping[str, Any],
+    results: Results,
+    preparing: Preparing,
+    *,
+    swept: bool = False,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Run one experiment and what frames it, each once; the result of the first.
+
+    Of a sweep, a frame that another process is at work on is left to it. `progress` is the
+    experiment's own; the frames belong to no cell.
+    """
+    experiment = preparing.experiment(matched(values, swept=swept), swept=swept)
+    for place, one in enumerate(preparing.with_frames(experiment)):
+        if cell_of(one) not in results:
+            try:
+                results[cell_of(one)] = execute(one, None if place else progress)
+            except Occupied:
+                if not (swept and place):
+                    raise
+    return results[cell_of(experiment)]
+
+
+def run_cell(
+    manifest: Manifest,
+    cell: int,
+    values: Mapping[str, Any],
+    results: Results,
+    preparing: Preparing,
+) -> RunResult | None:
+    """The result of a cell; None when it failed, or when another process is at work on it."""
+    with manifest.at_work(cell):
+        shown = Progress(part=manifest.named(cell))
+        result = run_one(values, results, preparing, swept=True, progress=shown)
+        manifest.note(cell, "done", n_failed=int(result.metrics["failed"]))
+        return result
+    return None
+
+
+def when_free(experiment: Experiment) -> RunResult:
+    """The result of an experiment once no other process is at work on it."""
+    said = False
+    while True:
+        try:
+            return execute(experiment)
+        except Occupied as occupied:
+            if not said:
+                Progress().say(f"waiting for another process: {occupied}")
+            said = True
+            time.sleep(SECONDS_OF_A_PAUSE)
+
+
+def failures(manifest: Manifest) -> dict[int, str]:
+    """The errors of the cells that failed, by number."""
+    return {row.cell: row.error for row in manifest.rows() if row.status == "failed"}
+
+
+def launch(overrides: Sequence[str], folder: Path, job: Callable[[int, list[str]], object]) -> bool:
+    """Whether Hydra's multirun, which gives every cell to `job`, came to its end without an error.
+
+    Launchers and sweepers of Hydra work so. `job` gets the number of the cell, from 1, and its
+    overrides; what it returns goes to the sweeper. `folder` gets Hydra's own record. Hydra shows an
+    error of a cell, or its own, on the terminal; an error ends its cell alone.
+    """
+    from hydra.core.hydra_config import HydraConfig
+    from omegaconf import DictConfig
+
+    from graphrag_bench.sweeps.multirun import multirun
+
+    def cell(_: DictConfig) -> object:
+        held = HydraConfig.get()
+        return job(held.job.num + 1, list(held.overrides.task))
+
+    quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
+    quiet = [f"hydra.sweep.dir='{quoted}'", "hydra.sweep.subdir=."]
+    try:
+        multirun([*overrides, *quiet], cell)
+    except SystemExit:
+        return False
+    return True

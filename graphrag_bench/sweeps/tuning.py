@@ -1,0 +1,278 @@
+"""Settings chosen by a sweep: Optuna on the dev part alone, and the best cell with its mark."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+from graphrag_bench.config.overrides import composed, given_names, of_hydra, refusal
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.unused_settings import refuse_idle
+from graphrag_bench.report.selection import best_of, mark
+from graphrag_bench.sweeps.cells import Cell, Preparing, cell_of, composed_cells, one_method_only
+from graphrag_bench.sweeps.launching import Results, failures, launch, run_cell, when_free
+from graphrag_bench.sweeps.manifest import CellRow, Manifest, manifest_of
+from graphrag_bench.sweeps.objectives import check_objective
+
+OBJECTIVE = "evidence_recall@5"
+"""What a sweep by Optuna looks for unless `objective` says another metric."""
+_OF_OPTUNA = {
+    "hydra.sweeper.direction": "maximize",
+    "hydra.sweeper.n_jobs": "1",
+    "hydra.sweeper.max_failure_rate": "1.0",
+    "hydra.sweeper.sampler.seed": "0",
+}
+"""What Optuna is told unless the user says it: one trial at a time and the same ones every time, so
+that a sweep that was killed goes on from the runs that it has."""
+_SEEDLESS = ("hydra/sweeper/sampler=grid", "hydra/sweeper/sampler=motpe")
+_PLUGINS = {
+    "hydra/sweeper=optuna": ("hydra_plugins.hydra_optuna_sweeper", "tuning"),
+    "hydra/launcher=ray": ("hydra_plugins.hydra_ray_launcher", "ray"),
+    "hydra/launcher=ray_aws": ("hydra_plugins.hydra_ray_launcher", "ray"),
+}
+
+
+class Sweep(Protocol):
+    """What a best cell is looked for in."""
+
+    @property
+    def objective(self) -> str | None:
+        """The metric; None to look for none."""
+
+    def overrides_by_cell(self) -> Mapping[Cell, Sequence[str]]:
+        """The settings of every cell."""
+
+
+def require_plugins(overrides: Sequence[str]) -> None:
+    """Raise UserError for a sweeper or launcher of Hydra whose extra is not installed."""
+    for override in overrides:
+        package, extra = _PLUGINS.get(override, ("hydra", ""))
+        if find_spec("hydra_plugins" if extra else "hydra") is None or find_spec(package) is None:
+            raise UserError(f"{override} needs an extra: pip install 'graphrag-bench[{extra}]'.")
+
+
+def is_tuning(overrides: Sequence[str]) -> bool:
+    """Whether a sweeper chooses the cells as it goes."""
+    chosen = [one.partition("=")[2] for one in overrides if one.startswith("hydra/sweeper=")]
+    return bool(chosen) and chosen[-1] != "basic"
+
+
+@dataclass
+class Tuning:
+    """A sweep whose cells Optuna chooses: on the dev part, without answers unless asked for."""
+
+    overrides: list[str]
+    fixed: list[str]
+    first: Experiment
+    objective: str
+    preparing: Preparing = field(default_factory=Preparing)
+    missing: list[UserError] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, overrides: Sequence[str]) -> Tuning:
+        """The checked sweep of prepared overrides; raises UserError before anything is run.
+
+        Checked are the first value of every swept setting, and each of its other choices and ends
+        beside them.
+        """
+        added, notes = _with_defaults(overrides)
+        for note in notes:
+            sys.stderr.write(f"note: {note}\n")
+        space = _space(added)
+        hydras = [one for one in added if of_hydra(one)]
+        fixed = [one for one in added if not of_hydra(one) and _name(one) not in space]
+        points = _points(space)
+        preparing = Preparing()
+        values = composed_cells([[*fixed, *point] for point in points])
+        made = preparing.checked(values)
+        refuse_idle(given_names(overrides), made)
+        for experiment in made:
+            check_objective(experiment.settings)
+        swept = [one for one in added if not of_hydra(one) and _name(one) in space]
+        objective = made[0].settings.objective or OBJECTIVE
+        return cls([*fixed, *swept, *hydras], fixed, made[0], objective, preparing)
+
+    @property
+    def manifest(self) -> Manifest:
+        """Where it stands."""
+        return manifest_of(self.first.home, self.overrides)
+
+    def run(self, results: Results) -> dict[int, str]:
+        """Run the trials, add what came out to `results`, and return the errors by trial."""
+        manifest, preparing, objective, fixed = (
+            self.manifest, Preparing(), self.objective, set(self.fixed)
+        )  # fmt: skip
+        manifest.start(self.overrides, [])
+        missing, home = self.missing, self.first.home
+
+        def job(number: int, given: list[str]) -> float | None:
+            if missing:
+                return 0.0  # the sweep ends in that error
+            own = {_name(one): one.partition("=")[2] for one in given if one not in fixed}
+            manifest.enter(CellRow(number, own, ""))
+            values = one_method_only(composed(given))
+            result = run_cell(manifest, number, values, results, preparing)
+            if result is None:
+                return None
+            run = result.folder.path.relative_to(home).as_posix()
+            manifest.enter(CellRow(number, own, run, "done", n_failed=result.metrics["failed"]))
+            if objective not in result.metrics["metrics"]:
+                missing.append(_no_such(objective, result.metrics))
+                return 0.0
+            return float(result.metrics["metrics"][objective]["mean"])
+
+        _quiet_optuna()
+        launched = launch(self.overrides, manifest.folder, job)
+        if missing:
+            raise missing[0]
+        errors = failures(manifest)
+        if not (launched or errors):
+            raise UserError("Hydra could not end the sweep; what it says stands above.")
+        self._gather(results)
+        return errors
+
+    def _gather(self, results: Results) -> None:
+        """Add what a launcher has run in other processes."""
+        for experiment, _ in self._trials():
+            if cell_of(experiment) not in results:
+                results[cell_of(experiment)] = when_free(experiment)
+
+    def overrides_by_cell(self) -> dict[Cell, Sequence[str]]:
+        """The settings of every trial that was done."""
+        return {cell_of(experiment): given for experiment, given in self._trials()}
+
+    def _trials(self) -> list[tuple[Experiment, list[str]]]:
+        rows = [row for row in self.manifest.rows() if row.status == "done"]
+        given = [[*self.fixed, *(f"++{k}={v}" for k, v in row.settings.items())] for row in rows]
+        given = [[_as_group(one) for one in held] for held in given]
+        made = [self.preparing.experiment(one_method_only(composed(held))) for held in given]
+        return list(zip(made, given, strict=True))
+
+
+def _with_defaults(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The overrides with what tuning adds to them, and what to tell the user of it."""
+    names = {_name(one) for one in overrides}
+    added, notes = list(overrides), []
+    values = {_name(one): one.partition("=")[2].strip("'\"") for one in overrides}
+    if values.get("split", "dev") != "dev":
+        raise UserError(
+            f"split={values['split']}: settings are chosen on split=dev alone; the best one is "
+            "then run on split=test."
+        )
+    if "split" not in names:
+        added.append("++split=dev")
+        notes.append("split=dev: settings are chosen on the dev part of the questions alone")
+    if "answer" not in names:
+        added.append("++answer=off")
+        notes.append("answer=off: no answer is asked for; add answer=on for a metric of answers")
+    if "hydra/sweeper=optuna" in overrides:
+        held = {k: v for k, v in _OF_OPTUNA.items() if k not in names}
+        if set(_SEEDLESS) & set(overrides):
+            held.pop("hydra.sweeper.sampler.seed", None)
+        added += [f"{name}={value}" for name, value in held.items()]
+    return added, notes
+
+
+def _name(override: str) -> str:
+    return override.lstrip("+~").partition("=")[0]
+
+
+def _as_group(override: str) -> str:
+    """A choice of a group as Hydra wants it, without the signs of a setting that may be new."""
+    from graphrag_bench.config.compose import GROUPS
+
+    name, plain = _name(override), override.lstrip("+")
+    return f"+{plain}" if "@" in name else plain if name in GROUPS else override
+
+
+def _space(overrides: Sequence[str]) -> dict[str, list[str]]:
+    """Values of every swept setting, by name: its choices, or the ends of a range or interval."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import Transformer
+    from hydra.errors import HydraException
+
+    space: dict[str, list[str]] = {}
+    parser = OverridesParser.create()
+    for override in overrides:
+        try:
+            (read,) = parser.parse_overrides([override])
+        except HydraException as error:
+            raise refusal(override, error, {}) from None
+        if not read.is_sweep_override() or of_hydra(override):
+            continue
+        swept: Any = read.value()
+        if read.is_interval_sweep():
+            values = [str(swept.start), str(swept.end)]
+        else:
+            found = [str(value) for value in read.sweep_iterator(Transformer.encode)]
+            values = [found[0], found[-1]] if read.is_range_sweep() else found
+        space[_name(override)] = [f"{read.get_key_element()}={value}" for value in values]
+    if not space:
+        raise UserError("Nothing is swept: give a setting values, e.g. 'method.damping=0.1,0.5'.")
+    return space
+
+
+def _points(space: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """The first value of every setting, then each other value beside the first ones of the rest."""
+    first = {name: values[0] for name, values in space.items()}
+    others = [{**first, name: value} for name, values in space.items() for value in values[1:]]
+    return [list(point.values()) for point in [first, *others]]
+
+
+def _quiet_optuna() -> None:
+    if find_spec("optuna") is not None:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def _no_such(objective: str, metrics: Mapping[str, Any]) -> UserError:
+    said = str(unknown("metric", objective, metrics["metrics"]))
+    hint = "" if metrics["answered"] else " Metrics of answers need answer=on."
+    return UserError(f"objective={objective}: {said}{hint}")
+
+
+def selected(sweep: Sweep, results: Results) -> list[str]:
+    """Lines that name the best cell and the command to report it by; its result gets the mark.
+
+    No lines without an objective. Raises UserError for a metric that the runs do not have.
+    """
+    if sweep.objective is None or not results:
+        return []
+    swept = sweep.overrides_by_cell()
+    names = [name for name in results if name in swept]
+    row, selection = best_of([results[name].metrics for name in names], sweep.objective)
+    best = results[names[row]]
+    if selection["n_configurations"] > 1:
+        best.folder.add_selection(selection)
+    metrics = best.folder.with_beside(best.metrics)
+    results[names[row]] = replace(best, metrics=metrics)
+    held = metrics["metrics"][sweep.objective]
+    n, split = selection["n_configurations"], selection["split"]
+    given = swept[names[row]]
+    equal = selection["n_equal"]
+    lines = [
+        f"best of {n} configurations by {sweep.objective} on split={split}: {held['mean']:.3f} "
+        f"[{held['low']:.2f}, {held['high']:.2f}], n={held['n']} {mark(metrics)}".rstrip(),
+        f"  {best.folder.path}",
+        *([f"  {equal} other(s) are as high; the first is taken"] if equal else []),
+    ]
+    if split == "all":
+        return [*lines, "  chosen on all questions, none is left to report it on: use split=dev"]
+    return [*lines, "its value on questions that it was not chosen on:", f"  {_command(given)}"]
+
+
+def _command(overrides: Sequence[str]) -> str:
+    """The command that runs these settings on the test part."""
+    left = ("split", "objective")
+    words = [
+        one.lstrip("+").replace("llm@llm_build=", "llm_build=")
+        for one in overrides
+        if _name(one) not in left
+    ]
+    return shlex.join(["graphrag-bench", "run", *words, "split=test"])

@@ -1,0 +1,239 @@
+"""The making of a synthetic world from its settings: entities, facts, chains, passages, noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.values import FloatArray
+from graphrag_bench.world.facts import Chain, Entity, Fact, Passage, Role, World, WorldSettings
+from graphrag_bench.world.grammar import (
+    ALSO,
+    BY_PHRASE,
+    KINDS,
+    RELATIONS,
+    TYPES,
+    Statement,
+    kind_sentence,
+    question,
+)
+from graphrag_bench.world.names import Names
+
+_STREAMS = ("names", "facts", "aliases", "removed", "chains", "order", "noise", "outsiders")
+_TRIES = 200
+_OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYPES}
+
+
+def make_world(settings: WorldSettings) -> World:
+    """The world of these settings; equal settings give equal worlds.
+
+    Every entity has a passage that is titled with its name, says what it is, introduces its alias
+    where a fact uses it, and states `facts_per_passage` facts about it. Noise is drawn near the
+    questions: it is about the facts of the chains first, then about the others, in random order.
+    Raises UserError when the world is too small for so many different questions.
+    """
+    entities = _entities(settings)
+    facts = _facts(settings, entities)
+    chains = _chains(settings, entities, facts)
+    used = {one for fact in facts for one in _aliased(fact, entities)}
+    noise = _noise(settings, entities, facts, chains)
+    order = _random(settings, "order").random(len(entities)).tolist()
+    placed = [
+        (place, _passage(entity, entity.id in used, facts, settings.facts_per_passage))
+        for place, entity in zip(order, entities, strict=True)
+    ]
+    passages = sorted([*placed, *noise.placed], key=lambda pair: (pair[0], pair[1].id))
+    return World(
+        settings,
+        (*entities, *noise.outsiders),
+        tuple(facts),
+        tuple(noise.distractors),
+        tuple(noise.contradictions),
+        tuple(passage for _, passage in passages),
+        tuple(chains),
+        frozenset(used),
+    )
+
+
+def _random(settings: WorldSettings, stream: str) -> np.random.Generator:
+    """The random numbers of one aspect, which do not depend on those of the others."""
+    return np.random.default_rng([settings.seed, _STREAMS.index(stream)])
+
+
+def _first(random: np.random.Generator, n: int, share: float) -> set[int]:
+    """An exact share of the rows 0..n-1; those of a lower share are among those of a higher."""
+    return set(random.permutation(n)[: round(share * n)].tolist())
+
+
+def _entities(settings: WorldSettings) -> list[Entity]:
+    """One entity for each passage, the types in turn, each with a name and an alias of its type."""
+    random = _random(settings, "names")
+    types = [TYPES[row % len(TYPES)] for row in range(settings.size)]
+    names = Names(random)
+    called, aliases = names.some(types), names.some(types)
+    picks = random.integers(1 << 30, size=settings.size).tolist()
+    return [
+        Entity(row, called[row], aliases[row], kind, KINDS[kind][picks[row] % len(KINDS[kind])])
+        for row, kind in enumerate(types)
+    ]
+
+
+def _tail(of_type: str, size: int, draw: float, never: Sequence[int]) -> int:
+    """An entity of a type by a number in 0..1, the next one of its type where it is in `never`."""
+    offset = TYPES.index(of_type)
+    n_such = (size - offset + len(TYPES) - 1) // len(TYPES)
+    place = int(draw * n_such)
+    while (found := place % n_such * len(TYPES) + offset) in never:
+        place += 1
+    return found
+
+
+def _facts(settings: WorldSettings, entities: Sequence[Entity]) -> list[Fact]:
+    """`facts_per_passage` facts about each entity, in the order of the entities."""
+    n_each = settings.facts_per_passage
+    random = _random(settings, "facts")
+    choices = random.permuted(np.tile(np.arange(3), (settings.size, 1)), axis=1).tolist()
+    draws = random.random((settings.size, n_each)).tolist()
+    n_facts = settings.size * n_each
+    aliased = _first(_random(settings, "aliases"), 2 * n_facts, settings.alias_rate)
+    removed = _first(_random(settings, "removed"), n_facts, settings.removed)
+    facts: list[Fact] = []
+    for head in entities:
+        for place in range(n_each):
+            row = len(facts)
+            relation = _OF_HEAD[head.type][choices[head.id][place]]
+            tail = entities[_tail(relation.tail, settings.size, draws[head.id][place], [head.id])]
+            said = (
+                head.alias if 2 * row in aliased else head.name,
+                tail.alias if 2 * row + 1 in aliased else tail.name,
+            )
+            passage = None if row in removed else _passage_id(head)
+            facts.append(Fact(row, head.id, relation.phrase, tail.id, said, passage))
+    return facts
+
+
+def _passage_id(entity: Entity) -> str:
+    return f"p{entity.id}"
+
+
+def _aliased(fact: Fact, entities: Sequence[Entity]) -> Iterator[int]:
+    for entity, said in zip((fact.head, fact.tail), fact.said, strict=True):
+        if said == entities[entity].alias:
+            yield entity
+
+
+def _chains(
+    settings: WorldSettings, entities: Sequence[Entity], facts: Sequence[Fact]
+) -> list[Chain]:
+    """Different chains of 1, 2, .. hops in turn, none of which meets an entity twice."""
+    random = _random(settings, "chains")
+    chains: dict[tuple[int, ...], Chain] = {}
+    for number in range(settings.n_questions):
+        hops = 1 + number % settings.hops
+        for _ in range(_TRIES):
+            start, *turns = random.random(1 + hops).tolist()
+            walk = _walk(int(start * len(entities)), turns, facts, settings.facts_per_passage)
+            rows = tuple(fact.id for fact in walk)
+            if rows not in chains and len({fact.tail for fact in walk} - {walk[0].head}) == hops:
+                break
+        else:
+            raise UserError(
+                f"dataset.size={settings.size} is too small for {settings.n_questions} different "
+                f"questions of 1 to {settings.hops} hops; raise it, or lower dataset.n_questions."
+            )
+        text = question(entities[walk[0].head].name, tuple(fact.phrase for fact in walk))
+        chains[rows] = Chain(f"q{number}", text, walk[0].head, rows, walk[-1].tail)
+    return list(chains.values())
+
+
+def _walk(start: int, turns: Sequence[float], facts: Sequence[Fact], n_each: int) -> list[Fact]:
+    """A fact about the start, one about its tail, and so on; `turns` in 0..1 choose."""
+    walk = []
+    for turn in turns:
+        walk.append(facts[start * n_each + int(turn * n_each)])
+        start = walk[-1].tail
+    return walk
+
+
+def _passage(entity: Entity, introduced: bool, facts: Sequence[Fact], n_each: int) -> Passage:
+    """The passage about an entity, without the facts that were removed."""
+    own = facts[entity.id * n_each : (entity.id + 1) * n_each]
+    stated = [fact for fact in own if fact.passage is not None]
+    sentences = [kind_sentence(entity.name, entity.kind)]
+    if introduced:
+        sentences.append(Statement(entity.name, ALSO, entity.alias).sentence)
+    sentences += [_statement(fact).sentence for fact in stated]
+    rows = tuple(fact.id for fact in stated)
+    return Passage(_passage_id(entity), entity.name, " ".join(sentences), "facts", entity.id, rows)
+
+
+def _statement(fact: Fact, *, rumour: bool = False) -> Statement:
+    return Statement(fact.said[0], fact.phrase, fact.said[1], rumour)
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """Passages with their places in the corpus, and what they say."""
+
+    outsiders: list[Entity]
+    distractors: list[Fact]
+    contradictions: list[Fact]
+    placed: list[tuple[float, Passage]]
+
+
+def _noise(
+    settings: WorldSettings,
+    entities: Sequence[Entity],
+    facts: Sequence[Fact],
+    chains: Sequence[Chain],
+) -> _Noise:
+    """So many passages beside those of the facts that they are the share `noise` of all.
+
+    A contradiction gives a fact another tail of the same type. A distractor says of an outsider
+    with a similar name what the fact says of its head, with another tail.
+    """
+    n_noise = round(settings.noise * settings.size / (1 - settings.noise))
+    random = _random(settings, "noise")
+    targets = _targets(random, facts, chains)
+    draws: FloatArray = random.random((n_noise, 3))
+    names = Names(_random(settings, "outsiders"))
+    made = _Noise([], [], [], [])
+    for row, (turn, kind, place) in enumerate(draws.tolist()):
+        fact = facts[targets[row % len(targets)]]
+        head, of_type = entities[fact.head], BY_PHRASE[fact.phrase].tail
+        tail = entities[_tail(of_type, settings.size, turn, (fact.head, fact.tail))]
+        contradicts = int((row + 1) * settings.contradictions) > int(row * settings.contradictions)
+        told = made.contradictions if contradicts else made.distractors
+        if not contradicts:
+            head = _outsider(len(entities) + len(made.outsiders), head, kind, names)
+            made.outsiders.append(head)
+        said = Fact(len(told), head.id, fact.phrase, tail.id, (head.name, tail.name), f"n{row}")
+        told.append(said)
+        made.placed.append((place, _noise_passage(said, head, contradicts)))
+    return made
+
+
+def _targets(
+    random: np.random.Generator, facts: Sequence[Fact], chains: Sequence[Chain]
+) -> list[int]:
+    """The facts of the chains in random order, then all the others."""
+    order = random.permutation(len(facts)).tolist()
+    asked = {row for chain in chains for row in chain.facts}
+    return [row for row in order if row in asked] + [row for row in order if row not in asked]
+
+
+def _outsider(row: int, near: Entity, draw: float, names: Names) -> Entity:
+    """Somebody of the same type with a similar name and no alias, whom no fact is about."""
+    kinds = KINDS[near.type]
+    return Entity(row, names.like(near.name), "", near.type, kinds[int(draw * len(kinds))])
+
+
+def _noise_passage(said: Fact, head: Entity, contradicts: bool) -> Passage:
+    sentence = _statement(said, rumour=contradicts).sentence
+    title = f"Rumours about {head.name}" if contradicts else head.name
+    text = sentence if contradicts else f"{kind_sentence(head.name, head.kind)} {sentence}"
+    role: Role = "contradiction" if contradicts else "distractor"
+    return Passage(said.passage or "", title, text, role, head.id, (said.id,))
