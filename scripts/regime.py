@@ -25,8 +25,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from graphrag_bench.analysis.papers.conditions import composed_of
 from graphrag_bench.config.choices import names
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.words import read_words
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import execute
 from graphrag_bench.experiment.experiment import Experiment
@@ -137,7 +138,7 @@ def _beginning(asked: argparse.Namespace) -> Path:
 def _cell(words: Sequence[str], method: str, profile: str, size: str) -> Cell:
     print(f"{method} {profile} {size}", file=sys.stderr, flush=True)
     try:
-        experiment = Experiment.prepare(composed_of(words))
+        experiment = Experiment.prepare(composed(read_words(words)))
         folder = execute(experiment, Progress()).folder
     except UserError as error:
         reason = " ".join(str(error).split())

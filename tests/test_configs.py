@@ -9,9 +9,9 @@ import yaml
 from toy_runs import TOY, command
 
 from graphrag_bench.config.choices import ROLES, names
-from graphrag_bench.config.compose import GROUPS, compose, load
-from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.compose import GROUPS, compose, composed, load
 from graphrag_bench.data.dataset import card_names
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.locations import project_folder
 from graphrag_bench.models.from_config import make
@@ -58,7 +58,7 @@ def test_every_method_is_named_after_its_file_and_planned_on_toy(name: str) -> N
 
 @pytest.mark.parametrize("name", names("method"))
 def test_hydra_and_python_compose_every_method_to_the_same_run(name: str) -> None:
-    by_hydra = composed(prepared(["dataset=toy", "embedder=hashing", f"method={name}"]))
+    by_hydra = composed(checked_words(["dataset=toy", "embedder=hashing", f"method={name}"]))
     by_python = compose({"dataset": "toy", "embedder": "hashing", "method": name}, {})
     assert by_hydra.pop("given") == []
     assert by_hydra == by_python
@@ -83,7 +83,7 @@ def test_hydra_and_python_compose_every_method_to_the_same_run(name: str) -> Non
 def test_hydra_and_python_compose_settings_to_the_same_dict(
     settings: list[str], choices: dict[str, object], rest: dict[str, object]
 ) -> None:
-    by_hydra = composed(prepared(settings))
+    by_hydra = composed(checked_words(settings))
     of_method = [one.split("=")[0] for one in settings if one.startswith("method.")]
     assert by_hydra.pop("given") == of_method
     assert by_hydra == compose(choices, rest)  # type: ignore[arg-type]

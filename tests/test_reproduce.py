@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 from toy_runs import WEIGHTLESS
 
 import graphrag_bench
-from graphrag_bench.analysis.papers.conditions import composed_of
 from graphrag_bench.analysis.papers.printed import load_paper, load_table, paper_names, table_names
-from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.words import read_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.sweeps.cells import one_method_only
 
@@ -66,15 +65,9 @@ def test_every_run_of_a_recipe_can_be_planned(words: tuple[str, ...]) -> None:
     own = [word for word in own if word not in ("method.scorer=mlp", "-m")]
     ends = {tuple(_chosen(word, at) for word in own) for at in (0, -1)}
     load_plugins()
-    made = [_composed(["dataset=toy", *WEIGHTLESS, *words]) for words in sorted(ends)]
+    made = [composed(read_words(["dataset=toy", *WEIGHTLESS, *words])) for words in sorted(ends)]
     keys = {Experiment.prepare(one_method_only(one), swept=True).key for one in made}
     assert len(keys) == len(ends)
-
-
-def _composed(settings: list[str]) -> dict[str, Any]:
-    """The settings of a run; by Hydra only where a study of configs/experiment is chosen."""
-    study = any(word.startswith("experiment=") for word in settings)
-    return composed(prepared(settings)) if study else composed_of(settings)
 
 
 def _chosen(word: str, at: int) -> str:

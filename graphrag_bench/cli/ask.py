@@ -9,9 +9,12 @@ from pathlib import Path
 
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.text import explained_lines
-from graphrag_bench.config.overrides import composed, given_names, help_text, is_setting, prepared
+from graphrag_bench.cli.run_help import help_text
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.words import given_names, is_setting
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.asking import asked, told
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.unused_settings import refuse_idle
 
@@ -28,9 +31,9 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError('ask takes settings and one question: ask method=hipporag "Who ...?"')
     made = []
     for settings in by_method([word for word in words if is_setting(word)]):
-        overrides = prepared(settings)
-        made.append(Experiment.prepare(composed(overrides)))
-        refuse_idle(given_names(overrides), made[-1:])
+        checked = checked_words(settings)
+        made.append(Experiment.prepare(composed(checked)))
+        refuse_idle(given_names(checked), made[-1:])
     found = [_told(experiment, questions[0]) for experiment in made]
     if as_json:
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from graphrag_bench.analysis.model_check import examine, examine_texts
 from graphrag_bench.config.choices import names
-from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.report.tables import Table, show
 
 _HELP = """usage: graphrag-bench doctor [llm=NAME] [embedder=NAME] [SETTING=VALUE ...]
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         choices = {group: ", ".join(names(group)) for group in ("llm", "embedder")}
         sys.stdout.write(_HELP.format(**choices))
         return 0
-    values = composed(prepared(arguments))
+    values = composed(checked_words(arguments))
     checks = [*examine(check_settings(values)), *examine_texts(values)]
     rows = tuple((check.part, check.name, check.result, check.said) for check in checks)
     n_mend = sum(check.result == "mend" for check in checks)

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, command_parser
-from graphrag_bench.config.overrides import composed, is_setting, prepared
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import RunSettings, check_settings
+from graphrag_bench.config.words import is_setting
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.runs.stored import StoredRun, find_run
 
 TAKEN = ("llm_judge", "embedder", "cache", "budget", "failures", "paths")
@@ -46,7 +48,7 @@ def judged_runs(
     The home is `--home`, else `paths.home`, else that of the first run. Raises UserError for what
     is no run.
     """
-    found = check_settings(composed(prepared(settings)))
+    found = check_settings(composed(checked_words(settings)))
     given = home or (found.paths.home if any("paths.home=" in word for word in settings) else None)
     runs = [find_run(name, given or ".") for name in names]
     distinct = list({run.folder.path.resolve(): run for run in runs}.values())

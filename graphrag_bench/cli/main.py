@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from graphrag_bench.addresses import refuse_secrets
-from graphrag_bench.config.config_dirs import with_config_dirs
+from graphrag_bench.cli.config_dirs import with_config_dirs
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.terminal import cleaned
 from graphrag_bench.version import __version__

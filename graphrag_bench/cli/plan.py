@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from graphrag_bench.config.overrides import given_names, help_text, prepared
+from graphrag_bench.cli.run_help import help_text
+from graphrag_bench.config.words import given_names
 from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured
@@ -24,11 +26,11 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(help_text("plan"))
         return 0
     multirun = bool({"-m", "--multirun"} & set(arguments))
-    overrides = prepared([word for word in arguments if word not in ("-m", "--multirun")])
-    if multirun and is_tuning(overrides):
+    words = checked_words([word for word in arguments if word not in ("-m", "--multirun")])
+    if multirun and is_tuning(words):
         raise UserError("A sweeper chooses these cells as it goes: plan one of them, without -m.")
     preparing = Preparing()
-    all_cells = cells(overrides) if multirun else [checked_alone(overrides, preparing)]
+    all_cells = cells(words) if multirun else [checked_alone(words, preparing)]
     seen: dict[Cell, Experiment] = {}
     without: dict[Cell, str] = {}
     for values in all_cells:
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         if multirun and (reason := left_out(values)):
             without[cell_of(experiment)] = reason
     if multirun:
-        refuse_idle(given_names(overrides), list(seen.values()))
+        refuse_idle(given_names(words), list(seen.values()))
     measured: Measured = {}
     for name, experiment in seen.items():
         sys.stdout.write(describe(experiment, measured) + "\n\n")

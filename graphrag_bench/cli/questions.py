@@ -19,8 +19,9 @@ from graphrag_bench.analysis.questions.abstract import (
 )
 from graphrag_bench.analysis.questions.made import REVIEW, Made, reviewed, write_set
 from graphrag_bench.analysis.questions.specific import SPECIFIC, specific_questions
-from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment, safe_name
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.failure_gate import FailureGate
@@ -145,7 +146,7 @@ def _checked(own: Mapping[str, str]) -> QuestionSettings:
 
 def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:
     """An experiment whose graph and models are used; its graph is built without a model."""
-    values = composed(prepared(rest))
+    values = composed(checked_words(rest))
     build = dict(values.get("build") or {})
     if asked.kind == "specific":
         build.setdefault("graph", "kg")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.config.overrides import help_text, prepared
+from graphrag_bench.cli.run_help import help_text
+from graphrag_bench.config.words import Word
 from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.execute import RunResult
 from graphrag_bench.experiment.failing import too_many
 from graphrag_bench.report.paying import paying_table
@@ -35,19 +37,19 @@ def main(arguments: Sequence[str]) -> int:
     if flags:
         raise UserError(f"There is no option '{flags[0]}'; there are -m and --help.")
     if multirun:
-        return _swept(prepared(rest))
+        return _swept(checked_words(rest))
     results: Results = {}
     preparing = Preparing()
-    values = checked_alone(prepared(rest), preparing)
+    values = checked_alone(checked_words(rest), preparing)
     run_one(values, results, preparing)
     _show(results)
     return _told(results)
 
 
-def _swept(overrides: list[str]) -> int:
+def _swept(words: Sequence[Word]) -> int:
     """Run a sweep: its table, its best cell where it looks for one, and the cells that failed."""
-    require_plugins(overrides)
-    sweep = Tuning.of(overrides) if is_tuning(overrides) else Grid.of(overrides)
+    require_plugins(words)
+    sweep = Tuning.of(words) if is_tuning(words) else Grid.of(words)
     results: Results = {}
     errors = sweep.run(results)
     lines = selected(sweep, results)

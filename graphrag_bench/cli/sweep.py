@@ -6,8 +6,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.config.overrides import is_setting, prepared
+from graphrag_bench.config.words import is_setting
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.report.tables import Table, show
 from graphrag_bench.sweeps.cells import Preparing
 from graphrag_bench.sweeps.launching import Grid, Results, run_cell
@@ -76,10 +77,10 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _grid(words: Sequence[str]) -> Grid:
-    overrides = prepared(words)
-    if is_tuning(overrides):
+    checked = checked_words(words)
+    if is_tuning(checked):
         raise UserError("A sweeper chooses the cells of this sweep as it goes; run it as a whole.")
-    return Grid.of(overrides)
+    return Grid.of(checked)
 
 
 def _list(words: Sequence[str]) -> int:
@@ -129,7 +130,6 @@ def _sweeps(home: Path) -> Table:
     for manifest in stored_sweeps(home):
         held = manifest.rows()
         counts = [str(sum(row.status == status for row in held)) for status in _STATUSES]
-        words = " ".join(override.lstrip("+") for override in manifest.overrides)
-        rows.append((manifest.folder.name, str(len(held)), *counts, words))
+        rows.append((manifest.folder.name, str(len(held)), *counts, " ".join(manifest.settings)))
     heads = ("sweep", "cells", *_STATUSES, "settings")
     return Table(f"sweeps below {home}", heads, tuple(rows), (), ("sweep", "settings"))

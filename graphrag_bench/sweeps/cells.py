@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.config.compose import raw_method
-from graphrag_bench.config.overrides import composed, given_names, of_hydra, refusal
+from graphrag_bench.config.compose import composed, raw_method
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
+from graphrag_bench.config.words import Word, given_names
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.experiment import Experiment
@@ -72,49 +73,48 @@ class Preparing:
         ]
 
 
-def checked_alone(overrides: Sequence[str], preparing: Preparing) -> dict[str, Any]:
+def checked_alone(words: Sequence[Word], preparing: Preparing) -> dict[str, Any]:
     """The settings of a single run; raises UserError, for what it would never read too."""
-    values = composed(overrides)
+    values = composed(words)
     plain = preparing.experiment({**values, "match_tokens": None}, swept=False)
     if plain.settings.objective is not None:
         raise UserError("objective names the best cell of a sweep: use it with -m.")
-    refuse_idle(given_names(overrides), [plain])
+    refuse_idle(given_names(words), [plain])
     return values
 
 
 def manifest_rows(
-    cell_overrides: Sequence[Sequence[str]], made: Sequence[Experiment]
+    cell_words: Sequence[Sequence[Word]], made: Sequence[Experiment]
 ) -> list[CellRow]:
     """The rows of a manifest before anything is run."""
     first: dict[Cell, int] = {}
     rows = []
-    for number, (overrides, experiment) in enumerate(zip(cell_overrides, made, strict=True), 1):
+    for number, (words, experiment) in enumerate(zip(cell_words, made, strict=True), 1):
         same = first.setdefault(cell_of(experiment), number)
         run = experiment.folder.path.relative_to(experiment.home).as_posix()
-        own = differing(cell_overrides, overrides)
+        own = differing(cell_words, words)
         rows.append(CellRow(number, own, run, same_as=None if same == number else same))
     return rows
 
 
-def differing(cell_overrides: Sequence[Sequence[str]], overrides: Sequence[str]) -> dict[str, str]:
+def differing(cell_words: Sequence[Sequence[Word]], words: Sequence[Word]) -> dict[str, str]:
     """The settings of a cell that are not the same in every cell, by name."""
-    everywhere = set(cell_overrides[0]).intersection(*cell_overrides)
-    parts = [one.lstrip("+~").partition("=") for one in overrides if one not in everywhere]
-    return {name: value for name, _, value in parts}
+    everywhere = set(cell_words[0]).intersection(*cell_words)
+    return {word.name: word.text for word in words if word not in everywhere}
 
 
-def cells(overrides: Sequence[str]) -> list[dict[str, Any]]:
-    """The settings of every cell of a sweep, in Hydra's order; raises UserError.
+def cells(words: Sequence[Word]) -> list[dict[str, Any]]:
+    """The settings of every cell of a sweep, in order; raises UserError.
 
     A parameter that no method of the sweep has is refused, and so is a path pooling that none can
     have.
     """
-    return composed_cells(split_cells(overrides))
+    return composed_cells(split_cells(words))
 
 
-def composed_cells(cell_overrides: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """The settings of cells whose overrides are known."""
-    found = [composed(cell) for cell in cell_overrides]
+def composed_cells(cell_words: Sequence[Sequence[Word]]) -> list[dict[str, Any]]:
+    """The settings of cells whose words are known."""
+    found = [composed(cell) for cell in cell_words]
     lacking = [_lacking(values["method"]) for values in found]
     for name in sorted(set().union(*lacking)):
         if all(name in missing for missing in lacking):
@@ -128,34 +128,14 @@ def composed_cells(cell_overrides: Sequence[Sequence[str]]) -> list[dict[str, An
     return made
 
 
-def split_cells(overrides: Sequence[str]) -> list[list[str]]:
-    """The overrides of every cell of a grid, in Hydra's order; those of Hydra itself left out.
+def split_cells(words: Sequence[Word]) -> list[list[Word]]:
+    """The words of every cell of a grid, the last one changing first; those of Hydra left out.
 
     Raises UserError for a setting that cannot be read, and for an interval, which is no grid.
     """
-    from hydra._internal.config_loader_impl import ConfigLoaderImpl
-    from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
-
-    from graphrag_bench.config.config_source import search_path
-
-    loader = ConfigLoaderImpl(search_path())
-    parser = OverridesParser.create(config_loader=loader)
-    parsed = []
-    for override in overrides:
-        if of_hydra(override):
-            continue
-        try:
-            read = parser.parse_overrides([override])
-        except HydraException as error:
-            raise refusal(override, error, {}) from None
-        if read[0].is_interval_sweep():
-            shown = override.lstrip("+")
-            raise UserError(f"'{shown}' is an interval: add hydra/sweeper=optuna, or list values.")
-        parsed += read
-    batches = BasicSweeper.split_arguments(parsed, max_batch_size=None)
-    return [list(cell) for batch in batches for cell in batch]
+    own = [word for word in words if not word.is_hydras]
+    every = [[Word(word.name, text) for text in word.values()] for word in own]
+    return [list(cell) for cell in product(*every)]
 
 
 def one_method_only(values: dict[str, Any]) -> dict[str, Any]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from graphrag_bench.config.overrides import given_names
+from graphrag_bench.config.words import Word, given_names
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
@@ -25,9 +24,12 @@ from graphrag_bench.sweeps.cells import (
     split_cells,
 )
 from graphrag_bench.sweeps.manifest import CellRow, Manifest, manifest_of
+from graphrag_bench.sweeps.multirun import launch
 from graphrag_bench.sweeps.objectives import check_objective
 
 Results = dict[Cell, RunResult]
+CELL = "cell"
+"""What Hydra's multirun is given of a grid: the numbers of its cells."""
 SECONDS_OF_A_PAUSE = 2.0
 """Between two looks at a run that another process is at work on."""
 
@@ -36,35 +38,35 @@ SECONDS_OF_A_PAUSE = 2.0
 class Grid:
     """A sweep whose cells are known before it starts, and its manifest."""
 
-    overrides: list[str]
-    cell_overrides: list[list[str]]
+    words: list[Word]
+    cell_words: list[list[Word]]
     values: list[dict[str, Any]]
     made: list[Experiment]
     preparing: Preparing = field(default_factory=Preparing)
 
     @classmethod
-    def of(cls, overrides: Sequence[str]) -> Grid:
-        """The checked cells of prepared overrides; raises UserError before anything is run."""
-        split = split_cells(overrides)
+    def of(cls, words: Sequence[Word]) -> Grid:
+        """The checked cells of a sweep's words; raises UserError before anything is run."""
+        split = split_cells(words)
         values = composed_cells(split)
         preparing = Preparing()
         made = preparing.checked(values)
-        refuse_idle(given_names(overrides), made)
+        refuse_idle(given_names(words), made)
         if any(one.settings.objective and one.settings.split == "test" for one in made):
             raise UserError("objective chooses settings: split=dev, and report it on split=test.")
         for experiment in made:
             check_objective(experiment.settings)
-        return cls(list(overrides), split, values, made, preparing)
+        return cls(list(words), split, values, made, preparing)
 
     @property
     def manifest(self) -> Manifest:
         """Where it stands."""
-        return manifest_of(self.made[0].home, self.overrides)
+        return manifest_of(self.made[0].home, self.words)
 
     @property
     def rows(self) -> list[CellRow]:
         """The rows of the manifest before anything is run."""
-        return manifest_rows(self.cell_overrides, self.made)
+        return manifest_rows(self.cell_words, self.made)
 
     def known_rows(self) -> list[CellRow]:
         """The rows with what the manifest, if there is one, knows of the same runs."""
@@ -72,7 +74,7 @@ class Grid:
 
     def started(self) -> Manifest:
         """The manifest, written; what an earlier call has noted of the same runs stays."""
-        self.manifest.start(self.overrides, self.rows)
+        self.manifest.start(self.words, self.rows)
         return self.manifest
 
     @property
@@ -80,19 +82,21 @@ class Grid:
         """The metric whose best cell is named at the end."""
         return self.made[0].settings.objective
 
-    def overrides_by_cell(self) -> dict[Cell, Sequence[str]]:
+    def words_by_cell(self) -> dict[Cell, Sequence[Word]]:
         """The settings of every cell."""
-        cells = zip(self.made, self.cell_overrides, strict=True)
+        cells = zip(self.made, self.cell_words, strict=True)
         return {cell_of(experiment): given for experiment, given in cells}
 
     def run(self, results: Results) -> dict[int, str]:
         """Run every cell, add what came out to `results`, and return the errors by cell."""
         manifest, preparing, values = self.started(), Preparing(), self.values
 
-        def job(number: int, given: list[str]) -> None:
+        def job(number: int, _: Mapping[str, str]) -> None:
             run_cell(manifest, number, values[number - 1], results, preparing)
 
-        launched = launch(self.overrides, manifest.folder, job)
+        every = Word(CELL, ",".join(str(number) for number in range(1, len(values) + 1)))
+        hydras = [word for word in self.words if word.is_hydras]
+        launched = launch([every], hydras, manifest.folder, job)
         errors = failures(manifest)
         if not (launched or errors):
             raise UserError("Hydra could not start the sweep; what it says stands above.")
@@ -170,28 +174,3 @@ def when_free(experiment: Experiment) -> RunResult:
 def failures(manifest: Manifest) -> dict[int, str]:
     """The errors of the cells that failed, by number."""
     return {row.cell: row.error for row in manifest.rows() if row.status == "failed"}
-
-
-def launch(overrides: Sequence[str], folder: Path, job: Callable[[int, list[str]], object]) -> bool:
-    """Whether Hydra's multirun, which gives every cell to `job`, came to its end without an error.
-
-    Launchers and sweepers of Hydra work so. `job` gets the number of the cell, from 1, and its
-    overrides; what it returns goes to the sweeper. `folder` gets Hydra's own record. Hydra shows an
-    error of a cell, or its own, on the terminal; an error ends its cell alone.
-    """
-    from hydra.core.hydra_config import HydraConfig
-    from omegaconf import DictConfig
-
-    from graphrag_bench.sweeps.multirun import multirun
-
-    def cell(_: DictConfig) -> object:
-        held = HydraConfig.get()
-        return job(held.job.num + 1, list(held.overrides.task))
-
-    quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
-    quiet = [f"hydra.sweep.dir='{quoted}'", "hydra.sweep.subdir=."]
-    try:
-        multirun([*overrides, *quiet], cell)
-    except SystemExit:
-        return False
-    return True

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
+from graphrag_bench.config.words import Word
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.runs.folder import Occupied, read_lines, write_whole
@@ -47,15 +48,10 @@ class CellRow:
         return " ".join(f"{name}={value}" for name, value in self.settings.items())
 
 
-def sweep_key(overrides: Sequence[str]) -> str:
+def sweep_key(words: Sequence[Word]) -> str:
     """The key of a sweep: of all its settings but those that only say how it is worked on."""
-    names = [override.lstrip("+~").partition("=")[0] for override in overrides]
-    held = [
-        override
-        for name, override in zip(names, overrides, strict=True)
-        if name.replace("/", ".").partition(".")[0] not in _HOW
-    ]
-    return digest(held)
+    own = [word for word in words if word.name.replace("/", ".").partition(".")[0] not in _HOW]
+    return digest([str(word) for word in own])
 
 
 @dataclass
@@ -72,20 +68,20 @@ class Manifest:
         return sorted(held, key=lambda row: row.cell)
 
     @property
-    def overrides(self) -> list[str]:
+    def settings(self) -> list[str]:
         """The settings that the sweep was started with; none where they cannot be read."""
         path = self.folder / SWEEP
         if not path.is_file():
             return []
         try:
-            return [str(one) for one in json.loads(path.read_text(encoding="utf-8"))["overrides"]]
+            return [str(one) for one in json.loads(path.read_text(encoding="utf-8"))["settings"]]
         except (OSError, ValueError, LookupError, TypeError):
             return []
 
-    def start(self, overrides: Sequence[str], rows: Sequence[CellRow]) -> None:
+    def start(self, words: Sequence[Word], rows: Sequence[CellRow]) -> None:
         """Write the cells; what is known of those that come to the same run stays."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"overrides": list(overrides)}, indent=1, ensure_ascii=False)
+        text = json.dumps({"settings": [str(word) for word in words]}, indent=1, ensure_ascii=False)
         with self._locked():
             write_whole(self.folder / SWEEP, text + "\n")
             self._write(self.merged(rows))
@@ -170,9 +166,9 @@ def _carried(row: CellRow, known: CellRow | None) -> CellRow:
     return replace(row, status=known.status, error=known.error, n_failed=known.n_failed)
 
 
-def manifest_of(home: Path, overrides: Sequence[str]) -> Manifest:
+def manifest_of(home: Path, words: Sequence[Word]) -> Manifest:
     """Where the manifest of a sweep stands, whether it has started or not."""
-    return Manifest(sweeps_folder(home) / sweep_key(overrides))
+    return Manifest(sweeps_folder(home) / sweep_key(words))
 
 
 def sweeps_folder(home: Path) -> Path:

@@ -1,52 +1,62 @@
-"""Hydra's multirun over cells that are composed elsewhere; imported when a sweep starts."""
+"""Hydra's multirun: its sweepers choose the values, its launchers give them to a function."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from hydra import version
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.hydra import Hydra
-from hydra._internal.utils import run_and_report
-from hydra.core.global_hydra import GlobalHydra
-from omegaconf import DictConfig
+from graphrag_bench.config.words import Word
+from graphrag_bench.locations import project_folder
 
-from graphrag_bench.config.config_source import search_path
+_CHOSEN = "choices."
+"""Before the name of a swept group: beside `method=a,b` there may be `method.top_k=1,2`."""
 
 
-class CellLoader(ConfigLoaderImpl):
-    """Gives a cell the sweep's configuration with the overrides of the cell noted in it.
+def launch(
+    swept: Sequence[Word],
+    hydras: Sequence[Word],
+    folder: Path,
+    job: Callable[[int, Mapping[str, str]], object],
+) -> bool:
+    """Whether Hydra's multirun, which gives the swept values to `job`, ended without an error.
 
-    Hydra would compose every cell twice, to check it and to run it, and what it comes to is read by
-    no one: the cells are checked before a sweep starts, and composed where they are run.
+    `job` gets the number of the cell, from 1, and the text of each swept value by name; what it
+    returns goes to the sweeper. `hydras` are the settings of Hydra itself; `folder` gets its own
+    record. Hydra composes nothing of ours: it gets an empty configuration and the swept values. It
+    shows an error of a cell, or its own, on the terminal; an error ends its cell alone.
     """
+    import hydra
+    from hydra.core.hydra_config import HydraConfig
 
-    def load_sweep_config(
-        self, master_config: DictConfig, sweep_overrides: list[str]
-    ) -> DictConfig:
-        """The configuration of a cell."""
-        config = copy.deepcopy(master_config)
-        config.hydra.overrides.task = list(sweep_overrides)
-        return config
+    def cell(_: Any) -> object:
+        held = HydraConfig.get()
+        task = [str(one).lstrip("+").partition("=") for one in held.overrides.task]
+        return job(held.job.num + 1, {name.removeprefix(_CHOSEN): text for name, _, text in task})
 
-
-def multirun(overrides: Sequence[str], cell: Callable[[DictConfig], object]) -> None:
-    """Let the sweeper and the launcher of the overrides call `cell` for each cell.
-
-    Raises SystemExit when a cell raises, or Hydra itself, after showing the error.
-    """
-    version.setbase("1.3")
-    GlobalHydra.instance().clear()
-    hydra = Hydra("run", CellLoader(search_path()))
-    GlobalHydra.instance().initialize(hydra)
+    quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
+    given = [f"+{_CHOSEN if word.is_choice else ''}{word}" for word in swept]
+    places = ["hydra.output_subdir=null", f"hydra.sweep.dir='{quoted}'", "hydra.sweep.subdir=."]
+    quiet = ["hydra/job_logging=disabled", "hydra/hydra_logging=disabled", *places]
+    main = hydra.main(version_base="1.3", config_path=str(project_folder("configs").resolve()))(
+        cell
+    )
     try:
-        run_and_report(
-            lambda: hydra.multirun(
-                config_name="run",
-                task_function=cell,
-                overrides=[*overrides, "hydra.mode=MULTIRUN"],
-            )
-        )
+        with _arguments([*given, *map(str, hydras), *quiet, "--multirun"]):
+            main()
+    except SystemExit:
+        return False
+    return True
+
+
+@contextmanager
+def _arguments(arguments: Sequence[str]) -> Iterator[None]:
+    """`sys.argv`, which Hydra's entry reads, with these arguments."""
+    before = sys.argv
+    sys.argv = [before[0], *arguments]
+    try:
+        yield
     finally:
-        GlobalHydra.instance().clear()
+        sys.argv = before

@@ -9,14 +9,16 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from graphrag_bench.config.overrides import composed, given_names, of_hydra, refusal
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.words import Word, given_names
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.unused_settings import refuse_idle
 from graphrag_bench.report.selection import best_of, mark
 from graphrag_bench.sweeps.cells import Cell, Preparing, cell_of, composed_cells, one_method_only
-from graphrag_bench.sweeps.launching import Results, failures, launch, run_cell, when_free
+from graphrag_bench.sweeps.launching import Results, failures, run_cell, when_free
 from graphrag_bench.sweeps.manifest import CellRow, Manifest, manifest_of
+from graphrag_bench.sweeps.multirun import launch
 from graphrag_bench.sweeps.objectives import check_objective
 
 OBJECTIVE = "evidence_recall@5"
@@ -29,7 +31,8 @@ _OF_OPTUNA = {
 }
 """What Optuna is told unless the user says it: one trial at a time and the same ones every time, so
 that a sweep that was killed goes on from the runs that it has."""
-_SEEDLESS = ("hydra/sweeper/sampler=grid", "hydra/sweeper/sampler=motpe")
+_SEEDLESS = ("grid", "motpe")
+"""Samplers of Optuna that take no seed."""
 _PLUGINS = {
     "hydra/sweeper=optuna": ("hydra_plugins.hydra_optuna_sweeper", "tuning"),
     "hydra/launcher=ray": ("hydra_plugins.hydra_ray_launcher", "ray"),
@@ -44,21 +47,21 @@ class Sweep(Protocol):
     def objective(self) -> str | None:
         """The metric; None to look for none."""
 
-    def overrides_by_cell(self) -> Mapping[Cell, Sequence[str]]:
+    def words_by_cell(self) -> Mapping[Cell, Sequence[Word]]:
         """The settings of every cell."""
 
 
-def require_plugins(overrides: Sequence[str]) -> None:
+def require_plugins(words: Sequence[Word]) -> None:
     """Raise UserError for a sweeper or launcher of Hydra whose extra is not installed."""
-    for override in overrides:
-        package, extra = _PLUGINS.get(override, ("hydra", ""))
+    for word in words:
+        package, extra = _PLUGINS.get(str(word), ("hydra", ""))
         if find_spec("hydra_plugins" if extra else "hydra") is None or find_spec(package) is None:
-            raise UserError(f"{override} needs an extra: pip install 'graphrag-bench[{extra}]'.")
+            raise UserError(f"{word} needs an extra: pip install 'graphrag-bench[{extra}]'.")
 
 
-def is_tuning(overrides: Sequence[str]) -> bool:
+def is_tuning(words: Sequence[Word]) -> bool:
     """Whether a sweeper chooses the cells as it goes."""
-    chosen = [one.partition("=")[2] for one in overrides if one.startswith("hydra/sweeper=")]
+    chosen = [word.text for word in words if word.name == "hydra/sweeper"]
     return bool(chosen) and chosen[-1] != "basic"
 
 
@@ -66,56 +69,55 @@ def is_tuning(overrides: Sequence[str]) -> bool:
 class Tuning:
     """A sweep whose cells Optuna chooses: on the dev part, without answers unless asked for."""
 
-    overrides: list[str]
-    fixed: list[str]
+    words: list[Word]
+    swept: list[Word]
+    fixed: list[Word]
     first: Experiment
     objective: str
     preparing: Preparing = field(default_factory=Preparing)
     missing: list[UserError] = field(default_factory=list)
 
     @classmethod
-    def of(cls, overrides: Sequence[str]) -> Tuning:
-        """The checked sweep of prepared overrides; raises UserError before anything is run.
+    def of(cls, words: Sequence[Word]) -> Tuning:
+        """The checked sweep of words; raises UserError before anything is run.
 
         Checked are the first value of every swept setting, and each of its other choices and ends
         beside them.
         """
-        added, notes = _with_defaults(overrides)
+        added, notes = _with_defaults(words)
         for note in notes:
             sys.stderr.write(f"note: {note}\n")
-        space = _space(added)
-        hydras = [one for one in added if of_hydra(one)]
-        fixed = [one for one in added if not of_hydra(one) and _name(one) not in space]
-        points = _points(space)
+        hydras = [word for word in added if word.is_hydras]
+        swept = [word for word in added if not word.is_hydras and word.is_sweep]
+        fixed = [word for word in added if not (word.is_hydras or word in swept)]
+        points = _points(swept)
         preparing = Preparing()
         values = composed_cells([[*fixed, *point] for point in points])
         made = preparing.checked(values)
-        refuse_idle(given_names(overrides), made)
+        refuse_idle(given_names(words), made)
         for experiment in made:
             check_objective(experiment.settings)
-        swept = [one for one in added if not of_hydra(one) and _name(one) in space]
         objective = made[0].settings.objective or OBJECTIVE
-        return cls([*fixed, *swept, *hydras], fixed, made[0], objective, preparing)
+        return cls([*fixed, *swept, *hydras], swept, fixed, made[0], objective, preparing)
 
     @property
     def manifest(self) -> Manifest:
         """Where it stands."""
-        return manifest_of(self.first.home, self.overrides)
+        return manifest_of(self.first.home, self.words)
 
     def run(self, results: Results) -> dict[int, str]:
         """Run the trials, add what came out to `results`, and return the errors by trial."""
         manifest, preparing, objective, fixed = (
-            self.manifest, Preparing(), self.objective, set(self.fixed)
+            self.manifest, Preparing(), self.objective, self.fixed
         )  # fmt: skip
-        manifest.start(self.overrides, [])
+        manifest.start(self.words, [])
         missing, home = self.missing, self.first.home
 
-        def job(number: int, given: list[str]) -> float | None:
+        def job(number: int, own: Mapping[str, str]) -> float | None:
             if missing:
                 return 0.0  # the sweep ends in that error
-            own = {_name(one): one.partition("=")[2] for one in given if one not in fixed}
             manifest.enter(CellRow(number, own, ""))
-            values = one_method_only(composed(given))
+            values = one_method_only(composed([*fixed, *(Word(k, v) for k, v in own.items())]))
             result = run_cell(manifest, number, values, results, preparing)
             if result is None:
                 return None
@@ -127,7 +129,8 @@ class Tuning:
             return float(result.metrics["metrics"][objective]["mean"])
 
         _quiet_optuna()
-        launched = launch(self.overrides, manifest.folder, job)
+        hydras = [word for word in self.words if word.is_hydras]
+        launched = launch(self.swept, hydras, manifest.folder, job)
         if missing:
             raise missing[0]
         errors = failures(manifest)
@@ -142,86 +145,48 @@ class Tuning:
             if cell_of(experiment) not in results:
                 results[cell_of(experiment)] = when_free(experiment)
 
-    def overrides_by_cell(self) -> dict[Cell, Sequence[str]]:
+    def words_by_cell(self) -> dict[Cell, Sequence[Word]]:
         """The settings of every trial that was done."""
         return {cell_of(experiment): given for experiment, given in self._trials()}
 
-    def _trials(self) -> list[tuple[Experiment, list[str]]]:
+    def _trials(self) -> list[tuple[Experiment, list[Word]]]:
         rows = [row for row in self.manifest.rows() if row.status == "done"]
-        given = [[*self.fixed, *(f"++{k}={v}" for k, v in row.settings.items())] for row in rows]
-        given = [[_as_group(one) for one in held] for held in given]
+        given = [[*self.fixed, *(Word(k, v) for k, v in row.settings.items())] for row in rows]
         made = [self.preparing.experiment(one_method_only(composed(held))) for held in given]
         return list(zip(made, given, strict=True))
 
 
-def _with_defaults(overrides: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The overrides with what tuning adds to them, and what to tell the user of it."""
-    names = {_name(one) for one in overrides}
-    added, notes = list(overrides), []
-    values = {_name(one): one.partition("=")[2].strip("'\"") for one in overrides}
+def _with_defaults(words: Sequence[Word]) -> tuple[list[Word], list[str]]:
+    """The words with what tuning adds to them, and what to tell the user of it."""
+    added, notes = list(words), []
+    values = {word.name: word.text.strip("'\"") for word in words}
     if values.get("split", "dev") != "dev":
         raise UserError(
             f"split={values['split']}: settings are chosen on split=dev alone; the best one is "
             "then run on split=test."
         )
-    if "split" not in names:
-        added.append("++split=dev")
+    if "split" not in values:
+        added.append(Word("split", "dev"))
         notes.append("split=dev: settings are chosen on the dev part of the questions alone")
-    if "answer" not in names:
-        added.append("++answer=off")
+    if "answer" not in values:
+        added.append(Word("answer", "off"))
         notes.append("answer=off: no answer is asked for; add answer=on for a metric of answers")
-    if "hydra/sweeper=optuna" in overrides:
-        held = {k: v for k, v in _OF_OPTUNA.items() if k not in names}
-        if set(_SEEDLESS) & set(overrides):
+    if values.get("hydra/sweeper") == "optuna":
+        held = {k: v for k, v in _OF_OPTUNA.items() if k not in values}
+        if values.get("hydra/sweeper/sampler") in _SEEDLESS:
             held.pop("hydra.sweeper.sampler.seed", None)
-        added += [f"{name}={value}" for name, value in held.items()]
+        added += [Word(name, value) for name, value in held.items()]
     return added, notes
 
 
-def _name(override: str) -> str:
-    return override.lstrip("+~").partition("=")[0]
-
-
-def _as_group(override: str) -> str:
-    """A choice of a group as Hydra wants it, without the signs of a setting that may be new."""
-    from graphrag_bench.config.compose import GROUPS
-
-    name, plain = _name(override), override.lstrip("+")
-    return f"+{plain}" if "@" in name else plain if name in GROUPS else override
-
-
-def _space(overrides: Sequence[str]) -> dict[str, list[str]]:
-    """Values of every swept setting, by name: its choices, or the ends of a range or interval."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.core.override_parser.types import Transformer
-    from hydra.errors import HydraException
-
-    space: dict[str, list[str]] = {}
-    parser = OverridesParser.create()
-    for override in overrides:
-        try:
-            (read,) = parser.parse_overrides([override])
-        except HydraException as error:
-            raise refusal(override, error, {}) from None
-        if not read.is_sweep_override() or of_hydra(override):
-            continue
-        swept: Any = read.value()
-        if read.is_interval_sweep():
-            values = [str(swept.start), str(swept.end)]
-        else:
-            found = [str(value) for value in read.sweep_iterator(Transformer.encode)]
-            values = [found[0], found[-1]] if read.is_range_sweep() else found
-        space[_name(override)] = [f"{read.get_key_element()}={value}" for value in values]
-    if not space:
-        raise UserError("Nothing is swept: give a setting values, e.g. 'method.damping=0.1,0.5'.")
-    return space
-
-
-def _points(space: Mapping[str, Sequence[str]]) -> list[list[str]]:
+def _points(swept: Sequence[Word]) -> list[list[Word]]:
     """The first value of every setting, then each other value beside the first ones of the rest."""
+    if not swept:
+        raise UserError("Nothing is swept: give a setting values, e.g. 'method.damping=0.1,0.5'.")
+    space = {word.name: word.ends() for word in swept}
     first = {name: values[0] for name, values in space.items()}
     others = [{**first, name: value} for name, values in space.items() for value in values[1:]]
-    return [list(point.values()) for point in [first, *others]]
+    return [[Word(*one) for one in point.items()] for point in [first, *others]]
 
 
 def _quiet_optuna() -> None:
@@ -244,7 +209,7 @@ def selected(sweep: Sweep, results: Results) -> list[str]:
     """
     if sweep.objective is None or not results:
         return []
-    swept = sweep.overrides_by_cell()
+    swept = sweep.words_by_cell()
     names = [name for name in results if name in swept]
     row, selection = best_of([results[name].metrics for name in names], sweep.objective)
     best = results[names[row]]
@@ -267,12 +232,8 @@ def selected(sweep: Sweep, results: Results) -> list[str]:
     return [*lines, "its value on questions that it was not chosen on:", f"  {_command(given)}"]
 
 
-def _command(overrides: Sequence[str]) -> str:
+def _command(words: Sequence[Word]) -> str:
     """The command that runs these settings on the test part."""
     left = ("split", "objective")
-    words = [
-        one.lstrip("+").replace("llm@llm_build=", "llm_build=")
-        for one in overrides
-        if _name(one) not in left
-    ]
-    return shlex.join(["graphrag-bench", "run", *words, "split=test"])
+    kept = [str(word) for word in words if word.name not in left]
+    return shlex.join(["graphrag-bench", "run", *kept, "split=test"])

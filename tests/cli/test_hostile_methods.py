@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, command, ran, refused
 
-from graphrag_bench.errors import UserError
 from graphrag_bench.config import compose as groups
+from graphrag_bench.errors import UserError
 from graphrag_bench.locations import project_folder
 from graphrag_bench.plain_yaml import read_yaml
 

@@ -10,10 +10,10 @@ import pytest
 from toy_runs import TOY, command, ran, refused
 
 import graphrag_bench as gb
-from graphrag_bench.analysis.papers.conditions import composed_of
-from graphrag_bench.config.overrides import composed, prepared
-from graphrag_bench.errors import UserError
 from graphrag_bench.config import choices
+from graphrag_bench.config.compose import composed
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.locations import project_folder
 
 METHOD = """name: {name}
@@ -75,12 +75,10 @@ def test_an_absolute_path_comes_to_the_same_run_as_a_name(here: Path) -> None:
     assert by_path.folder == by_name.folder
 
 
-def test_every_composer_finds_the_same_file(here: Path) -> None:
+def test_the_command_line_and_python_find_the_same_file(here: Path) -> None:
     write(here / "mine.yaml", "mine")
-    words = ["dataset=toy", "embedder=hashing", "method=./mine.yaml"]
-    by_hydra, by_words = composed(prepared(words)), composed_of(words)
-    assert by_hydra == by_words
-    assert gb.pipeline("./mine.yaml").method == by_hydra["method"]
+    values = composed(checked_words(["dataset=toy", "embedder=hashing", "method=./mine.yaml"]))
+    assert gb.pipeline("./mine.yaml").method == values["method"]
 
 
 def test_a_sweep_takes_files_and_names_and_job_arrays_take_its_cells(here: Path) -> None:
@@ -115,12 +113,10 @@ def test_data_sets_models_and_studies_are_files_too(here: Path) -> None:
 
 def test_a_file_may_change_a_few_settings_of_a_built_in_method(here: Path) -> None:
     (here / "mine.yaml").write_text("defaults: [vanilla]\nname: mine\ntop_k: 1\n")
-    values = composed(prepared(["method=./mine.yaml"]))
+    values = composed(checked_words(["method=./mine.yaml"]))
     assert values["method"]["top_k"] == 1
-    assert (
-        values["method"]["retrieve"] == composed(prepared(["method=vanilla"]))["method"]["retrieve"]
-    )
-    assert values == composed_of(["method=./mine.yaml"])
+    base = composed(checked_words(["method=vanilla"]))
+    assert values["method"]["retrieve"] == base["method"]["retrieve"]
 
 
 def test_a_built_in_name_is_refused_with_both_files(here: Path) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.analysis.papers.conditions import composed_of
 from graphrag_bench.config.choices import names
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.words import read_words
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.execute import execute
@@ -37,7 +38,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def prepared(home: Path, method: str, *settings: str) -> Experiment:
     words = ["dataset=sample", f"method={method}", "llm=scripted", "embedder=hashing"]
     words += ["llm._target_=counting_reader.reader", f"limit={LIMIT}", f"paths.home={home}"]
-    return Experiment.prepare(composed_of([*words, "workers=1", "failures.limit=1", *settings]))
+    return Experiment.prepare(
+        composed(read_words([*words, "workers=1", "failures.limit=1", *settings]))
+    )
 
 
 def paid(cost: Mapping[str, Any]) -> int:

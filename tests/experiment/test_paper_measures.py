@@ -11,6 +11,7 @@ import pytest
 from experiment.test_paper_runs import Told, told, verdict, write_rows
 from toy_runs import WEIGHTLESS, ran
 
+from graphrag_bench.analysis.papers import measures as paper_measures
 from graphrag_bench.analysis.papers.figures import collected
 from graphrag_bench.analysis.papers.filled_cells import Filled
 from graphrag_bench.analysis.papers.measures import (
@@ -23,7 +24,6 @@ from graphrag_bench.analysis.papers.printed import PaperTable, load_table
 from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.analysis.papers import measures as paper_measures
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.runs.folder import RunFolder

@@ -12,7 +12,7 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, command, ran
 
 from graphrag_bench.analysis.papers.candidates import Candidate
-from graphrag_bench.analysis.papers.conditions import composed_of, decided, holds, stated
+from graphrag_bench.analysis.papers.conditions import decided, holds, stated
 from graphrag_bench.analysis.papers.figures import collected
 from graphrag_bench.analysis.papers.filled_cells import Filled
 from graphrag_bench.analysis.papers.grading import Grade
@@ -26,9 +26,9 @@ from graphrag_bench.analysis.papers.runs import (
     wanted_rows,
 )
 from graphrag_bench.analysis.papers.sources import FigureSource
-from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import value_of
+from graphrag_bench.config.words import read_words, value_of
 from graphrag_bench.data.card import load_card
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
@@ -287,7 +287,7 @@ def test_small_rows_are_the_runs_that_the_command_line_makes() -> None:
     rows = wanted_rows(TABLE5, GIVEN, small=True)
     for one in rows:
         if one.row in (("method=vanilla",), ("method=zeroshot",)):
-            experiment = Experiment.prepare(composed_of(one.settings), swept=True)
+            experiment = Experiment.prepare(composed(read_words(one.settings)), swept=True)
             assert experiment.folder.path.resolve() in stored
             assert finished(experiment)
 
@@ -328,30 +328,6 @@ def test_values_are_read_as_the_command_line_reads_them(text: str, value: object
     assert value_of(text) == value
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["dataset=toy", "method=hipporag", "method.damping=0.3", "chunking=token"],
-        ["method=bm25", "llm=openai_compatible", "llm.model=gpt-4o", "evaluation.cuts=[1,3]"],
-        ["method=vanilla", "llm_judge=scripted", "llm_judge._target_=a.b", "dataset.root=~/data"],
-        ["method=raptor", "pooling=off", "build.graph.max_layers=2", "profile=zhou2025"],
-    ],
-)
-def test_words_come_to_the_same_with_and_without_hydra(words: list[str]) -> None:
-    assert composed_of(words) == composed(prepared(words))
-
-
-@pytest.mark.parametrize(
-    "word", ["method.damping=0.1,0.5", "llm.model=a:{", "method=hiporag", "metod=bm25", "bm25"]
-)
-def test_what_is_refused_is_refused_in_the_same_words_with_and_without_hydra(word: str) -> None:
-    with pytest.raises(UserError) as without:
-        composed_of([word])
-    with pytest.raises(UserError) as by_hydra:
-        composed(prepared([word]))
-    assert str(without.value) == str(by_hydra.value)
-
-
 def test_settings_are_found_where_a_run_stores_them() -> None:
     held = decided(["method=raptor", "pooling=off", "chunking=token", "build.graph.max_layers=2"],
                    None)  # fmt: skip
@@ -372,9 +348,9 @@ def test_a_chunking_left_to_the_card_is_that_of_the_card() -> None:
 
 def test_settings_that_are_none_are_refused_by_name() -> None:
     with pytest.raises(UserError, match="no setting 'metod'.*method"):
-        composed_of(["metod=bm25"])
+        composed(read_words(["metod=bm25"]))
     with pytest.raises(UserError, match="'bm25' is no setting"):
-        composed_of(["bm25"])
+        composed(read_words(["bm25"]))
 
 
 def test_the_default_chunk_size_is_that_of_the_builder() -> None:

@@ -233,10 +233,11 @@ def test_tables_name_the_pooling_and_the_frames_go_without() -> None:
 
 
 def test_python_composes_the_same_run_as_the_command_line() -> None:
-    from graphrag_bench.config.overrides import composed, prepared
+    from graphrag_bench.config.compose import composed
+    from graphrag_bench.experiment.checking import checked_words
 
     words = ["dataset=toy", "embedder=hashing", "method=lgraphrag", "pooling=rerank"]
-    by_shell = Experiment.prepare(composed(prepared(words))).key
+    by_shell = Experiment.prepare(composed(checked_words(words))).key
     made = api.pipeline("lgraphrag", pooling="rerank", embedder="hashing")
     assert made.experiment(api.dataset("toy")).key == by_shell
     plain = api.pipeline("lgraphrag", embedder="hashing").experiment(api.dataset("toy"))

@@ -8,10 +8,10 @@ import pytest
 
 from graphrag_bench import api
 from graphrag_bench.config.choices import names
-from graphrag_bench.config.compose import compose, load
-from graphrag_bench.config.overrides import composed, prepared
+from graphrag_bench.config.compose import compose, composed, load
 from graphrag_bench.config.profiles import applied, changes
 from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.sweeps.cells import cells
@@ -48,19 +48,20 @@ def test_path_pooling_changes_what_the_method_s_file_says_and_nothing_when_it_is
 
 def test_python_and_the_command_line_agree_on_what_path_pooling_changes() -> None:
     words = ["dataset=toy", "embedder=hashing", "method=subgraphrag", "pooling=rerank"]
-    by_shell = composed(prepared(words))
+    by_shell = composed(checked_words(words))
     assert by_shell["method"]["form"] == "paths"
     made = api.pipeline("subgraphrag", pooling="rerank", embedder="hashing")
     assert made.experiment(api.dataset("toy")).key == Experiment.prepare(by_shell).key
     asked = api.pipeline("subgraphrag", pooling="rerank", embedder="hashing", form="triplets")
-    own = composed(prepared([*words, "method.form=triplets"]))
+    own = composed(checked_words([*words, "method.form=triplets"]))
     assert own["method"]["form"] == "triplets"
     assert asked.experiment(api.dataset("toy")).key == Experiment.prepare(own).key
 
 
 def test_a_profile_can_lift_a_bound() -> None:
     """`null` in a file is no value on the command line too, and not the word None."""
-    assert composed(prepared(["method=pathcorag", "profile=paper"]))["method"]["max_pairs"] is None
+    values = composed(checked_words(["method=pathcorag", "profile=paper"]))
+    assert values["method"]["max_pairs"] is None
 
 
 def test_the_default_profile_changes_nothing() -> None:
@@ -84,21 +85,21 @@ def test_every_method_can_be_planned_under_every_profile(
     by_python = compose(groups, {"profile": profile, "fidelity": fidelity})
     assert Experiment.prepare(by_python).key
     words = [f"{key}={value}" for key, value in groups.items()]
-    by_shell = composed(prepared([*words, f"profile={profile}", f"fidelity={fidelity}"]))
+    by_shell = composed(checked_words([*words, f"profile={profile}", f"fidelity={fidelity}"]))
     assert by_shell["method"] == by_python["method"]
 
 
 def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() -> None:
     words = ["method=hipporag", "profile=zhou2025", "method.damping=0.5"]
-    assert composed(prepared(words))["method"]["damping"] == 0.5
-    assert composed(prepared(words[:2]))["method"]["damping"] == 0.1
+    assert composed(checked_words(words))["method"]["damping"] == 0.5
+    assert composed(checked_words(words[:2]))["method"]["damping"] == 0.1
     assert api.pipeline("hipporag", profile="zhou2025", damping=0.5).method["damping"] == 0.5
     assert api.pipeline("hipporag", profile="zhou2025").method["damping"] == 0.1
 
 
 def test_a_sweep_over_profiles_has_a_cell_for_each_and_a_table_that_names_them() -> None:
     words = ["dataset=toy", "embedder=hashing", "method=hipporag", "profile=default,zhou2025"]
-    found = cells(prepared(words))
+    found = cells(checked_words(words))
     assert [cell["method"]["damping"] for cell in found] == [0.5, 0.1]
     runs = [
         {"dataset": "toy", "title": "HippoRAG", "role": "", "key": str(row), "profile": profile,

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from graphrag_bench.analysis.papers.conditions import composed_of
 from graphrag_bench.analysis.papers.printed import (
     FOLDER,
     load_paper,
@@ -17,7 +16,9 @@ from graphrag_bench.analysis.papers.printed import (
     paper_names,
     table_names,
 )
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.words import read_words
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.errors import UserError
 
@@ -76,7 +77,7 @@ def test_every_setting_that_stands_for_a_row_composes_to_a_run(paper: str) -> No
     rows |= {tuple(place.run) for place in held.datasets.values()}
     rows |= {tuple(held.settings), ()}
     for settings in rows:
-        assert composed_of(settings)["method"]
+        assert composed(read_words(settings))["method"]
 
 
 def test_a_cell_is_read_with_its_settings_and_its_row() -> None:

@@ -12,14 +12,15 @@ import pytest
 from toy_runs import WEIGHTLESS
 
 from graphrag_bench.analysis.papers.commands import run_lines
-from graphrag_bench.analysis.papers.conditions import composed_of
 from graphrag_bench.analysis.papers.figures import collected
 from graphrag_bench.analysis.papers.printed import load_paper, load_table, paper_names, table_names
 from graphrag_bench.analysis.papers.runs import wanted_rows
 from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.analysis.papers.table import comparison_tables, long_table
-from graphrag_bench.config.overrides import prepared
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.words import read_words
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.sweeps.cells import cells, one_method_only
 
@@ -104,9 +105,9 @@ def test_a_command_and_the_run_have_one_key(name: str) -> None:
     shortest = min(lines, key=lambda line: (len(expanded(line)), line))
     words = weightless(tuple(word for word in shlex.split(shortest)[2:] if word != "-m"))
     told = {Experiment.prepare(one_method_only(one), swept=True).key
-            for one in cells(prepared(words))}  # fmt: skip
+            for one in cells(checked_words(words))}  # fmt: skip
     made = {
-        Experiment.prepare(composed_of(weightless(one.settings)), swept=True).key
+        Experiment.prepare(composed(read_words(weightless(one.settings))), swept=True).key
         for one in wanted_rows(load_table(name), [], small=False)
         if tuple(sorted(one.settings)) in expanded(shortest)
     }
@@ -187,7 +188,7 @@ def test_path_pooling_orders_every_prompt_alike_and_merges_paths() -> None:
 @pytest.mark.parametrize(("method", "form"), [("S-RAG", "triplets"), ("S-RAG w/ours", "paths")])
 def test_the_prompt_of_500_triples_is_packed_as_the_recipe_says(method: str, form: str) -> None:
     words = weightless(rows_of("pathpooling/table3")[method])
-    steps = Experiment.prepare(composed_of(words), swept=True).method.pipeline.describe()
+    steps = Experiment.prepare(composed(read_words(words)), swept=True).method.pipeline.describe()
     held = {one["op"]: one["settings"] for one in steps if "op" in one}
     assert held["context.triples"] == {"form": form, "budget": 20000}
     assert held["relationship.placed"] == {"order": "recency"}

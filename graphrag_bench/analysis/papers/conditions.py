@@ -1,4 +1,4 @@
-"""Settings given as `NAME=VALUE` words: composed, and looked for in stored runs."""
+"""The settings of a table's row as words, `NAME=VALUE`, looked for in stored runs."""
 
 from __future__ import annotations
 
@@ -6,35 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphrag_bench.config.compose import GROUPS, compose
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.config.words import of_method, read_word, value_of
+from graphrag_bench.config.words import read_words, value_of
 from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.experiment.results import deciding
 
 CHUNK_SIZE = 1200
 """The tokens of a chunk where a run says nothing: the default of `chunk_table.token`."""
-
-
-def composed_of(given: Sequence[str]) -> dict[str, Any]:
-    """The resolved settings of one run; raises UserError for what is no setting of a run.
-
-    It comes to the same as the command line makes of the same words, without Hydra's composition,
-    which takes several times as long and is needed for sweeps and studies alone.
-    """
-    choices: dict[str, str | Mapping[str, Any]] = {}
-    rest: dict[str, Any] = {}
-    for word in given:
-        name, value = read_word(word)
-        if name in GROUPS:
-            choices[name] = value
-        else:
-            *folders, last = name.split(".")
-            held = rest
-            for folder in folders:
-                held = held.setdefault(folder, {})
-            held[last] = value_of(value, name)
-    return {**compose(choices, rest), "given": of_method(word.partition("=")[0] for word in given)}
 
 
 def decided(given: Sequence[str], dataset: str | None) -> dict[str, Any]:
@@ -44,7 +23,7 @@ def decided(given: Sequence[str], dataset: str | None) -> dict[str, Any]:
     """
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in given if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
-    return stated(deciding(check_settings(composed_of(own))), dataset)
+    return stated(deciding(check_settings(composed(read_words(own)))), dataset)
 
 
 def stated(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
