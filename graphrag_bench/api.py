@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphrag_bench.analysis.explaining.names import Names
+from graphrag_bench.analysis.explaining.own_question import answered, asked_of, question_of, told
 from graphrag_bench.analysis.explaining.text import explained_lines
 from graphrag_bench.config.compose import compose, load
 from graphrag_bench.config.plugins import look_into
@@ -17,7 +18,6 @@ from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, nearest, shown_plainly
-from graphrag_bench.experiment.asking import answered, asked_of, question_of, told
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.match_tokens import matched

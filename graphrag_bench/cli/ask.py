@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.analysis.explaining.names import Names
+from graphrag_bench.analysis.explaining.own_question import asked, told
 from graphrag_bench.analysis.explaining.text import explained_lines
 from graphrag_bench.cli.run_help import help_text
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.words import given_names, is_setting
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.asking import asked, told
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.unused_settings import refuse_idle

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.analysis.explaining.names import Names
+from graphrag_bench.analysis.explaining.own_question import of_run, told
 from graphrag_bench.analysis.explaining.text import explained_lines
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.asking import of_run, told
 from graphrag_bench.runs.record import Row
 from graphrag_bench.runs.stored import StoredRun, find_run
 from graphrag_bench.text import short

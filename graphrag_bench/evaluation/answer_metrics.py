@@ -42,12 +42,14 @@ Scores = dict[str, float]
 class AnswerMetric:
     """A metric: what it measures, its values by name, and the package that it is computed by.
 
-    `values` is {} for a question whose gold lacks what the metric needs.
+    `values` is {} for a question whose gold lacks what the metric needs. `gives` are the names of
+    the values where they are not the metric's own.
     """
 
     meaning: str
     values: Callable[[Asked], Scores]
     package: str = ""
+    gives: tuple[str, ...] = ()
 
 
 def _of_answers(name: str, metric: Callable[[str, Sequence[str], Reading], float]) -> AnswerMetric:
@@ -97,15 +99,14 @@ def _of_list(asked: Asked) -> Scores:
     if not gold.answers:
         return {}
     found = list_scores(asked.answer, gold.answers, asked.question, strict_none=asked.strict_none)
-    scores = {
-        "hit@1": found.hit_at_1,
-        "hit": found.hit,
-        "list_precision": found.precision,
-        "list_recall": found.recall,
-        "list_f1": found.f1,
-    }
-    return scores | ({f"{k}_in_graph": v for k, v in scores.items()} if gold.in_graph else {})
+    values = (found.hit_at_1, found.hit, found.precision, found.recall, found.f1)
+    scores = dict(zip(_LISTED, values, strict=True))
+    return scores | (
+        {f"{name}_in_graph": value for name, value in scores.items()} if gold.in_graph else {}
+    )
 
+
+_LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
 
 ANSWER_METRICS: Mapping[str, AnswerMetric] = {
     "accuracy": _of_answers("accuracy", _contained),
@@ -120,7 +121,9 @@ ANSWER_METRICS: Mapping[str, AnswerMetric] = {
         "Whether the right option is chosen; option_unread: whether none can be read", _of_options
     ),
     KGQA: AnswerMetric(
-        "Listed answers: hit@1, hit, list_precision, list_recall, list_f1", _of_list
+        "Listed answers: hit@1, hit, list_precision, list_recall, list_f1",
+        _of_list,
+        gives=(*_LISTED, *(f"{name}_in_graph" for name in _LISTED)),
     ),
     **{
         f"bleu_{n}": _of_texts(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.evaluation.statistics import paired_difference
 from graphrag_bench.report.rendering import MISSING, Table, shown_p
-from graphrag_bench.report.selection import UNDIRECTED
 
 Scores = Mapping[str, Mapping[str, float]]
 _HEADS = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B higher", "same", "A higher")

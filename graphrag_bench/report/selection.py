@@ -15,8 +15,6 @@ INFLATED = (
     "selected on this split: the best of several configurations on the questions it is scored on, "
     "so its value is too high; the value to report is that of split=test"
 )
-UNDIRECTED = ("abstained", "answer_words", "evidence_cut", "option_unread")
-"""Metrics of which more is not better."""
 FRAMES = ("floor", "ceiling")
 """The roles of runs that frame a table; no configurations, and compared with nothing."""
 Run = Mapping[str, Any]

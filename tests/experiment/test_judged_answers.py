@@ -10,6 +10,7 @@ from pytest import approx
 from graphrag_bench.analysis.judging.cases import Bench, Case, Judgement
 from graphrag_bench.analysis.judging.measures import MEASURES
 from graphrag_bench.analysis.judging.shares import answer_relevance, context_precision, share
+from graphrag_bench.evaluation.metrics import metric_names
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.llm import CallFailed, Metered
 from graphrag_bench.models.scripted import Reply, Scripted
@@ -239,3 +240,7 @@ def test_an_empty_context_is_worth_nothing_and_asks_nothing() -> None:
     empty = Case("q", "Who found the comet?", "It was Ada.", ("Ada Marsh",), (), context="x")
     assert judged("context_precision", case=empty) == Judgement(0.0)
     assert judged("context_recall", case=empty) == Judgement(0.0)
+
+
+def test_every_judged_metric_is_in_the_list_of_metrics() -> None:
+    assert list(MEASURES) == metric_names(["judge"])

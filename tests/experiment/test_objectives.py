@@ -10,7 +10,7 @@ from toy_runs import TOY, metrics, ran
 from graphrag_bench.config.compose import compose
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.selection import UNDIRECTED
+from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.sweeps.objectives import check_compared, check_objective
 
 
