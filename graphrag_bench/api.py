@@ -27,7 +27,8 @@ from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.steps import StepTrace
 from graphrag_bench.report.tables import run_table, show
-from graphrag_bench.runs.stored import StoredRun, stored_runs
+from graphrag_bench.runs.stored import StoredRun
+from graphrag_bench.runs.stored import stored_runs as runs_below
 from graphrag_bench.sweeps.baseline import differences
 from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
@@ -56,17 +57,17 @@ def dataset(
 
 
 @shown_plainly
-def pipeline(method: str | Mapping[str, Any], **settings: Any) -> Pipeline:
+def method(source: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     """A method's pipeline, with its parameters and run settings by name.
 
-    `method` is a name in configs/method, the path of a YAML file, or a mapping of your own; names
+    `source` is a name in configs/method, the path of a YAML file, or a mapping of your own; names
     are looked for in the `configs` of the working directory and of `plugins=["mylab"]` too. A
     setting is a parameter of the method (`damping=0.3`), or a run setting (`llm="local"`,
     `workers=2`, a mapping for a group with settings of its own). Raises UserError with every other
     name.
     """
     look_into(settings.get("plugins") or ())
-    file = load("method", method) if isinstance(method, str) else method
+    file = load("method", source) if isinstance(source, str) else source
     sources = [str(settings.get(name, DEFAULT)) for name in SELECTORS]
     raw = applied(file, *sources, pooling=settings.get("pooling"))
     known = [name for name in raw if name not in RESERVED]
@@ -119,9 +120,7 @@ class Pipeline:
         """The checked experiment on a data set; raises UserError with every problem."""
         late = [name for name in SELECTORS if name in settings]
         if late:
-            raise UserError(
-                f"{late[0]} is chosen with the method: gb.pipeline(NAME, {late[0]}=...)."
-            )
+            raise UserError(f"{late[0]} is chosen with the method: gb.method(NAME, {late[0]}=...).")
         rest = {**self.settings, **settings, "given": [*self.given, *self._changed()]}
         choices = {name: rest.pop(name) for name in _GROUPS if rest.get(name) is not None}
         source = {"name": data.card.name, "root": data.root, **data.settings}
@@ -242,11 +241,11 @@ class Run:
 
 
 @shown_plainly
-def runs(home: str | Path = ".") -> pandas.DataFrame:
+def stored_runs(home: str | Path = ".") -> pandas.DataFrame:
     """One row for each question of each stored run, with its metrics where the gold is at hand."""
     import pandas
 
-    return pandas.DataFrame([row for run in stored_runs(home) for row in _question_rows(run)])
+    return pandas.DataFrame([row for run in runs_below(home) for row in _question_rows(run)])
 
 
 def _question_rows(run: StoredRun) -> list[dict[str, Any]]:
@@ -260,5 +259,5 @@ def _question_rows(run: StoredRun) -> list[dict[str, Any]]:
 
 
 __all__: Sequence[str] = [
-    "Answered", "Pipeline", "Run", "UserError", "ask", "dataset", "pipeline", "runs",
+    "Answered", "Pipeline", "Run", "UserError", "ask", "dataset", "method", "stored_runs",
 ]  # fmt: skip

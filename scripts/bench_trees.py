@@ -26,7 +26,7 @@ HOME = str(Path(gettempdir()) / "graphrag-bench-trees")  # trees are built by th
 
 def grown(graph: Mapping[str, str]) -> tuple[float, float, float]:
     """Tightness, evidence recall@5 and seconds of the tree with these settings."""
-    pipeline = gb.pipeline("raptor", paths={"home": HOME}, build={"graph": dict(graph)})
+    pipeline = gb.method("raptor", paths={"home": HOME}, build={"graph": dict(graph)})
     run = pipeline.run("sample", answer="off")
     store = run.experiment.store()
     planned = {item.resource: item for item in run.experiment.plan}

@@ -22,7 +22,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hipporag(**settings: object) -> Pipeline:
-    return gb.pipeline("hipporag", **WEIGHTLESS, **settings)
+    return gb.method("hipporag", **WEIGHTLESS, **settings)
 
 
 def operators(pipeline: Pipeline) -> list[str]:
@@ -37,7 +37,7 @@ def test_a_data_set_is_read_and_checked() -> None:
 
 
 def test_a_pipeline_shows_its_steps() -> None:
-    pipeline = gb.pipeline("vanilla", top_k=2, n_retrieved=7)
+    pipeline = gb.method("vanilla", top_k=2, n_retrieved=7)
     assert operators(pipeline)[0] == "chunk.vdb"
     assert operators(pipeline)[-1] == "answer.direct"
     assert pipeline.steps[0]["top_k"] == 7
@@ -52,7 +52,7 @@ def test_a_parameter_reaches_the_steps_that_read_it() -> None:
 
 
 def test_steps_are_replaced_inserted_and_deleted() -> None:
-    pipeline = gb.pipeline("vanilla")
+    pipeline = gb.method("vanilla")
     rest = operators(pipeline)[1:]
     pipeline.steps[0] = {"op": "chunk.bm25", "top_k": 3}
     assert operators(pipeline) == ["chunk.bm25", *rest]
@@ -71,7 +71,7 @@ def test_steps_are_replaced_inserted_and_deleted() -> None:
 
 
 def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
-    pipeline = gb.pipeline("vanilla", **WEIGHTLESS)
+    pipeline = gb.method("vanilla", **WEIGHTLESS)
     del pipeline.steps[0]
     with pytest.raises(UserError, match="reads 'chunks', which no earlier step writes"):
         pipeline.run("toy")
@@ -79,18 +79,18 @@ def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
 
 
 def test_changing_a_pipeline_leaves_others_and_the_file_alone() -> None:
-    one, two = gb.pipeline("vanilla"), gb.pipeline("vanilla")
+    one, two = gb.method("vanilla"), gb.method("vanilla")
     one.steps[0]["top_k"] = 1
     renamed = two.renamed("mine")
     renamed.steps[0]["top_k"] = 2
-    assert two.steps[0]["top_k"] == gb.pipeline("vanilla").steps[0]["top_k"] == 10
+    assert two.steps[0]["top_k"] == gb.method("vanilla").steps[0]["top_k"] == 10
 
 
 @pytest.mark.parametrize("name", ["dampnig", "embeder", "topk"])
 def test_an_unknown_setting_names_the_nearest(name: str) -> None:
     nearest = {"dampnig": "damping", "embeder": "embedder", "topk": "top_k"}[name]
     with pytest.raises(UserError, match=nearest):
-        gb.pipeline("hipporag", **{name: 1})
+        gb.method("hipporag", **{name: 1})
     with pytest.raises(UserError, match="limit"):
         hipporag().run("toy", limti=2)
 
@@ -117,7 +117,7 @@ def test_ask_gives_answer_context_and_trace(home: Path) -> None:
 def test_steps_set_by_hand_keep_their_top_k_however_they_were_set() -> None:
     """Of the eight passages of the toy set, all of which fit the common budget."""
     question = "Who founded the Norvik Observatory?"
-    edited = gb.pipeline("vanilla", **WEIGHTLESS)
+    edited = gb.method("vanilla", **WEIGHTLESS)
     assert len(edited.ask(question, "toy").context.pieces) == 8
     edited.steps[-2]["top_k"] = 3
     assert len(edited.renamed("mine").ask(question, "toy").context.pieces) == 3
@@ -147,14 +147,14 @@ def test_a_run_has_the_folder_key_and_figures_of_the_command_line(home: Path) ->
 def test_a_run_goes_on_from_one_of_the_command_line() -> None:
     folder = ran(*TOY, "method=vanilla", "limit=2", "frame=off", "cache.mode=off").folder
     asked.clear()
-    run = gb.pipeline("vanilla", **WEIGHTLESS).run("toy", limit=3, cache={"mode": "off"})
+    run = gb.method("vanilla", **WEIGHTLESS).run("toy", limit=3, cache={"mode": "off"})
     assert run.folder.resolve() == folder
     assert len(asked) == 1
 
 
 def test_a_run_prints_its_table(capsys: pytest.CaptureFixture[str]) -> None:
-    one = gb.pipeline("vanilla", **WEIGHTLESS).run("toy", answer="off")
-    two = gb.pipeline("bm25", **WEIGHTLESS).run("toy", answer="off")
+    one = gb.method("vanilla", **WEIGHTLESS).run("toy", answer="off")
+    two = gb.method("bm25", **WEIGHTLESS).run("toy", answer="off")
     one.show(two)
     out = capsys.readouterr().out
     assert "VanillaRAG" in out
@@ -166,7 +166,7 @@ def test_a_data_set_of_your_own_runs_by_its_folder(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "corpus.jsonl").write_text('{"id": "a", "text": "Anna met Bert."}\n')
     (folder / "questions.jsonl").write_text('{"id": "q", "text": "Who met Bert?"}\n')
-    run = gb.pipeline("bm25", **WEIGHTLESS).run(gb.dataset("jsonl", folder))
+    run = gb.method("bm25", **WEIGHTLESS).run(gb.dataset("jsonl", folder))
     assert run.metrics["dataset"] == "jsonl-books"
     assert run.metrics["answered"] == 1
 
@@ -176,19 +176,19 @@ def test_a_method_of_your_own_is_a_mapping() -> None:
         "name": "mine",
         "k": 3,
         "retrieve": [{"op": "chunk.bm25", "top_k": "${method.k}"}],
-        "generate": gb.pipeline("vanilla").method["generate"],
+        "generate": gb.method("vanilla").method["generate"],
     }
-    pipeline = gb.pipeline(method, **WEIGHTLESS, k=2)
+    pipeline = gb.method(method, **WEIGHTLESS, k=2)
     assert pipeline.steps[0]["top_k"] == 2
     assert pipeline.run("toy", limit=1).folder.parent.name == "mine"
     with pytest.raises(UserError, match="nearest|Nearest"):
-        gb.pipeline(method, top_k=2)
+        gb.method(method, top_k=2)
 
 
 def test_runs_is_a_data_frame_with_a_row_for_each_question() -> None:
-    gb.pipeline("vanilla", **WEIGHTLESS).run("toy")
-    run = gb.pipeline("bm25", **WEIGHTLESS).run("toy", limit=2, answer="off")
-    frame = gb.runs()
+    gb.method("vanilla", **WEIGHTLESS).run("toy")
+    run = gb.method("bm25", **WEIGHTLESS).run("toy", limit=2, answer="off")
+    frame = gb.stored_runs()
     assert len(frame) == 8
     assert sorted(set(frame["method"])) == ["bm25", "vanilla"]
     assert list(frame[frame["key"] == run.key]["status"]) == ["retrieved", "retrieved"]
@@ -197,7 +197,7 @@ def test_runs_is_a_data_frame_with_a_row_for_each_question() -> None:
     assert scored.loc["q2", "accuracy"] == 0.0
     assert scored["evidence_recall@2"].notna().sum() == 5
     assert scored.loc["q1", "answer"] == "Ada Marsh"
-    assert len(gb.runs("nowhere")) == 0
+    assert len(gb.stored_runs("nowhere")) == 0
 
 
 def test_a_question_of_your_own_has_no_scope() -> None:
@@ -210,8 +210,8 @@ def test_a_question_of_your_own_has_no_scope() -> None:
 def test_the_interface_keeps_its_names_whatever_else_is_imported() -> None:
     import_module("graphrag_bench.pipeline.run")
     import_module("graphrag_bench.runs.folder")
-    assert callable(gb.pipeline)
-    assert callable(gb.runs)
+    assert callable(gb.method)
+    assert callable(gb.stored_runs)
     assert {"dataset", "pipeline", "runs"} <= set(dir(gb))
     with pytest.raises(AttributeError, match="nothing_like_it"):
         gb.nothing_like_it  # noqa: B018

@@ -81,7 +81,7 @@ def test_an_unknown_operator_alone_is_one_problem_and_nothing_follows_from_it() 
 
 def test_python_tells_every_setting_that_there_is_not() -> None:
     with pytest.raises(gb.UserError) as error:
-        gb.pipeline("hipporag", dampng=0.1, limmit=3)
+        gb.method("hipporag", dampng=0.1, limmit=3)
     assert "'dampng'. Nearest: damping" in str(error.value)
     assert "'limmit'. Nearest: limit" in str(error.value)
 
@@ -89,11 +89,11 @@ def test_python_tells_every_setting_that_there_is_not() -> None:
 @pytest.mark.parametrize(
     ("line", "last"),
     [
-        ("gb.pipeline('hiporag')", "No method 'hiporag'. Did you mean 'hipporag'"),
+        ("gb.method('hiporag')", "No method 'hiporag'. Did you mean 'hipporag'"),
         ("gb.dataset('tyo')", "'tyo'"),
-        ("gb.pipeline('bm25').run('tyo')", "'tyo'"),
-        ("gb.pipeline('bm25', limit=0).run('toy')", "limit=0"),
-        ("gb.pipeline('bm25', llm='scrpted').ask('Who?', 'toy')", "scrpted"),
+        ("gb.method('bm25').run('tyo')", "'tyo'"),
+        ("gb.method('bm25', limit=0).run('toy')", "limit=0"),
+        ("gb.method('bm25', llm='scrpted').ask('Who?', 'toy')", "scrpted"),
     ],
 )
 def test_a_script_shows_its_own_line_and_the_message_alone(line: str, last: str) -> None:
@@ -128,5 +128,5 @@ def test_an_error_that_is_not_the_users_keeps_its_traceback(
 
     monkeypatch.setattr("graphrag_bench.api.load", broken)
     with pytest.raises(ZeroDivisionError) as error:
-        gb.pipeline("bm25")
+        gb.method("bm25")
     assert [entry.name for entry in error.traceback][-1] == "broken"

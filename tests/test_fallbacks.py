@@ -63,7 +63,7 @@ def test_every_empty_arm_that_retrieves_by_another_way_says_why() -> None:
 
 
 def test_the_reason_of_a_fallback_is_not_in_the_run_key() -> None:
-    from graphrag_bench.pipeline.control import Switch
+    from graphrag_bench.pipeline.combinators.switch import Switch
 
     said = Switch("nodes", {"empty": ()}, "x", {"empty": "one"})
     assert said.describe() == Switch("nodes", {"empty": ()}, "x").describe()

@@ -36,14 +36,14 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_registries: No
         return Answer(", ".join(graph.names))
 
     world = gb.dataset("world", size=60, n_questions=24)
-    vanilla = gb.pipeline("vanilla", **SETTINGS)
-    lister = gb.pipeline("vanilla", **SETTINGS).renamed("lister")
+    vanilla = gb.method("vanilla", **SETTINGS)
+    lister = gb.method("vanilla", **SETTINGS).renamed("lister")
     lister.method["build"] = {"graph": "kg", "extraction": "planted"}
     lister.steps[-1] = {"op": "answer.every_entity"}
     pipelines = {
         "lister": lister,
         "vanilla": vanilla,
-        "oracle": gb.pipeline("oracle", **SETTINGS),
+        "oracle": gb.method("oracle", **SETTINGS),
     }
     return {name: one.run(world) for name, one in pipelines.items()}
 

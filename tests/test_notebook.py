@@ -35,10 +35,10 @@ def by_length(
     return Ranked[Chunk].top(lengths, top_k)
 '''
 RUN = """
-mine = gb.pipeline("vanilla", **settings).renamed("by_length")
+mine = gb.method("vanilla", **settings).renamed("by_length")
 mine.steps[0] = {"op": "chunk.by_length", "top_k": 3}
 run = mine.run(toy, answer="off")
-row = gb.runs().set_index(["key", "question"]).loc[(run.key, "q1")]
+row = gb.stored_runs().set_index(["key", "question"]).loc[(run.key, "q1")]
 print(run.key, row["evidence_recall@5"])
 """
 CLASH = """
@@ -48,7 +48,7 @@ except TypeError as error:
     print(error)
 """
 COMPARED = """
-vanilla = gb.pipeline("vanilla", **settings).run(toy)
+vanilla = gb.method("vanilla", **settings).run(toy)
 mine.run(toy).show(vanilla)
 """
 

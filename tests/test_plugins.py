@@ -101,8 +101,8 @@ def test_python_loads_a_package_after_other_pipelines() -> None:
     script = (
         "import graphrag_bench as gb\n"
         "settings = dict(embedder='hashing', llm='scripted')\n"
-        "gb.pipeline('bm25', **settings).run('toy', answer='off')\n"
-        "mine = gb.pipeline('./mine.yaml', plugins=['mylab'], **settings)\n"
+        "gb.method('bm25', **settings).run('toy', answer='off')\n"
+        "mine = gb.method('./mine.yaml', plugins=['mylab'], **settings)\n"
         "print(mine.run('toy', answer='off').folder)\n"
     )
     Path("script.py").write_text(script)

@@ -18,7 +18,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     data = gb.dataset("sample")
     world = gb.dataset("world", size=60)
     settings = {"embedder": "hashing", "llm": READER, "paths": {"home": str(home)}}
-    pipeline = gb.pipeline("hipporag", conversion="llm", **settings)
+    pipeline = gb.method("hipporag", conversion="llm", **settings)
     pipeline.settings["nlp"] = {"_target_": "toy_runs.Capitals"}
     run = pipeline.run(data, limit=3)
     answered = pipeline.ask("Who taught Ada Marsh?", "toy")

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrag_bench.answer_forms import FormName, answer_form, form_of_part
 from graphrag_bench.pipeline.build import Pipeline
-from graphrag_bench.pipeline.resolve import Resolve
+from graphrag_bench.pipeline.combinators.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.values import Question
 

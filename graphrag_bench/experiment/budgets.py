@@ -20,7 +20,7 @@ from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.context_room import Room
 from graphrag_bench.pipeline.build import STAGES
-from graphrag_bench.pipeline.edit import Item, every_list
+from graphrag_bench.pipeline.edit import Item, every_list, known_operator, stages
 
 FEWEST_TOKENS = 50
 """Chunks are taken to have this many tokens on average at least: so many are retrieved that they
@@ -60,7 +60,7 @@ def within_budget(
         _refuse_two_budgets(settings)
     if fill == "auto":
         fill = "off" if given and _filled(settings.method).intersection(given) else "on"
-    if not _bounded(_stages(settings.method)):
+    if not _bounded(stages(settings.method)):
         if swept or asked == "auto":
             return settings.model_copy(update={"given": []})
         raise UserError(
@@ -97,7 +97,7 @@ def _is_own(settings: RunSettings) -> bool:
 def _native(settings: RunSettings, room: Callable[[], Room]) -> RunSettings:
     """The method with its own budget, or with what the reader's window leaves of it."""
     made = dict(settings.method)
-    if _bounded(_stages(made)):
+    if _bounded(stages(made)):
         own = made[_BUDGET] = made.get(_BUDGET) or BUDGETS.get(settings.profile)
         held = [n for n in (own, room().known) if isinstance(n, int)]
         made = budgeted(made, min(held), fill=False, own=True) if held else made
@@ -121,7 +121,7 @@ def context_budget(settings: RunSettings) -> int | None:
     The settings are those that `within_budget` made.
     """
     n_tokens = settings.budget_context
-    return n_tokens if isinstance(n_tokens, int) and _bounded(_stages(settings.method)) else None
+    return n_tokens if isinstance(n_tokens, int) and _bounded(stages(settings.method)) else None
 
 
 def budgeted(
@@ -136,24 +136,24 @@ def budgeted(
     that has a smaller budget of its own keeps that.
     """
     made = copy.deepcopy(dict(method))
-    stages = _stages(made)
-    for step in _bounded(stages):
+    lists = stages(made)
+    for step in _bounded(lists):
         held = step.get(_BUDGET)
         step[_BUDGET] = min(held, n_tokens) if own and isinstance(held, int) else n_tokens
     if fill:
-        _fill(stages, n_tokens)
+        _fill(lists, n_tokens)
     return made
 
 
 def packing(method: Mapping[str, Any]) -> list[Item]:
     """The steps whose budget bounds a prompt, in order, as the method's file has them."""
-    return _bounded(_stages(method))
+    return _bounded(stages(method))
 
 
 def mapping(method: Mapping[str, Any]) -> list[Item]:
     """The steps that read a context in groups, each group in a prompt of its own, in order."""
-    every = (step for items in every_list(_stages(method)) for step in items)
-    found = ((step, _operator(step)) for step in every)
+    every = (step for items in every_list(stages(method)) for step in items)
+    found = ((step, known_operator(step)) for step in every)
     return [step for step, operator in found if operator and _GROUP in operator.settings]
 
 
@@ -163,20 +163,16 @@ def mapped(step: Mapping[str, Any]) -> dict[str, Any]:
     return {name: step.get(name, one.default) for name, one in settings.items()}
 
 
-def _stages(method: Mapping[str, Any]) -> list[list[Item]]:
-    return [method.get(stage) or [] for stage in STAGES]
-
-
-def _bounded(stages: Sequence[list[Item]]) -> list[Item]:
+def _bounded(lists: Sequence[list[Item]]) -> list[Item]:
     """The steps whose budget bounds a prompt, each as its place in the method."""
-    return [step for items in every_list(stages) for step in _bounded_in(items)]
+    return [step for items in every_list(lists) for step in _bounded_in(items)]
 
 
 def _bounded_in(items: Sequence[Item]) -> Iterator[Item]:
     """Those of one list."""
     waiting: list[Item] = []
     for step in items:
-        operator = _operator(step)
+        operator = known_operator(step)
         if operator is None:
             continue
         if "points" in operator.returns:
@@ -186,9 +182,9 @@ def _bounded_in(items: Sequence[Item]) -> Iterator[Item]:
     yield from waiting
 
 
-def _fill(stages: Sequence[list[Item]], n_tokens: int) -> None:
+def _fill(lists: Sequence[list[Item]], n_tokens: int) -> None:
     """As many rows as fit where a context packs chunks, or nothing but nodes."""
-    packing, listing = _fillable(stages)
+    packing, listing = _fillable(lists)
     for step in packing:
         step[_TOP_K] = n_tokens
     depth = math.ceil(n_tokens / FEWEST_TOKENS)
@@ -196,15 +192,15 @@ def _fill(stages: Sequence[list[Item]], n_tokens: int) -> None:
         step[_TOP_K] = max(depth, step.get(_TOP_K) or 0)
 
 
-def _fillable(stages: Sequence[list[Item]]) -> tuple[list[Item], list[Item]]:
+def _fillable(lists: Sequence[list[Item]]) -> tuple[list[Item], list[Item]]:
     """The steps that pack what a context is filled with, and those that list it."""
-    bounded = _bounded(stages)
+    bounded = _bounded(lists)
     packed = {step["op"].removeprefix("context.") for step in bounded}
     slot = "chunks" if "chunks" in packed else "nodes" if packed == {"nodes"} else None
     if slot is None:
         return [], []
     packing = [step for step in bounded if step["op"] == f"context.{slot}"]
-    return packing, list(_free([step for items in stages for step in items], slot))
+    return packing, list(_free([step for items in lists for step in items], slot))
 
 
 def _filled(method: Mapping[str, Any]) -> set[str]:
@@ -214,12 +210,12 @@ def _filled(method: Mapping[str, Any]) -> set[str]:
     combinator is set by no path.
     """
     raw = raw_method(method) or method
-    signs = {str(step.get(_TOP_K)) for steps in _fillable(_stages(raw)) for step in steps}
+    signs = {str(step.get(_TOP_K)) for steps in _fillable(stages(raw)) for step in steps}
     parameters = {f"method.{one}" for one in raw if f"${{method.{one}}}" in signs}
-    changed = {id(step) for steps in _fillable(_stages(method)) for step in steps}
+    changed = {id(step) for steps in _fillable(stages(method)) for step in steps}
     return parameters | {
         f"method.{stage}.{row}.{_TOP_K}"
-        for stage, items in zip(STAGES, _stages(method), strict=True)
+        for stage, items in zip(STAGES, stages(method), strict=True)
         for row, step in enumerate(items)
         if id(step) in changed
     }
@@ -237,8 +233,11 @@ def _free(items: Sequence[Item], slot: str) -> Iterator[Item]:
         inner = [step, *(deep for held in every_list([[step]]) for deep in held)]
         if any(_asks_about(one, slot) for one in inner):
             found = []
-        for plain in (step, *(deep for case in _cases(step) for deep in case)):
-            operator = _operator(plain)
+        for plain in (
+            step,
+            *(deep for case in (step.get("cases") or {}).values() for deep in case),
+        ):
+            operator = known_operator(plain)
             if operator is not None and operator.writes == (slot,) and _limited(operator, plain):
                 found.append(plain)
     yield from found
@@ -251,20 +250,12 @@ def _limited(operator: Operator, step: Item) -> bool:
 
 def _asks_about(step: Item, slot: str) -> bool:
     """Whether a step asks a model about the rows of a slot, to find others or to order them."""
-    operator = _operator(step)
+    operator = known_operator(step)
     return (
         operator is not None
         and operator.calls != 0
         and any(read.slot == slot for read in operator.reads)
     )
-
-
-def _operator(step: Item) -> Operator | None:
-    return operators.get(str(step["op"])) if step.get("op") in set(operators.names()) else None
-
-
-def _cases(step: Item) -> Iterator[list[Item]]:
-    yield from (step.get("cases") or {}).values()
 
 
 def _refuse_two_budgets(settings: RunSettings) -> None:

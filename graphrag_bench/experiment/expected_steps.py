@@ -13,9 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from graphrag_bench.expected import Sizes
-from graphrag_bench.pipeline.aside import Aside
-from graphrag_bench.pipeline.control import Branch, Each, Repeat, Switch
-from graphrag_bench.pipeline.resolve import Resolve
+from graphrag_bench.pipeline.combinators.aside import Aside
+from graphrag_bench.pipeline.combinators.branch import Branch
+from graphrag_bench.pipeline.combinators.each import Each
+from graphrag_bench.pipeline.combinators.repeat import Repeat
+from graphrag_bench.pipeline.combinators.resolve import Resolve
+from graphrag_bench.pipeline.combinators.switch import Switch
 from graphrag_bench.pipeline.steps import OperatorStep, Step
 
 LISTED = ("mentions", "nodes", "relationships", "chunks", "communities", "paths", "subgraph")

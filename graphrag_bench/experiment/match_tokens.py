@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
@@ -12,10 +10,9 @@ from graphrag_bench.config.compose import compose, load, readable
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.profiles import SELECTORS
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.contract import operators
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.budgets import FEWEST_TOKENS
+from graphrag_bench.experiment.budgets import budgeted, packing
 from graphrag_bench.experiment.execute import execute, selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.method import Method, read_method
@@ -145,35 +142,8 @@ def _mean_tokens(
 
 
 def _with_budget(method: Values, n_tokens: int) -> dict[str, Any]:
-    """The method with that budget for its chunks, and lists long enough to fill it.
-
-    The packer may take as many chunks as fit. A step that writes the list it reads retrieves at
-    least one chunk for every `FEWEST_TOKENS` tokens; the arms of a branch, the items of an `each`
-    and the rounds of a `repeat` are left alone, whose depth decides what they find.
-    """
-    changed = copy.deepcopy(dict(method))
-    depth = math.ceil(n_tokens / FEWEST_TOKENS)
-    for step in _plain_steps([*changed.get("retrieve", ()), *changed.get("generate", ())]):
-        if step["op"] == PACKER:
-            step |= {"budget": n_tokens, "top_k": n_tokens, "share": 1.0}
-        elif _lists_chunks(step):
-            step["top_k"] = max(depth, step.get("top_k") or 0)
-    return changed
-
-
-def _plain_steps(steps: Sequence[Any]) -> list[dict[str, Any]]:
-    """The operator steps of a list, those in the cases of a switch among them."""
-    found: list[dict[str, Any]] = []
-    for step in steps:
-        if "op" in step:
-            found.append(step)
-        for case in step.get("cases", {}).values():
-            found += _plain_steps(case)
-    return found
-
-
-def _lists_chunks(step: Values) -> bool:
-    operator = operators.get(step["op"])
-    setting = operator.settings.get("top_k")
-    limited = setting is not None and step.get("top_k", setting.default) is not None
-    return limited and operator.writes == ("chunks",)
+    """The method with that budget for its chunks, which fill it."""
+    made = budgeted(method, n_tokens, fill=True)
+    for step in packing(made):
+        step["share"] = 1.0
+    return made

@@ -9,14 +9,14 @@ search (reselect), and the question's entities, unless the method's nodes are th
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.config.compose import compose, load, readable
 from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError
-from graphrag_bench.pipeline.build import STAGES
+from graphrag_bench.pipeline.edit import Item, inner_lists, operator_steps, stages
 
 MODES = ("rerank", "reselect")
 TRIALS = {"context.relationships": "relationship.fitting"}
@@ -26,8 +26,6 @@ COSINES = frozenset({"relationship.vdb"})
 LINKING = "exact_then_vectors"
 OWN = ("mode", "conversion", "linking")
 """The settings of `pooling` that are not those of `path.pool`."""
-
-Item = dict[str, Any]
 
 
 def pooled(method: Mapping[str, Any], pooling: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +57,11 @@ def pooled(method: Mapping[str, Any], pooling: Mapping[str, Any]) -> dict[str, A
 
 def why_not(method: Mapping[str, Any]) -> str:
     """Why the relationships of a method's prompt cannot be pooled; "" when they can."""
-    packers = [op for op, _ in _operators(_all(method)) if "context" in op.returns]
+    packers = [
+        op
+        for op, _ in operator_steps([item for items in stages(method) for item in items])
+        if "context" in op.returns
+    ]
     said = ", ".join(dict.fromkeys(op.name for op in packers))
     name = method.get("name")
     if any(_reads(op, {}, "paths") for op in packers):
@@ -106,15 +108,10 @@ def _file(name: str) -> Mapping[str, Any]:
     return made
 
 
-def _all(method: Mapping[str, Any]) -> list[Item]:
-    return [item for stage in STAGES for item in method.get(stage) or ()]
-
-
 def _place(method: Mapping[str, Any]) -> _Place | None:
     """Where relationships are packed first, after something has written them; None for nowhere."""
     before: list[Item] = []
-    for stage in STAGES:
-        items = method.get(stage) or []
+    for items in stages(method):
         found = _place_in(items, before, nested=False)
         if found is not None:
             return found if found.writers else None
@@ -125,9 +122,9 @@ def _place(method: Mapping[str, Any]) -> _Place | None:
 def _place_in(items: list[Item], before: Sequence[Item], *, nested: bool) -> _Place | None:
     for row, item in enumerate(items):
         held = [*before, *items[:row]]
-        if any(_packs(op, step) for op, step in _operators([item]) if step is item):
+        if any(_packs(op, step) for op, step in operator_steps([item]) if step is item):
             return _Place(items, row, held, nested)
-        for inner in _lists(item):
+        for inner in inner_lists(item):
             found = _place_in(inner, held, nested=True)
             if found is not None:
                 return found
@@ -143,26 +140,8 @@ def _reads(operator: Operator, step: Mapping[str, Any], slot: str) -> bool:
     return any(r.slot == slot and (not r.optional or slot in used) for r in operator.reads)
 
 
-def _lists(item: Mapping[str, Any]) -> Iterator[list[Item]]:
-    """The lists of steps inside a combinator."""
-    for key in ("branch", "cases"):
-        yield from (item.get(key) or {}).values()
-    for key in ("steps", "answer"):
-        yield item.get(key) or []
-
-
-def _operators(items: Sequence[Item]) -> Iterator[tuple[Operator, Item]]:
-    """Every operator of the steps with its step, in order; unknown names are passed over."""
-    known = set(operators.names())
-    for item in items:
-        if item.get("op") in known:
-            yield operators.get(str(item["op"])), item
-        for inner in _lists(item):
-            yield from _operators(inner)
-
-
 def _written(items: Sequence[Item]) -> set[str]:
-    return {slot for operator, _ in _operators(items) for slot in operator.returns}
+    return {slot for operator, _ in operator_steps(items) for slot in operator.returns}
 
 
 def _candidates(place: _Place, pooling: Mapping[str, Any]) -> list[Item]:
@@ -193,7 +172,7 @@ def _lengthened(items: Sequence[Item], k: int) -> tuple[list[Item], bool]:
     """A copy of the steps in which those that write relationships give `k`, and whether any did."""
     made = copy.deepcopy(list(items))
     changed = False
-    for operator, step in _operators(made):
+    for operator, step in operator_steps(made):
         held = _length(operator, step)
         if held is not None and held < k:
             step["top_k"] = k
@@ -216,7 +195,7 @@ def _repeatable(place: _Place) -> bool:
     They must not read what they or later steps overwrite, other than the relationships.
     """
     for position, item in enumerate(place.before):
-        for operator, step in _operators([item] if item in place.writers else []):
+        for operator, step in operator_steps([item] if item in place.writers else []):
             later = _written(place.before[position:]) if "op" in item else set()
             read = {r.slot for r in operator.reads if _reads(operator, step, r.slot)}
             if operator.calls or (read & later) - {"relationships"}:
@@ -249,7 +228,7 @@ def _pool(place: _Place, pooling: Mapping[str, Any]) -> Item:
     """The step `path.pool` with its settings."""
     given = {key: value for key, value in pooling.items() if key not in OWN}
     step = {"op": "path.pool", "mode": pooling["mode"], **given}
-    last = [operator.name for operator, _ in _operators(place.writers[-1:])
+    last = [operator.name for operator, _ in operator_steps(place.writers[-1:])
             if "relationships" in operator.returns]  # fmt: skip
     if "scores" not in given and COSINES.issuperset(last):
         step["scores"] = "cosine"

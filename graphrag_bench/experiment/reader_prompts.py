@@ -10,9 +10,9 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphrag_bench.contract import Operator, operators
+from graphrag_bench.contract import Operator
 from graphrag_bench.pipeline.build import STAGES
-from graphrag_bench.pipeline.edit import Item, every_list
+from graphrag_bench.pipeline.edit import Item, operator_steps, stages
 from graphrag_bench.prompts import Prompt
 
 COMMON = Prompt("methods:reader/prompts/common.j2")
@@ -26,8 +26,8 @@ def with_common_reader(method: Mapping[str, Any]) -> dict[str, Any]:
     common one. Operators must be registered.
     """
     made = copy.deepcopy(dict(method))
-    for step in _answering(made["generate"] if made.get("generate") else []):
-        if _can(operators.get(str(step["op"]))):
+    for operator, step in _answering(made.get("generate") or []):
+        if _can(operator):
             step[_PROMPT] = COMMON.name
     return made
 
@@ -37,22 +37,18 @@ def own_answers(method: Mapping[str, Any]) -> list[str]:
 
     These are the answers that its search asks for, and those of steps that cannot take the prompt.
     """
-    kept = []
-    for stage in STAGES:
-        for step in _answering(method.get(stage) or []):
-            name = str(step["op"])
-            if stage != "generate" or not _can(operators.get(name)):
-                kept.append(f"{name} ({stage})")
+    kept = [
+        f"{operator.name} ({stage})"
+        for stage, items in zip(STAGES, stages(method), strict=True)
+        for operator, _ in _answering(items)
+        if stage != "generate" or not _can(operator)
+    ]
     return list(dict.fromkeys(kept))
 
 
-def _answering(items: list[Item]) -> Iterator[Item]:
-    """The steps that write an answer; unknown names are passed over."""
-    known = set(operators.names())
-    for held in every_list([items]):
-        for step in held:
-            if step.get("op") in known and "answer" in operators.get(str(step["op"])).returns:
-                yield step
+def _answering(items: list[Item]) -> Iterator[tuple[Operator, Item]]:
+    """The operators that write an answer, with their steps."""
+    return ((one, step) for one, step in operator_steps(items) if "answer" in one.returns)
 
 
 def _can(operator: Operator) -> bool:

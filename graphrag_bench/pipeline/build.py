@@ -5,29 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any, get_args
+from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.pipeline.aside import Aside
-from graphrag_bench.pipeline.control import Branch, Each, Repeat, Switch
+from graphrag_bench.pipeline.combinator import combinators
 from graphrag_bench.pipeline.gap import Gap
-from graphrag_bench.pipeline.merge import Keep, Rule
-from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.scope import Scope
 from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 from graphrag_bench.prompts import Prompt
 
 STAGES = ("convert", "retrieve", "generate")
-_FORMS: Mapping[str, frozenset[str]] = {
-    "op": frozenset(),
-    "branch": frozenset({"branch", "merge"}),
-    "repeat": frozenset({"repeat", "until", "keep", "steps"}),
-    "each": frozenset({"each", "merge", "at_most", "steps"}),
-    "switch": frozenset({"switch", "cases", "fallback"}),
-    "resolve": frozenset({"resolve", "merge", "at_most", "prune_unused", "steps", "answer"}),
-    "aside": frozenset({"aside", "steps"}),
-}
 
 
 @dataclass(frozen=True)
@@ -102,22 +90,22 @@ class _Builder:
         if not isinstance(item, Mapping):
             self.problems.append(f"{path}: a step is a mapping such as {{op: NAME}}, not {item!r}.")
             return Gap(path)
-        form = next((name for name in _FORMS if name in item), None)
+        forms = ["op", *combinators()]
+        form = next((name for name in forms if name in item), None)
         if form is None:
             self.problems.append(
-                f"{path} has none of {', '.join(_FORMS)}; it has {', '.join(map(str, item))}."
+                f"{path} has none of {', '.join(forms)}; it has {', '.join(map(str, item))}."
             )
             return Gap(path)
         if form == "op":
             return self._operator(item, path)
+        found = combinators()[form]
         for key in item:
-            if key not in _FORMS[form]:
+            if key not in found.keys:
                 self.problems.append(
-                    f"{path} ({form}) has no key '{key}'; it takes "
-                    f"{', '.join(sorted(_FORMS[form]))}."
+                    f"{path} ({form}) has no key '{key}'; it takes {', '.join(sorted(found.keys))}."
                 )
-        made: Step = getattr(self, f"_{form}")(item, path)
-        return made
+        return found.read(_Reader(self, item, path, form))
 
     def _operator(self, item: Mapping[str, Any], path: str) -> Step:
         name = str(item["op"])
@@ -158,95 +146,66 @@ class _Builder:
                 self.problems.append(f"{label}: {error}")
         return settings
 
-    def _choice(self, value: Any, valid: tuple[Any, ...], path: str) -> Any:
+
+@dataclass(frozen=True)
+class _Reader:
+    """One combinator of a method's file, for `combinator.Reader`."""
+
+    builder: _Builder
+    item: Mapping[str, Any]
+    path: str
+    form: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.path} {self.form}"
+
+    def steps(self, key: str) -> Steps:
+        return self.builder.steps(self.item.get(key, ()), self._place(key, "steps"))
+
+    def arms(self, key: str) -> dict[str, Steps]:
+        arms, path = self.item.get(key), self._place(key, self.form)
+        if not isinstance(arms, Mapping) or not arms:
+            self.builder.problems.append(
+                f"{path}: named lists of steps were expected, not {arms!r}."
+            )
+            return {}
+        return {name: self.builder.steps(s, f"{path}.{name}") for name, s in _named(arms)}
+
+    def choice(self, key: str, valid: tuple[Any, ...], default: Any) -> Any:
+        value = self.item.get(key, default)
         if value not in valid:
-            self.problems.append(f"{path}: '{value}' is none of {', '.join(map(str, valid))}.")
+            self.problem(key, f"'{value}' is none of {', '.join(map(str, valid))}.")
         return value
 
-    def _count(self, value: Any, path: str) -> int:
+    def count(self, key: str, default: int) -> int:
+        value = self.item.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            self.problems.append(f"{path}: a whole number above 0 was expected, not {value!r}.")
+            self.problem(key, f"a whole number above 0 was expected, not {value!r}.")
             return 1
         return value
 
-    def _arms(self, arms: Any, path: str) -> dict[str, Steps]:
-        if not isinstance(arms, Mapping) or not arms:
-            self.problems.append(f"{path}: named lists of steps were expected, not {arms!r}.")
-            return {}
-        return {str(name): self.steps(steps, f"{path}.{name}") for name, steps in arms.items()}
+    def problem(self, key: str, what: str) -> None:
+        self.builder.problems.append(f"{self.path} {key}: {what}")
 
-    def _branch(self, item: Mapping[str, Any], path: str) -> Step:
-        rule = self._choice(item.get("merge", "interleave"), get_args(Rule), f"{path} merge")
-        return Branch(self._arms(item["branch"], path), rule, f"{path} branch")
+    def _place(self, key: str, own: str) -> str:
+        """The path of a list; that of the step for the list that needs no name."""
+        return self.path if key == own else f"{self.path}.{key}"
 
-    def _switch(self, item: Mapping[str, Any], path: str) -> Step:
-        cases = self._arms(item.get("cases"), f"{path}.cases")
-        return Switch(
-            str(item["switch"]), cases, f"{path} switch", self._fallback(item, cases, path)
-        )
 
-    def _fallback(
-        self, item: Mapping[str, Any], cases: Mapping[str, Steps], path: str
-    ) -> dict[str, str]:
-        """The reasons of a switch's fallbacks by case; each must name a case of it."""
-        given = item.get("fallback") or {}
-        if not isinstance(given, Mapping):
-            self.problems.append(
-                f"{path} fallback: a reason for each case was expected, not {given!r}."
-            )
-            return {}
-        for name, reason in given.items():
-            if str(name) not in cases:
-                close = ", ".join(nearest(str(name), cases) or cases) or "none"
-                self.problems.append(f"{path} fallback: no case '{name}'; nearest: {close}.")
-            if not isinstance(reason, str) or not reason.strip():
-                self.problems.append(
-                    f"{path} fallback: case '{name}' needs a reason in words, not {reason!r}."
-                )
-        return {str(name): str(reason) for name, reason in given.items()}
-
-    def _repeat(self, item: Mapping[str, Any], path: str) -> Step:
-        keep = self._choice(item.get("keep", "last"), get_args(Keep), f"{path} keep")
-        times = self._count(item["repeat"], f"{path} repeat")
-        steps = self.steps(item.get("steps", ()), path)
-        until = item.get("until")
-        if until is not None and not isinstance(until, str):
-            self.problems.append(f"{path} until: the name of a slot was expected, not {until!r}.")
-            until = None
-        return Repeat(times, steps, f"{path} repeat", until, keep)
-
-    def _each(self, item: Mapping[str, Any], path: str) -> Step:
-        rule = self._choice(item.get("merge", "interleave"), get_args(Rule), f"{path} merge")
-        steps = self.steps(item.get("steps", ()), path)
-        at_most = self._count(item.get("at_most", 64), f"{path} at_most")
-        return Each(str(item["each"]), steps, rule, f"{path} each", at_most)
-
-    def _resolve(self, item: Mapping[str, Any], path: str) -> Step:
-        rule = self._choice(item.get("merge", "interleave"), get_args(Rule), f"{path} merge")
-        steps = self.steps(item.get("steps", ()), path)
-        answer = self.steps(item.get("answer", ()), f"{path}.answer")
-        at_most = self._count(item.get("at_most", 12), f"{path} at_most")
-        prune = self._choice(item.get("prune_unused", False), (True, False), f"{path} prune_unused")
-        label = f"{path} resolve"
-        return Resolve(str(item["resolve"]), steps, answer, rule, label, at_most, prune)
-
-    def _aside(self, item: Mapping[str, Any], path: str) -> Step:
-        keep = item["aside"]
-        if isinstance(keep, str) or not isinstance(keep, Sequence) or not keep:
-            self.problems.append(f"{path} aside: a list of slots was expected, not {keep!r}.")
-            keep = ()
-        steps = self.steps(item.get("steps", ()), path)
-        return Aside(tuple(map(str, keep)), steps, f"{path} aside")
+def _named(arms: Mapping[Any, Any]) -> list[tuple[str, Any]]:
+    return [(str(name), steps) for name, steps in arms.items()]
 
 
 def misspelt_stages(method: Mapping[str, Any]) -> list[str]:
     """The keys of a method that hold a list of steps, and are no stage."""
+    forms = {"op", *combinators()}
     return [
         key
         for key, items in method.items()
         if key not in STAGES
         and isinstance(items, list | tuple)
-        and any(isinstance(item, Mapping) and _FORMS.keys() & item.keys() for item in items)
+        and any(isinstance(item, Mapping) and forms & item.keys() for item in items)
     ]
 
 

@@ -1,11 +1,20 @@
-"""The lists of steps of a method, those inside combinators too."""
+"""A method's steps looked at and changed as its file has them: one walk for all who do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-Item = dict[str, Any]
+from graphrag_bench.contract import Operator, operators
+from graphrag_bench.pipeline.build import STAGES
+from graphrag_bench.pipeline.combinator import Item, inner_lists
+
+__all__ = ["Item", "every_list", "inner_lists", "known_operator", "operator_steps", "stages"]
+
+
+def stages(method: Mapping[str, object]) -> list[list[Item]]:
+    """The lists of steps of a method, stage by stage; an empty one for a stage that it lacks."""
+    held = (method.get(stage) for stage in STAGES)
+    return [items if isinstance(items, list) else [] for items in held]
 
 
 def every_list(lists: Sequence[list[Item]]) -> Iterator[list[Item]]:
@@ -13,6 +22,19 @@ def every_list(lists: Sequence[list[Item]]) -> Iterator[list[Item]]:
     for items in lists:
         yield items
         for step in items:
-            inner = [*(step.get("branch") or {}).values(), *(step.get("cases") or {}).values()]
-            inner += [step[key] for key in ("steps", "answer") if step.get(key)]
-            yield from every_list(inner)
+            yield from every_list(list(inner_lists(step)))
+
+
+def operator_steps(items: Sequence[Item]) -> Iterator[tuple[Operator, Item]]:
+    """Every operator of some steps with its step, in order; unknown names are passed over."""
+    for item in items:
+        if (operator := known_operator(item)) is not None:
+            yield operator, item
+        for inner in inner_lists(item):
+            yield from operator_steps(inner)
+
+
+def known_operator(item: Mapping[str, object]) -> Operator | None:
+    """The operator of a step; None for a combinator, and for an unknown name."""
+    name = item.get("op")
+    return operators.get(str(name)) if name in set(operators.names()) else None

@@ -62,7 +62,7 @@ def test_a_sweep_writes_none_even_where_a_file_of_settings_holds_it(
 def test_python_refuses_it_too(home: Path) -> None:
     llm = {"_target_": "graphrag_bench.models.openai_compatible.OpenAICompatible"}
     llm |= {"model": "m", "base_url": SECRETS[0]}
-    made = api.pipeline("vanilla", llm=llm, embedder="hashing")
+    made = api.method("vanilla", llm=llm, embedder="hashing")
     with pytest.raises(UserError) as raised:
         made.experiment(api.dataset("toy"))
     assert PASSWORD not in str(raised.value) and "llm.base_url=http://host:81/v1" in str(

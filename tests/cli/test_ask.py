@@ -174,7 +174,7 @@ def test_show_says_where_no_steps_were_kept() -> None:
 
 
 def test_python_tells_the_same() -> None:
-    made = gb.pipeline(
+    made = gb.method(
         "hipporag",
         embedder="hashing",
         llm={"_target_": "toy_runs.reader"},

@@ -108,7 +108,7 @@ def test_the_frame_of_a_matched_run_is_as_it_always_is() -> None:
 
 def test_python_knows_it_too() -> None:
     settings = {"llm": {"_target_": "toy_runs.reader"}, "embedder": "hashing", "answer": "off"}
-    run = gb.pipeline("vanilla", **settings).run("toy", match_tokens="bm25")
+    run = gb.method("vanilla", **settings).run("toy", match_tokens="bm25")
     assert str(run.metrics["title"]).startswith("VanillaRAG (tokens of BM25: ")
 
 

@@ -78,7 +78,7 @@ def test_an_absolute_path_comes_to_the_same_run_as_a_name(here: Path) -> None:
 def test_the_command_line_and_python_find_the_same_file(here: Path) -> None:
     write(here / "mine.yaml", "mine")
     values = composed(checked_words(["dataset=toy", "embedder=hashing", "method=./mine.yaml"]))
-    assert gb.pipeline("./mine.yaml").method == values["method"]
+    assert gb.method("./mine.yaml").method == values["method"]
 
 
 def test_a_sweep_takes_files_and_names_and_job_arrays_take_its_cells(here: Path) -> None:
@@ -187,12 +187,12 @@ def test_python_takes_files_folders_and_plug_ins(here: Path) -> None:
     write(here / "mylab" / "configs" / "method" / "ours.yaml", "ours")
     (here / "mylab" / "__init__.py").touch()
     for name in ("./mine.yaml", "named"):
-        run = gb.pipeline(name, embedder="hashing", llm="scripted").run("toy", answer="off")
+        run = gb.method(name, embedder="hashing", llm="scripted").run("toy", answer="off")
         assert run.metrics["n"] == 6
-    lab = gb.pipeline("ours", plugins=["mylab"], embedder="hashing", llm="scripted")
+    lab = gb.method("ours", plugins=["mylab"], embedder="hashing", llm="scripted")
     assert lab.run("toy", answer="off").folder.parent.name == "ours"
     with pytest.raises(UserError, match="no file"):
-        gb.pipeline("./nowhere.yaml")
+        gb.method("./nowhere.yaml")
 
 
 def test_an_unused_parameter_of_an_own_file_is_refused_as_in_a_built_in_one(here: Path) -> None:

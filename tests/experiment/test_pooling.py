@@ -238,14 +238,14 @@ def test_python_composes_the_same_run_as_the_command_line() -> None:
 
     words = ["dataset=toy", "embedder=hashing", "method=lgraphrag", "pooling=rerank"]
     by_shell = Experiment.prepare(composed(checked_words(words))).key
-    made = api.pipeline("lgraphrag", pooling="rerank", embedder="hashing")
+    made = api.method("lgraphrag", pooling="rerank", embedder="hashing")
     assert made.experiment(api.dataset("toy")).key == by_shell
-    plain = api.pipeline("lgraphrag", embedder="hashing").experiment(api.dataset("toy"))
-    off = api.pipeline("lgraphrag", pooling="off", embedder="hashing")
+    plain = api.method("lgraphrag", embedder="hashing").experiment(api.dataset("toy"))
+    off = api.method("lgraphrag", pooling="off", embedder="hashing")
     assert plain.key == off.experiment(api.dataset("toy")).key != by_shell
-    other = api.pipeline("lgraphrag", pooling={"mode": "rerank", "a": 2.0}, embedder="hashing")
+    other = api.method("lgraphrag", pooling={"mode": "rerank", "a": 2.0}, embedder="hashing")
     assert other.experiment(api.dataset("toy")).key != by_shell
-    answered = api.pipeline(
+    answered = api.method(
         "lgraphrag", pooling="reselect", embedder="hashing", llm=READER, nlp=TAGGER
     ).ask("Who founded the Norvik Observatory?", "toy")
     assert "path.pool" in answered.report()

@@ -50,9 +50,9 @@ def test_python_and_the_command_line_agree_on_what_path_pooling_changes() -> Non
     words = ["dataset=toy", "embedder=hashing", "method=subgraphrag", "pooling=rerank"]
     by_shell = composed(checked_words(words))
     assert by_shell["method"]["form"] == "paths"
-    made = api.pipeline("subgraphrag", pooling="rerank", embedder="hashing")
+    made = api.method("subgraphrag", pooling="rerank", embedder="hashing")
     assert made.experiment(api.dataset("toy")).key == Experiment.prepare(by_shell).key
-    asked = api.pipeline("subgraphrag", pooling="rerank", embedder="hashing", form="triplets")
+    asked = api.method("subgraphrag", pooling="rerank", embedder="hashing", form="triplets")
     own = composed(checked_words([*words, "method.form=triplets"]))
     assert own["method"]["form"] == "triplets"
     assert asked.experiment(api.dataset("toy")).key == Experiment.prepare(own).key
@@ -93,8 +93,8 @@ def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() 
     words = ["method=hipporag", "profile=zhou2025", "method.damping=0.5"]
     assert composed(checked_words(words))["method"]["damping"] == 0.5
     assert composed(checked_words(words[:2]))["method"]["damping"] == 0.1
-    assert api.pipeline("hipporag", profile="zhou2025", damping=0.5).method["damping"] == 0.5
-    assert api.pipeline("hipporag", profile="zhou2025").method["damping"] == 0.1
+    assert api.method("hipporag", profile="zhou2025", damping=0.5).method["damping"] == 0.5
+    assert api.method("hipporag", profile="zhou2025").method["damping"] == 0.1
 
 
 def test_a_sweep_over_profiles_has_a_cell_for_each_and_a_table_that_names_them() -> None:
@@ -113,7 +113,7 @@ def test_a_sweep_over_profiles_has_a_cell_for_each_and_a_table_that_names_them()
 
 
 def test_a_profile_is_chosen_with_the_method_and_not_with_the_data_set() -> None:
-    pipeline = api.pipeline("vanilla", embedder="hashing")
+    pipeline = api.method("vanilla", embedder="hashing")
     with pytest.raises(UserError, match="profile is chosen with the method"):
         pipeline.experiment(api.dataset("toy"), profile="zhou2025")
 

@@ -216,7 +216,7 @@ def test_what_is_written_for_every_item_must_be_mergeable():
         ("tiny.start", "retrieve.0: a step is a mapping such as {op: NAME}, not 'tiny.start'."),
         (
             {"do": 1},
-            "retrieve.0 has none of op, branch, repeat, each, switch, resolve, aside",
+            "retrieve.0 has none of op, aside, branch, each, repeat, resolve, switch",
         ),
         ({"branch": [START]}, "retrieve.0: named lists of steps were expected"),
         ({"branch": {"a": START}}, "retrieve.0.a: a list of steps was expected"),

@@ -8,8 +8,10 @@ import pytest
 import tiny_operators
 from tiny_runs import CHUNKS, START, nodes, outcomes
 
-from graphrag_bench.pipeline import control
 from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.combinator import Reader, combinator, combinators
+from graphrag_bench.pipeline.combinators.repeat import Repeat
+from graphrag_bench.pipeline.edit import every_list
 from graphrag_bench.pipeline.steps import World
 from graphrag_bench.values import Mentions, RetrievalState
 
@@ -188,5 +190,29 @@ def test_combinators_nest():
 def test_the_run_key_sees_the_code_that_merges(monkeypatch):
     pipeline, _ = build({"retrieve": [START, each("nodes", CHUNKS)]})
     before = pipeline.describe()
-    monkeypatch.setattr(control, "code", lambda function: f"edited {function.__name__}")
+    edited = "graphrag_bench.pipeline.combinators.each.code"
+    monkeypatch.setattr(edited, lambda function: f"edited {function.__name__}")
     assert pipeline.describe() != before
+
+
+# ---- a combinator of one's own
+
+
+def test_a_combinator_is_one_file_that_registers_how_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its lists are walked, its keys checked and its problems told, as for the built-in ones."""
+    monkeypatch.setattr("graphrag_bench.pipeline.combinator._FOUND", dict(combinators()))
+
+    @combinator("twice", lists=("twice",))
+    def read_twice(read: Reader) -> Repeat:
+        return Repeat(2, read.steps("twice"), read.label)
+
+    assert nodes([START, {"twice": [{"op": "tiny.grow"}]}], "1") == [3]
+    _, problems = build({"retrieve": [{"twice": [{"op": "no.such"}], "times": 3}]})
+    assert "retrieve.0 (twice) has no key 'times'" in problems[0]
+    assert "no.such" in problems[1]
+    inner = {"op": "tiny.grow"}
+    assert [*every_list([[{"twice": [inner]}]])][1] == [inner]
+    with pytest.raises(ValueError, match="there is a combinator 'branch'"):
+        combinator("branch")(read_twice)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from graphrag_bench.answer_forms import form_of_part
 from graphrag_bench.fingerprint import code
+from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.joining import combined, join
 from graphrag_bench.pipeline.merge import MERGEABLE, Rule, merge
 from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Steps, World, run_steps
+from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Step, Steps, World, run_steps
 from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
 from graphrag_bench.values import Answer, RetrievalState
 
@@ -166,3 +167,13 @@ class _Work:
             self.failure = self.failure or outcome
         else:
             self.done[one.id] = outcome
+
+
+@combinator("resolve", lists=("steps", "answer"), settings=("merge", "at_most", "prune_unused"))
+def read_resolve(read: Reader) -> Step:
+    """`{resolve: SLOT, steps: STEPS, answer: STEPS}`, with merge, at_most and prune_unused."""
+    rule = read.choice("merge", get_args(Rule), "interleave")
+    steps, answer = read.steps("steps"), read.steps("answer")
+    at_most = read.count("at_most", 12)
+    prune = read.choice("prune_unused", (True, False), False)
+    return Resolve(str(read.item["resolve"]), steps, answer, rule, read.label, at_most, prune)

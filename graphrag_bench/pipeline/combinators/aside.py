@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Steps, World, run_steps
+from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Step, Steps, World, run_steps
 from graphrag_bench.values import RetrievalState
 
 
@@ -65,3 +66,13 @@ class Aside:
     def bound(self) -> int:
         """Calls of the inner steps."""
         return sum(step.bound() for step in self.steps)
+
+
+@combinator("aside", lists=("steps",))
+def read_aside(read: Reader) -> Step:
+    """`{aside: SLOTS, steps: STEPS}`."""
+    keep = read.item["aside"]
+    if isinstance(keep, str) or not isinstance(keep, Sequence) or not keep:
+        read.problem("aside", f"a list of slots was expected, not {keep!r}.")
+        keep = ()
+    return Aside(tuple(map(str, keep)), read.steps("steps"), read.label)

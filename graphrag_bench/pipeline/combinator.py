@@ -1,0 +1,112 @@
+"""What a combinator is: a step made of lists of steps, known by a key of its own.
+
+Each has a file in `pipeline/combinators/`, which is found there; a plug-in may register others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from graphrag_bench.pipeline.steps import Step, Steps
+
+Item = dict[str, Any]
+"""One step as a method's file has it."""
+
+
+class Reader(Protocol):
+    """The mapping of a combinator in a method's file; every problem is noted, and none raised."""
+
+    @property
+    def item(self) -> Mapping[str, Any]:
+        """The mapping."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Where the step is and what it is, e.g. `retrieve.1 branch`."""
+        ...
+
+    def steps(self, key: str) -> Steps:
+        """The list of steps under a key."""
+        ...
+
+    def arms(self, key: str) -> dict[str, Steps]:
+        """The named lists of steps under a key."""
+        ...
+
+    def choice(self, key: str, valid: tuple[Any, ...], default: Any) -> Any:
+        """The value of a key, one of `valid`."""
+        ...
+
+    def count(self, key: str, default: int) -> int:
+        """The value of a key, a whole number above 0."""
+        ...
+
+    def problem(self, key: str, what: str) -> None:
+        """Note what is wrong with a key."""
+        ...
+
+
+@dataclass(frozen=True)
+class Combinator:
+    """A combinator: its key, the keys of its lists of steps, of its named lists, its settings."""
+
+    key: str
+    lists: tuple[str, ...]
+    arms: tuple[str, ...]
+    settings: tuple[str, ...]
+    read: Callable[[Reader], Step]
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Every key that its mapping may have."""
+        return frozenset({self.key, *self.lists, *self.arms, *self.settings})
+
+
+_FOUND: dict[str, Combinator] = {}
+
+
+def combinator(
+    key: str,
+    *,
+    lists: Sequence[str] = (),
+    arms: Sequence[str] = (),
+    settings: Sequence[str] = (),
+) -> Callable[[Callable[[Reader], Step]], Callable[[Reader], Step]]:
+    """Registers what reads a step of that key; a key that another one has is a ValueError."""
+
+    def register(read: Callable[[Reader], Step]) -> Callable[[Reader], Step]:
+        held = _FOUND.get(key)
+        if held is not None and held.read.__module__ != read.__module__:
+            raise ValueError(f"there is a combinator '{key}' in {held.read.__module__} already")
+        _FOUND[key] = Combinator(key, tuple(lists), tuple(arms), tuple(settings), read)
+        return read
+
+    return register
+
+
+def combinators() -> Mapping[str, Combinator]:
+    """Every combinator by key, sorted: those of this project, and those of plug-ins."""
+    _import_own()
+    return dict(sorted(_FOUND.items()))
+
+
+@cache
+def _import_own() -> None:
+    folder = Path(__file__).with_name("combinators")
+    for path in sorted(folder.glob("*.py")):
+        import_module(f"{__package__}.{folder.name}.{path.stem}")
+
+
+def inner_lists(item: Mapping[str, Any]) -> Iterator[list[Item]]:
+    """The lists of steps inside a step, in its combinator's order; none of an operator."""
+    for key, found in combinators().items():
+        if key in item:
+            yield from (held for arm in found.arms for held in (item.get(arm) or {}).values())
+            yield from (item[name] for name in found.lists if item.get(name))
+            return
