@@ -32,8 +32,8 @@ from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 
-CITY = Prompt("graphrag_bench.experiment:prompts/city.j2")
-COPY = Prompt("graphrag_bench.experiment:prompts/copy.j2")
+CITY = Prompt("graphrag_bench.analysis:prompts/city.j2")
+COPY = Prompt("graphrag_bench.analysis:prompts/copy.j2")
 LONG_PROMPT = 2200
 """Tokens: what an answer prompt with a full context comes to."""
 _TOO_SMALL = (

@@ -1,4 +1,4 @@
-"""What the names of a paper's tables stand for: the shape of `paper_tables/<paper>/paper.yaml`."""
+"""What the names of a paper's tables stand for: the shape of `printed_tables/<paper>/paper.yaml`."""
 
 from __future__ import annotations
 

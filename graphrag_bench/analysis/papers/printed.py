@@ -1,6 +1,6 @@
 """The printed tables of the papers, and what their names stand for here: data, read and checked.
 
-`paper_tables/<paper>/<table>.csv` holds the figures, `paper_tables/<paper>/paper.yaml` which
+`printed_tables/<paper>/<table>.csv` holds the figures, `printed_tables/<paper>/paper.yaml` which
 method, data set, metric, model and setting of ours each printed name is. What a name stands for is
 a list of settings as on the command line, e.g. `method=pathrag method.path_order=random`.
 """
@@ -30,7 +30,7 @@ from graphrag_bench.analysis.papers.names import (
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.plain_yaml import read_yaml
 
-FOLDER = Path(__file__).parent / "paper_tables"
+FOLDER = Path(__file__).parent / "printed_tables"
 _SIZES = ("answer=off", "limit=1")
 """Sizes take no answers, and no question but one."""
 _COUNTING = ("method=bm25", *_SIZES)
