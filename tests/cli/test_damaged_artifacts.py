@@ -151,7 +151,7 @@ def test_a_changed_file_is_named_or_changes_nothing(
 
 def test_without_hashes_columns_that_do_not_fit_are_still_refused(artifacts: Path) -> None:
     """As `paths.verify=off` reads them, and as an archive with new hashes would bring them."""
-    graph = next(artifacts.glob("toy/graph/*"))
+    graph = with_relationships(artifacts)
     ends = np.load(graph / "source.npy")
     ends[0] = 10**9
     np.save(graph / "source.npy", ends)
@@ -253,11 +253,16 @@ def test_a_damaged_recipe_of_another_artifact_hurts_nobody(
 def archive(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The graph and all it is built from, exported into the working folder."""
     monkeypatch.chdir(tmp_path)
-    graphs = sorted(built.glob("toy/graph/*/names.blob.npy"))
-    key = next(p.parent.name for p in graphs if len(np.load(p.with_name("source.npy"))))
+    key = with_relationships(built).name
     done = command("artifacts", "export", key, "graph.tar.gz", "--home", str(built.parent))
     assert done.code == 0, done.err
     return tmp_path / "graph.tar.gz"
+
+
+def with_relationships(artifacts: Path) -> Path:
+    """A graph that has relationships; that of trees has none."""
+    graphs = sorted(artifacts.glob("toy/graph/*/source.npy"))
+    return next(path.parent for path in graphs if len(np.load(path)))
 
 
 def members(archive: Path) -> Iterator[tuple[str, bytes]]:
