@@ -238,7 +238,7 @@ def test_the_graph_of_a_shared_store_is_found_when_it_is_named(home: Path) -> No
 
 
 def test_a_run_that_is_not_there_and_a_set_without_evidence_are_refused(home: Path) -> None:
-    assert "is no run below" in refused("abc", name="funnel")
+    assert "No run '" in refused("abc", name="funnel")
     folder = write_set(
         home / "own",
         [{"id": "a", "title": "", "text": "Anna met Bert."}],

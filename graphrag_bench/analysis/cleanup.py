@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphrag_bench.errors import UserError, nearest
-from graphrag_bench.experiment.again import again
-from graphrag_bench.experiment.reopen import read_references, references_of
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.reopen import read_references, references_of, reopened
+from graphrag_bench.lookup import by_beginning
 from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.offline.store import LEDGER
 from graphrag_bench.runs.asked import all_kept
@@ -68,14 +68,8 @@ def find_folder(name: str, home: Path) -> Path:
         if not inside:
             raise UserError(f"'{name}' is no run folder below {root}; name one as `runs ls` does.")
         return inside[0]
-    found = [path for path in held if name and path.name.startswith(name)]
-    if len(found) == 1:
-        return found[0]
-    near = set(nearest(name, [path.name for path in held]))
-    shown = found or [path for path in held if path.name in near] or held[:5]
-    what = "begins several keys" if found else f"is no run below {root}"
-    where = ", ".join(f"{path.name} ({path.parent.name})" for path in shown) or "there is none"
-    raise UserError(f"'{name}' {what}: {where}.")
+    keys = {path.name: path for path in held}
+    return by_beginning(name, keys, "run", root, lambda path: path.parent.name)
 
 
 def remove_run(folder: Path) -> None:
@@ -189,7 +183,7 @@ def _used(home: Path) -> tuple[frozenset[str], frozenset[str], list[str]]:
             continue
         if held is None:
             try:
-                experiment = again(run, home)
+                experiment = reopened(run, home)
                 if experiment.key == path.name:
                     held = references_of(experiment, experiment.dataset.questions)
             except UserError:

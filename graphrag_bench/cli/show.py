@@ -11,7 +11,7 @@ from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.own_question import of_run, told
 from graphrag_bench.analysis.explaining.text import explained_lines
 from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.lookup import by_beginning
 from graphrag_bench.runs.record import Row
 from graphrag_bench.runs.stored import StoredRun, find_run
 from graphrag_bench.text import short
@@ -85,12 +85,11 @@ def _row(run: StoredRun, name: str) -> Row:
     if name in run.rows:
         return run.rows[name]
     texts = _texts(run)
-    found = [one for one in run.rows if one.startswith(name) or texts.get(one, "").startswith(name)]
-    if len(found) == 1:
-        return run.rows[found[0]]
-    shown = found[:5] or nearest(name, run.rows) or list(run.rows)[:5]
-    what = "begins several questions" if found else "is no question of the run"
-    raise UserError(f"'{name}' {what}: {', '.join(shown)}.")
+    by_text = [one for one in run.rows if texts.get(one, "").startswith(name)]
+    if len(by_text) == 1:
+        return run.rows[by_text[0]]
+    named = {one: one for one in run.rows}
+    return run.rows[by_beginning(name, named, "question", "the run", lambda q: texts.get(q, ""))]
 
 
 def _list(run: StoredRun) -> None:

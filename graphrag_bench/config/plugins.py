@@ -17,30 +17,8 @@ from graphrag_bench.errors import UserError
 T = TypeVar("T")
 BUILT_IN = ("operators", "methods")
 """The plug-in packages that are part of the project; those of the user come after them."""
-_BUILDERS = (
-    "graphrag_bench.offline.chunking",
-    "graphrag_bench.offline.extraction",
-    "graphrag_bench.offline.planted",
-    "graphrag_bench.offline.subgraphs",
-    "graphrag_bench.offline.llm_extraction",
-    "graphrag_bench.offline.knowledge_graph",
-    "graphrag_bench.offline.indices",
-    "graphrag_bench.offline.triple_index",
-    "graphrag_bench.offline.triple_scorers",
-    "graphrag_bench.offline.triple_training",
-    "graphrag_bench.offline.passage_graph",
-    "graphrag_bench.offline.tri_graph",
-    "graphrag_bench.offline.tree",
-    "graphrag_bench.offline.communities",
-    "graphrag_bench.offline.reports",
-    "graphrag_bench.offline.llm_reports",
-    "graphrag_bench.offline.text_extraction",
-    "graphrag_bench.offline.text_llm_extraction",
-    "graphrag_bench.offline.text_graph",
-    "graphrag_bench.offline.importers.msgraphrag",
-    "graphrag_bench.offline.importers.graphml",
-    "graphrag_bench.offline.importers.triples",
-)
+_OFFLINE = "graphrag_bench.offline"
+"""The package in whose modules the built-in builders register themselves."""
 
 
 def load_plugins(names: Sequence[str] = ()) -> None:
@@ -51,11 +29,17 @@ def load_plugins(names: Sequence[str] = ()) -> None:
     operator and no builder and has no `configs`.
     """
     with operators.open(), builders.open():
-        for name in (*_BUILDERS, *BUILT_IN):
+        for name in (*_offline_modules(), *BUILT_IN):
             import_module(name)
         for name in names:
             if name not in BUILT_IN:
                 _load(name)
+
+
+def _offline_modules() -> list[str]:
+    folder = Path(__file__).parents[1] / "offline"
+    found = (path.relative_to(folder).with_suffix("").parts for path in folder.rglob("*.py"))
+    return [".".join((_OFFLINE, *parts)) for parts in sorted(found)]
 
 
 def look_into(names: Iterable[str]) -> None:

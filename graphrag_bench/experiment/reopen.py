@@ -1,16 +1,49 @@
-"""Which artifacts a run refers to: written beside it when it begins, read when they are needed."""
+"""A stored run reopened: its experiment from its settings, and the artifacts that it refers to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment, safe_name
+from graphrag_bench.experiment.incomplete import read_incomplete
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.damage import REFERENCES, DamagedRun, read_json
 from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.values import Question
+
+
+def reopened(
+    run: StoredRun,
+    home: Path,
+    shared: str | None = None,
+    changed: Mapping[str, Any] | None = None,
+) -> Experiment:
+    """The experiment of a stored run as the code of today would make it; nothing is run.
+
+    Its home is the one that the run's folder stands in, else `home`; `shared` is a second folder of
+    artifacts, which a run does not write down. `changed` settings take the place of its own.
+    Raises UserError when its settings are not valid any more.
+    """
+    path = run.folder.path.resolve()
+    if len(path.parents) > 3 and path.parents[2].name == "runs":
+        home = path.parents[3]
+    values = {
+        **run.config,
+        "paths": {"home": str(home), "shared_artifacts": shared},
+        **(changed or {}),
+    }
+    try:
+        made = Experiment.prepare(values, run.dataset)
+    except UserError as error:
+        raise UserError(
+            f"The settings of {run.folder.path} are not valid with the code of today: {error}"
+        ) from error
+    return replace(made, incomplete=read_incomplete(run.folder))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import IO, Any
 from graphrag_bench.contract import builders
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.lookup import by_beginning
 from graphrag_bench.offline.manifest import (
     MANIFEST,
     RECIPE,
@@ -83,15 +84,8 @@ def _found(artifacts: Path) -> Iterator[Stored | Damaged]:
 
 def find(artifacts: Path, key: str) -> Stored:
     """The artifact whose key begins with `key`; raises UserError unless there is exactly one."""
-    held = stored(artifacts)
-    found = [one for one in held if key and one.key.startswith(key)]
-    if not found:
-        some = ", ".join(f"{one.key} ({one.dataset} {one.resource})" for one in held[:3]) or "none"
-        raise UserError(f"No artifact '{key}' in {artifacts}. There are: {some}.")
-    if len(found) > 1:
-        which = ", ".join(f"{one.key} ({one.dataset} {one.resource})" for one in found)
-        raise UserError(f"'{key}' is the beginning of several artifacts: {which}.")
-    return found[0]
+    held = {one.key: one for one in stored(artifacts)}
+    return by_beginning(key, held, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 
 
 def with_inputs(artifacts: Path, one: Stored) -> list[Stored]:

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError
+from graphrag_bench.lookup import by_beginning
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.damage import (
     CONFIG,
@@ -144,13 +145,8 @@ def find_run(name: str, home: str | Path) -> StoredRun:
         check_run(Path(name))
         return StoredRun(RunFolder(Path(name)))
     held = {run.folder.path.name: run for run in stored_runs(home)}
-    found = [key for key in held if name and key.startswith(name)]
-    if len(found) == 1:
-        return held[found[0]]
-    shown = found or nearest(name, held) or list(held)[:5]
-    where = [f"{key} ({held[key].metrics.get('method')})" for key in shown]
-    what = "begins several keys" if found else f"is no run below {home}/runs"
-    raise UserError(f"'{name}' {what}: {', '.join(where) or 'there is none'}.")
+    place = f"{home}/runs"
+    return by_beginning(name, held, "run", place, lambda run: str(run.metrics.get("method")))
 
 
 def numbers_of(run: StoredRun) -> dict[str, float]:

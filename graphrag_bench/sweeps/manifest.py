@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Literal
 
 from graphrag_bench.config.words import Word
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.lookup import by_beginning
 from graphrag_bench.runs.folder import Occupied, read_lines, write_whole
 
 MANIFEST, SWEEP = "manifest.jsonl", "sweep.json"
@@ -185,9 +186,4 @@ def stored_sweeps(home: Path) -> list[Manifest]:
 def find_sweep(home: Path, key: str) -> Manifest:
     """The sweep whose key begins so; raises UserError when there is none, or more than one."""
     held = {sweep.folder.name: sweep for sweep in stored_sweeps(home)}
-    found = [name for name in held if name.startswith(key)]
-    if len(found) == 1:
-        return held[found[0]]
-    what = "begins several keys" if found else f"is no sweep below {sweeps_folder(home)}"
-    shown = found or nearest(key, held) or list(held)[:5]
-    raise UserError(f"'{key}' {what}: {', '.join(shown) or 'there is none'}.")
+    return by_beginning(key, held, "sweep", sweeps_folder(home))

@@ -93,5 +93,5 @@ def test_a_run_is_not_compared_with_a_baseline_over_another_corpus() -> None:
 def test_runs_are_found_by_the_beginning_of_their_key(home: Path) -> None:
     keys = [Path(folder(home, name)).name[:8] for name in ("bm25", "hipporag")]
     assert command("diff", *keys, "--home", str(home)).code == 0
-    assert "is no run below" in refused("zzzz", keys[0], "--home", str(home), name="diff")
+    assert "No run '" in refused("zzzz", keys[0], "--home", str(home), name="diff")
     assert "required" in refused(keys[0], name="diff")

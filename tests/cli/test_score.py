@@ -119,7 +119,7 @@ def test_mistakes_are_answered_with_what_would_be_right(run: Path) -> None:
     assert "Nearest: meteor" in said(run, "--metrics", "metor")
     assert "Nearest: containment" in said(run, "evaluation.contain=substring")
     assert "evaluation.cuts" in said(run, "evaluation.cuts=[0]")
-    assert "is no run below" in said("zzzz")
+    assert "No run '" in said("zzzz")
     assert "RUN is missing" in said("evaluation.cuts=[1]")
     assert "--metrcs" in said(run, "--metrcs", "f1")
     assert metrics(run)["evaluation"]["cuts"] == [2, 5, 10]

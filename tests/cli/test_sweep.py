@@ -231,7 +231,7 @@ def test_a_sweep_is_listed_before_and_after_it_has_begun_and_by_its_key(home: Pa
         (["run", "cell=3", *VANILLA, "method.top_k=1,2"], "has the cells 1 to 2"),
         (["run", "cell=x", *VANILLA, "method.top_k=1,2"], "has the cells 1 to 2"),
         (["lst"], "Nearest: list"),
-        (["list", "0a1b"], "there is none"),
+        (["list", "0a1b"], "There are: none"),
     ],
 )
 def test_a_wrong_call_of_sweep_says_what_would_be_right(words: list[str], said: str) -> None:

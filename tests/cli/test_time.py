@@ -167,7 +167,7 @@ def test_what_cannot_be_timed_is_refused_with_a_reason(home: Path) -> None:
     folder = ran(*SLOW, "method=vanilla").folder
     assert "n" in refused(str(folder), "m=3", name="time")
     assert "whole number" in refused(str(folder), "n=0", name="time")
-    assert "is no run" in refused("abc", name="time")
+    assert "No run '" in refused("abc", name="time")
     (index,) = (home / "artifacts" / "toy" / "chunk_index").glob("*/recipe.json")
     kept = index.read_bytes()
     index.unlink()

@@ -10,9 +10,8 @@ from graphrag_bench.analysis.funnel.fates import STARTS, Built, fates_of
 from graphrag_bench.analysis.funnel.stages import STAGES, Fate, Funnel, funnel
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.again import again
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.reopen import References, read_references, references_of
+from graphrag_bench.experiment.reopen import References, read_references, references_of, reopened
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.manifest import is_stored, read_recipe, verify
 from graphrag_bench.offline.store import loaded
@@ -50,7 +49,7 @@ def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunn
     """
     if run.dataset is None:
         raise UserError(f"The data set of {run.folder.path} is not at hand; its gold is needed.")
-    experiment = again(run, home, shared)
+    experiment = reopened(run, home, shared)
     asked = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
     if not asked:
         raise UserError(f"No question of {run.folder.path} has gold evidence: there is no funnel.")

@@ -1,4 +1,4 @@
-"""What the names of a paper's tables stand for: the shape of `printed_tables/<paper>/paper.yaml`."""
+"""The names of a paper's tables and what they mean here: `printed_tables/<paper>/paper.yaml`."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ from typing import Any
 from graphrag_bench.analysis.timing.hardware import BUSY, cores, hardware, load
 from graphrag_bench.analysis.timing.percentiles import METHOD, Spread, spread
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.again import again
 from graphrag_bench.experiment.estimate import Estimate, estimates
 from graphrag_bench.experiment.execute import build_resources, start_state
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.reopen import reopened
 from graphrag_bench.models.fan_out import FanOut
 from graphrag_bench.models.ledger import read_ledger, spent
 from graphrag_bench.models.replay import Replay
@@ -87,7 +87,7 @@ def prepare_timing(
         "workers": 1,
         "trace": "off",
     }
-    experiment = again(run, home, shared, changed)
+    experiment = reopened(run, home, shared, changed)
     key = run.folder.path.resolve().name
     if experiment.key != key:
         raise UserError(
