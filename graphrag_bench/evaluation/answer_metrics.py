@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -108,7 +108,7 @@ def _of_list(asked: Asked) -> Scores:
 
 _LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
 
-ANSWER_METRICS: Mapping[str, AnswerMetric] = {
+ANSWER_METRICS: dict[str, AnswerMetric] = {
     "accuracy": _of_answers("accuracy", _contained),
     "recall": _of_answers("recall", recall),
     "recall_concat": _of_answers("recall_concat", recall_concat),

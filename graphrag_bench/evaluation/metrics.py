@@ -41,7 +41,7 @@ def _answer_metrics() -> Iterator[Metric]:
         yield from (Metric(one, "answer", metric.meaning) for one in metric.gives or (name,))
 
 
-METRICS: tuple[Metric, ...] = (
+_BEFORE = (
     Metric("evidence_recall@k", "retrieved", "Share of the gold documents among the first k"),
     Metric("all_evidence@k", "retrieved", "Whether all gold documents are among the first k"),
     Metric("ndcg@k", "retrieved", "nDCG of the first k, gain 1 for each gold document"),
@@ -51,7 +51,8 @@ METRICS: tuple[Metric, ...] = (
     Metric("spans_in_context", "context", "Share of the gold sentences in the context"),
     Metric("answer_in_context", "context", "Share of the wanted answers that the context holds"),
     Metric("evidence_cut", "context", "Evidence was retrieved and cut by the budget", False),
-    *_answer_metrics(),
+)
+_AFTER = (
     Metric("option_unread", "answer", "No single option can be read from the answer", False),
     Metric("answer_words", "answer", "Words of the answer", False),
     Metric("abstained", "answer", "The answer says only that there is none", False),
@@ -61,13 +62,18 @@ METRICS: tuple[Metric, ...] = (
     Metric("context_recall", "judge", "Share of the gold answer that the context supports"),
     Metric("context_precision", "judge", "Precision over ranks of the useful passages"),
 )
-UNDIRECTED = tuple(metric.name for metric in METRICS if not metric.more_is_better)
+UNDIRECTED = tuple(metric.name for metric in (*_BEFORE, *_AFTER) if not metric.more_is_better)
 """Metrics of which more is not better."""
+
+
+def metrics() -> list[Metric]:
+    """Every metric; the answer metrics are those of `ANSWER_METRICS`."""
+    return [*_BEFORE, *_answer_metrics(), *_AFTER]
 
 
 def metric_names(
     sources: Collection[Source], cuts: Sequence[int] = (), tokens: Sequence[int] = ()
 ) -> list[str]:
     """The names that a run with these cutoffs may have from these sources, in the list's order."""
-    every = [metric for metric in METRICS if metric.source in sources]
+    every = [metric for metric in metrics() if metric.source in sources]
     return list(dict.fromkeys(name for one in every for name in one.names(cuts, tokens)))

@@ -1,0 +1,145 @@
+"""To add one, touch the files that docs/architecture.md names, and no others."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from toy_runs import TOY, command, metrics, ran, shell
+
+import graphrag_bench.cli
+from graphrag_bench.cli.main import COMMANDS
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, AnswerMetric, Asked
+from graphrag_bench.evaluation.metrics import metric_names
+from graphrag_bench.locations import project_folder
+from graphrag_bench.report import tables
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+MOST_FILES = 12
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def is_there(name: str) -> bool:
+    return any((folder / name).is_file() for folder in (ROOT, ROOT / "graphrag_bench"))
+
+
+def test_every_file_that_the_page_names_is_there() -> None:
+    named = {name for name in re.findall(r"`([\w/.]+\.(?:py|md))`", PAGE) if "NAME" not in name}
+    named -= {"table.md"}  # a file of a run
+    assert len(named) > 40
+    assert not [name for name in sorted(named) if not is_there(name)]
+
+
+@pytest.mark.parametrize("way", ["A question", "An artifact", "An LLM call", "A table row"])
+def test_a_way_through_the_code_has_at_most_twelve_files(way: str) -> None:
+    steps = PAGE.partition(f"**{way}**")[2].partition("\n\n**")[0].partition("\n## ")[0]
+    files = re.findall(r"^\d+\. `([\w/.]+)`", steps, re.MULTILINE)
+    assert 5 < len(files) <= MOST_FILES
+
+
+def test_every_kind_of_thing_to_add_names_its_proof() -> None:
+    rows = re.findall(r"^\| an? ([\w ]+) \|.*\| `(tests/[\w/]+\.py)` \|$", PAGE, re.MULTILINE)
+    assert {kind for kind, _ in rows} == {
+        "operator", "method", "data set", "metric", "model", "graph type", "index", "table column",
+        "command", "combinator",
+    }  # fmt: skip
+    assert all((ROOT / proof).is_file() for _, proof in rows)
+
+
+def test_a_metric_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends_with_a_stop(asked: Asked) -> dict[str, float]:
+        return {"stopped": float(asked.answer.endswith("."))}
+
+    added = AnswerMetric("Whether the answer ends with a full stop", ends_with_a_stop)
+    monkeypatch.setitem(ANSWER_METRICS, "stopped", added)
+    words = [*TOY, "frame=off", "method=bm25", "evaluation.metrics=[stopped]"]
+    held = metrics(ran(*words, "evaluation.compared=[stopped]").folder)["metrics"]
+    assert 0 <= held["stopped"]["mean"] <= 1
+    assert "stopped" in metric_names(["answer"])
+    assert "ends with a full stop" in command("score", "--help").out
+
+
+def test_a_table_column_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(tables._ANSWERS, "recall", "token recall")
+    ended = ran(*TOY, "frame=off", "method=bm25")
+    assert "token recall [95 %]" in (ended.folder / "table.md").read_text()
+
+
+def test_a_command_is_a_file_and_a_line(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "hello.py").write_text(
+        "def main(arguments):\n    print('hello', *arguments)\n    return 0\n"
+    )
+    monkeypatch.setattr(graphrag_bench.cli, "__path__", [*graphrag_bench.cli.__path__, str(here)])
+    monkeypatch.setitem(COMMANDS, "hello", "say hello")
+    assert command("hello", "you").out == "hello you\n"
+    assert "say hello" in command("--help").out
+
+
+def test_a_data_set_is_a_card(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = here / "datasets"
+    shutil.copytree(project_folder("datasets") / "toy", folder / "ours")
+    card = yaml.safe_load((folder / "ours" / "card.yaml").read_text())
+    (folder / "ours" / "card.yaml").write_text(yaml.safe_dump({**card, "name": "ours"}))
+    for module in ("card", "readers"):
+        monkeypatch.setattr(f"graphrag_bench.data.{module}.project_folder", lambda _: folder)
+    held = read_dataset("ours")
+    assert (held.name, len(held.documents), len(held.questions)) == ("ours", 8, 6)
+
+
+BUILDERS = '''
+from pathlib import Path
+
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.indices import index_texts
+from graphrag_bench.progress import Progress
+
+
+@artifact("graph.chain")
+def chain(*, chunk_table: ChunkTable) -> Graph:
+    """Each chunk joined with the next one."""
+    n = len(chunk_table)
+    return Graph.from_arrays(range(n - 1), range(1, n), names=[f"chunk {row}" for row in range(n)])
+
+
+@artifact("node_index.backwards")
+def backwards(
+    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
+) -> VectorIndex:
+    """The vectors of the node names, spelt backwards."""
+    names = [name[::-1] for name in graph.names]
+    return index_texts(names, embedder, scratch, progress, "names backwards")
+'''
+METHOD = """name: chained
+build: {graph: chain, node_index: backwards}
+retrieve:
+  - {op: node.vdb, top_k: 2}
+generate:
+  - {op: context.nodes}
+  - {op: answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}
+"""
+
+
+def test_a_graph_type_and_an_index_are_builders_in_one_file(here: Path) -> None:
+    (here / "mylab").mkdir()
+    (here / "mylab" / "__init__.py").write_text("from mylab import chains\n")
+    (here / "mylab" / "chains.py").write_text(BUILDERS)
+    (here / "chained.yaml").write_text(METHOD)
+    words = [*TOY, "frame=off", "answer=off", "method=./chained.yaml", "plugins=[mylab]"]
+    ended = shell("run", *words)
+    assert ended.code == 0, ended.err
+    assert [*here.glob("artifacts/toy/graph/*")] and [*here.glob("artifacts/toy/node_index/*")]
