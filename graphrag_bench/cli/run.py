@@ -15,7 +15,7 @@ from graphrag_bench.experiment.execute import RunResult
 from graphrag_bench.experiment.failing import too_many
 from graphrag_bench.report.paying import paying_table
 from graphrag_bench.report.tables import cost_table, markdown, run_table, show
-from graphrag_bench.runs.folder import write_whole
+from graphrag_bench.runs.folder import RunFolder
 
 FAILED = 1
 """The exit code of a sweep of which some cells failed, and of a run that lacks answers."""
@@ -88,7 +88,7 @@ def _show(results: Results) -> None:
     """Print the tables and what they cost, and write them beside every run."""
     text = _report(list(results.values()))
     for folder in dict.fromkeys(result.folder.path for result in results.values()):
-        write_whole(folder / "table.md", text)
+        RunFolder(folder).write_table(text)
         print(f"run: {folder.resolve()}")  # noqa: T201 - read by scripts
 
 
