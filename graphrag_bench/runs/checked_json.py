@@ -1,4 +1,4 @@
-"""JSON files of a run folder: each holds a hash of its name and the rest, so no change goes unseen."""
+"""JSON files of a run folder: each holds a hash of its name and the rest; no change goes unseen."""
 
 from __future__ import annotations
 

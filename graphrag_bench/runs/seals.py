@@ -53,7 +53,10 @@ class Mended:
 
 
 def read_seals(folder: Path) -> Seals:
-    """The seals of a folder, empty where it has none; raises OSError, ValueError, RecursionError."""
+    """The seals of a folder, empty where it has none.
+
+    Raises OSError, ValueError or RecursionError where they cannot be read.
+    """
     path = folder / SEALS
     if not os.path.lexists(path):
         return Seals()
@@ -109,8 +112,9 @@ def written(path: Path) -> Iterator[None]:
 def mend(folder: Path, mine: Callable[[str], bool]) -> list[Mended]:
     """Make damaged files, those that are `mine`, whole again as far as their rows are there.
 
-    Their seals are taken away. Each row is known by its hash: those that were sealed stay, in their order, once; others go. The
-    damaged file is kept under another name. Damaged seals are given up, and named.
+    Their seals are taken away. Each row is known by its hash: those that were sealed stay, in
+    their order, once; others go. The damaged file is kept under another name. Damaged seals are
+    given up, and named.
     """
     try:
         found = faults(folder)
