@@ -1,6 +1,7 @@
 """Chaos: faults, outages, kills, damaged files and hostile inputs, and what became of each.
 
 python scripts/chaos.py --json FILE [--seed N] [--short] [--only KIND ...]
+       [--trials N] [--damage GROUP ...]
 
 A server on 127.0.0.1 answers from the prompt alone. Every outcome is judged by an undisturbed run:
 the same result, one clear error, or a fault. Exit code 1 when there is a fault.
@@ -25,7 +26,7 @@ if __name__ == "__main__":
 
 from chaos.inputs import with_inputs  # noqa: E402
 from chaos.kills import with_kills, with_signals  # noqa: E402
-from chaos.mutations import with_mutations  # noqa: E402
+from chaos.mutations import GROUPS, with_mutations  # noqa: E402
 from chaos.outages import references, with_faults, with_outages  # noqa: E402
 from chaos.outcomes import GOOD, Outcome, table  # noqa: E402
 from chaos.serving import Server, serving  # noqa: E402
@@ -39,7 +40,9 @@ SHORT = {"faults": 3, "outage": 3, "kills": 3, "mutations": 16, "inputs": 12}
 
 def outcomes(server: Server, root: Path, asked: argparse.Namespace) -> Iterator[Outcome]:
     """Every outcome, as it comes."""
-    counts = SHORT if asked.short else LONG
+    counts = dict(SHORT if asked.short else LONG)
+    if asked.trials is not None:
+        counts = dict.fromkeys(counts, asked.trials)
     home = root / "ahead"
     home.mkdir()
     import_ahead(HIPPORAG.arguments(home, server.scenario()), home)
@@ -53,7 +56,8 @@ def outcomes(server: Server, root: Path, asked: argparse.Namespace) -> Iterator[
     if "signals" in asked.only and not asked.short:
         yield from with_signals(held[0], server, root, asked.seed)
     if "mutations" in asked.only:
-        yield from with_mutations(held, server, root, asked.seed, counts["mutations"])
+        number = counts["mutations"]
+        yield from with_mutations(held, server, root, asked.seed, number, asked.damage)
     if "inputs" in asked.only:
         yield from with_inputs(server, root, asked.seed, counts["inputs"])
 
@@ -65,6 +69,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--short", action="store_true", help="a sample, in under a minute")
     parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--trials", type=int, help="how many of each kind, others' turns included")
+    parser.add_argument("--damage", nargs="+", choices=sorted(set(GROUPS)), default=(),
+                        help="of the mutations, those of these files alone")  # fmt: skip
     parser.add_argument("--verbose", action="store_true", help="print each outcome as it comes")
     asked = parser.parse_args()
     began, found = time.monotonic(), []

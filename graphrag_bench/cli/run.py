@@ -13,7 +13,7 @@ from graphrag_bench.experiment.execute import RunResult
 from graphrag_bench.experiment.failing import too_many
 from graphrag_bench.report.paying import paying_table
 from graphrag_bench.report.tables import cost_table, markdown, run_table, show
-from graphrag_bench.runs.folder import write_whole
+from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.sweeps.baseline import differences
 from graphrag_bench.sweeps.cells import Preparing, checked_alone
 from graphrag_bench.sweeps.launching import Grid, Results, run_one
@@ -90,7 +90,7 @@ def _show(results: Results) -> None:
     """Print the tables and what they cost, and write them beside every run."""
     text = _report(list(results.values()))
     for folder in dict.fromkeys(result.folder.path for result in results.values()):
-        write_whole(folder / "table.md", text)
+        RunFolder(folder).write_table(text)
         print(f"run: {folder.resolve()}")  # noqa: T201 - read by scripts
 
 

@@ -24,7 +24,7 @@ from graphrag_bench.experiment.reopen import read_references
 from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.report.run_page import ListedRun, run_lines, runs_table
 from graphrag_bench.report.tables import Table, show
-from graphrag_bench.runs.damage import METRICS, DamagedRun, check_run, read_json
+from graphrag_bench.runs.damage import METRICS, DamagedRun, check_run, read_json, sealed_faults
 from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder
 
 _HELP = """usage: graphrag-bench runs ls [dataset=NAME] [method=NAME] [--home HOME]
@@ -138,6 +138,8 @@ def _show(path: Path, home: Path) -> None:
     run = _of(path)
     title = run.metrics.get("title", run.method)
     sys.stdout.write(f"{title} on {run.dataset}, key {run.key}\n{path}\n")
+    for name, what in sealed_faults(path).items():  # check_run lets pass what is for people alone
+        sys.stdout.write(f"{path}: {name} is damaged ({what}); the same run writes it again\n")
     if not run.metrics:
         sys.stdout.write(f"not scored: {run.n_rows} questions are stored; start it again\n")
     references = read_references(folder)

@@ -81,6 +81,8 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         metrics = results(experiment, selected)
         if repeats:
             metrics["repeats"] = repeated(experiment, [question.id for question in answered])
+        for one in (experiment, *repeats):
+            one.folder.seal()
         return RunResult(folder, folder.keep_metrics(metrics), experiment)
 
 
@@ -94,7 +96,7 @@ def _finish(
     folder = experiment.folder
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
-    folder.path.mkdir(parents=True, exist_ok=True)
+    folder.begin()
     write_provenance(experiment, folder)
     write_references(experiment, selected)
     write_incomplete(experiment)

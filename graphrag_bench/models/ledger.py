@@ -183,7 +183,7 @@ def _lines(texts: Iterable[str]) -> Iterator[Line]:
     for text in texts:
         try:
             row = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(row, dict) and set(row) == names:
             yield Line(**row)

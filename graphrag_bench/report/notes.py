@@ -38,6 +38,11 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     notes += _unread_reports(runs)
     notes += [f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())]
     notes += _incomplete(runs)
+    notes += [
+        f"! {run['title']}: costs and times are not whole, files were damaged: {', '.join(lost)}"
+        for run in runs
+        if (lost := run.get("lost"))
+    ]
     if any(mark(run) for run in runs):
         notes.append(INFLATED)
     if any(run["cost"]["mixed"] for run in runs):

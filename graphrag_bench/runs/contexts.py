@@ -14,6 +14,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import Finished
+from graphrag_bench.runs.damage import DamagedRun
 from graphrag_bench.runs.folder import RunFolder, read_lines
 from graphrag_bench.runs.record import Row
 from graphrag_bench.values import Context, Piece
@@ -46,16 +47,29 @@ def _kept(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
     return piece.text
 
 
+def _is_whole(row: Row) -> bool:
+    """Whether a row has a question and the texts of a context."""
+    texts = row.get("texts")
+    known = isinstance(texts, list) and all(one is None or isinstance(one, str) for one in texts)
+    return known and isinstance(row.get("question"), str)
+
+
 def context_texts(
     folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
 ) -> dict[str, Sequence[str | None]]:
     """The texts of the context of each question of a run, in the order of the row's pieces.
 
     Questions whose texts were not kept (trace=off) are left out, and so are those whose texts the
-    data set has no longer as they were; a text is None where its document is gone from it.
+    data set has no longer as they were; a text is None where its document is gone from it. Raises
+    DamagedRun for a row of another form.
     """
     passages = {document.id: document.passage for document in dataset.documents}
-    held = {row["question"]: row for path in folder.files(CONTEXTS) for row in read_lines(path)}
+    held: dict[str, Row] = {}
+    for path in folder.files(CONTEXTS):
+        for row in read_lines(path):
+            if not _is_whole(row):
+                raise DamagedRun(folder.path, f"{path.name} holds a row that is no context")
+            held[row["question"]] = row
     found: dict[str, Sequence[str | None]] = {}
     for name, kept in held.items():
         pieces = (rows.get(name, {}).get("context") or {}).get("pieces", [])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +10,12 @@ import yaml
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.plain_yaml import read_yaml
+from graphrag_bench.runs.checked_json import hash_of, plain_text, read_checked
+from graphrag_bench.runs.seals import SEALS, faults
 
 METRICS, CONFIG, REFERENCES = "metrics.json", "config.yaml", "artifacts.json"
-CHECK = "sha256"
-"""The key of a JSON file of a run that holds the hash of the rest, so that no cut goes unseen."""
+TABLE = "table.md"
+"""The table of a run, for people; no command reads it, so that its damage stops none."""
 _FIRST = "# the last line holds the hash of the lines between"
 _OF_METRICS = ("dataset", "method", "n", "answered", "failed", "metrics", "settings", "limit")
 _OF_CONFIG = ("dataset", "method")
@@ -37,42 +37,26 @@ class DamagedRun(UserError):
 def read_json(path: Path) -> dict[str, Any]:
     """What a JSON file of a run holds; raises DamagedRun unless it is a mapping, as written."""
     try:
-        held = _mapping(path, json.loads(_text(path)))
-        check = held.pop(CHECK, None)
-        whole = check is None or check == _hash(_json(held))
+        return _mapping(path, read_checked(path))
     except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, DamagedRun):
+            raise
         raise DamagedRun(path.parent, f"{path.name} cannot be read: {error}") from None
-    if not whole:
-        raise DamagedRun(path.parent, f"{path.name} is not as it was written")
-    return held
-
-
-def json_text(held: Mapping[str, Any]) -> str:
-    """The text of a JSON file, with the hash of what it holds."""
-    return _json({**held, CHECK: _hash(_json(dict(held)))}) + "\n"
-
-
-def _json(held: Mapping[str, Any]) -> str:
-    return json.dumps(held, indent=1, sort_keys=True, ensure_ascii=False)
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def config_text(held: Mapping[str, Any]) -> str:
     """The text of `config.yaml`: the settings between two lines that tell whether it is whole."""
     body = yaml.safe_dump(dict(held), sort_keys=False, allow_unicode=True)  # branches have an order
-    return f"{_FIRST}\n{body}# {_hash(body)}\n"
+    return f"{_FIRST}\n{body}# {hash_of(body)}\n"
 
 
 def read_config(path: Path) -> dict[str, Any]:
     """The settings of a run, from `config.yaml`; raises DamagedRun."""
     try:
-        text = _text(path)
+        text = plain_text(path)
         first, _, rest = text.partition("\n")
         body, _, last = rest.rstrip("\n").rpartition("\n")
-        if first == _FIRST and last != f"# {_hash(body + chr(10))}":
+        if first == _FIRST and last != f"# {hash_of(body + chr(10))}":
             raise DamagedRun(path.parent, f"{path.name} is cut, or not as it was written")
         held = read_yaml(text, path.name)
     except (OSError, ValueError, RecursionError, UserError) as error:
@@ -84,9 +68,10 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def check_run(folder: Path) -> None:
-    """Raise DamagedRun for a run folder of which a file cannot be read, or has lost rows.
+    """Raise DamagedRun for a run folder of which a file cannot be read, or is not as it was sealed.
 
-    `metrics.json` tells how many rows there were; what a folder does not have is no damage.
+    `metrics.json` tells how many rows there were. What was never sealed, in a run from before there
+    were seals or one that has not come to its end, is no damage when it is missing.
     """
     metrics: Mapping[str, Any] = {}
     if (folder / METRICS).exists():
@@ -94,6 +79,9 @@ def check_run(folder: Path) -> None:
     read_config(folder / CONFIG)
     if (folder / REFERENCES).exists():
         _mapping(folder / REFERENCES, read_json(folder / REFERENCES), _OF_REFERENCES)
+    for name, what in sealed_faults(folder).items():
+        if name != TABLE:
+            raise DamagedRun(folder, f"{name} {what}")
     n_lines = 0
     for path in (*folder.glob("records*.jsonl"), *folder.glob("journal*.jsonl")):
         try:
@@ -106,6 +94,14 @@ def check_run(folder: Path) -> None:
         n_lines += sum(line.startswith(b"{") and line.endswith(b"}") for line in lines)
     if metrics:
         check_rows(folder, n_lines, metrics)
+
+
+def sealed_faults(folder: Path) -> dict[str, str]:
+    """What is wrong with each file that is not as it was sealed; raises DamagedRun."""
+    try:
+        return faults(folder)
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedRun(folder, f"{SEALS} cannot be read: {error}") from None
 
 
 def check_rows(folder: Path, n_rows: int, metrics: Mapping[str, Any]) -> None:
@@ -121,10 +117,3 @@ def _mapping(path: Path, held: object, names: tuple[str, ...] = ()) -> dict[str,
     if lacking := [name for name in names if name not in held]:
         raise DamagedRun(path.parent, f"{path.name} lacks '{lacking[0]}'")
     return held
-
-
-def _text(path: Path) -> str:
-    """The text of a plain file; raises OSError for another kind, which could be waited for."""
-    if not path.is_file():
-        raise OSError("it is no plain file" if path.exists() else "it is not there")
-    return path.read_text(encoding="utf-8")

@@ -17,7 +17,9 @@ from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
-from graphrag_bench.runs.damage import METRICS, DamagedRun, check_rows, json_text, read_json
+from graphrag_bench.runs import seals
+from graphrag_bench.runs.checked_json import json_text
+from graphrag_bench.runs.damage import METRICS, TABLE, DamagedRun, check_rows, read_json
 from graphrag_bench.runs.extent import is_narrower
 from graphrag_bench.runs.record import Row
 
@@ -25,7 +27,11 @@ ENVIRONMENT = "environment.json"
 SELECTIONS = "selections.json"
 SERIAL = "timing_serial.json"
 _RANKS = ("failed", "retrieved", "answered")
-_BESIDE = ("selections", "timing_serial")
+_BESIDE = ("selections", "timing_serial", "lost")
+_GROWING = ("records.", "contexts.", "timing.", "ledger.")
+"""The files that grow while a run is at work: sealed when it ends."""
+_FOR_GOOD = ("timing.", "ledger.")
+"""Those of which no row can be made once more."""
 _SECONDS_OF_A_LOOK = 1.0
 
 
@@ -94,6 +100,43 @@ class RunFolder:
         append_lines(self.file("timing"), timing)
         append_lines(self.file("contexts"), contexts)
         append_lines(self.file("journal"), [row])
+
+    def begin(self) -> None:
+        """Mend what is damaged of this shard's files, and take the seals of those that will grow.
+
+        What is damaged is named. Questions whose row or context texts are gone are worked on again;
+        of costs and times the rest is kept, and `with_beside` tells what is lost.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        mended = seals.mend(self.path, self._is_mine)
+        for one in mended:
+            rows = f"; {one.n_lost} of {one.n_rows} rows are lost" if one.n_lost else ""
+            Progress().say(f"{self.path}: {one.name} was damaged: it {one.what}{rows}")
+        lost = [one for one in mended if one.n_lost]
+        if any(one.name.startswith("contexts") for one in lost):
+            self._drop_rows_without_texts()
+        if gone := [one for one in lost if one.name.startswith(_FOR_GOOD)]:
+            seals.note_lost(self.path, [f"{one.n_lost} rows of {one.name}" for one in gone])
+        seals.take_away(self.path, lambda name: self._is_mine(name) and name.startswith(_GROWING))
+
+    def seal(self) -> None:
+        """Seal this shard's files of rows as they are: the work on them is done."""
+        names = [path.name for kind in _GROWING for path in self.files(kind[:-1])]
+        seals.seal(self.path, filter(self._is_mine, names))
+
+    def _is_mine(self, name: str) -> bool:
+        """Whether a file is written by this shard; all are by an unsharded run."""
+        return not self.shard or name == self.file(name.partition(".")[0]).name
+
+    def _drop_rows_without_texts(self) -> None:
+        """Take out the rows that have a context whose texts are not kept any more."""
+        held = {row.get("question") for path in self.files("contexts") for row in read_lines(path)}
+        for path in (*self.files("records"), *self.files("journal")):
+            if self._is_mine(path.name):
+                rows = [
+                    r for r in read_lines(path) if r.get("question") in held or not r.get("context")
+                ]
+                write_rows(path, rows)
 
     def finish(self, order: Sequence[str]) -> None:
         """Write this shard's records and contexts in question order, whole, and drop its journal.
@@ -170,9 +213,14 @@ class RunFolder:
     def with_beside(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         """Metrics with the sweeps that the run was the best of, and the seconds that were measured.
 
-        They stand in `selections` and `timing_serial`, where there are any.
+        They are in `selections` and `timing_serial`, where there are any; `lost` tells which rows
+        of costs and times were damaged and could not be made once more.
         """
-        beside = {"selections": self.selections(), "timing_serial": self._json(SERIAL)}
+        beside: dict[str, Any] = {
+            "selections": self.selections(),
+            "timing_serial": self._json(SERIAL),
+            "lost": self._lost(),
+        }
         return {**_own(metrics), **{name: held for name, held in beside.items() if held}}
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
@@ -214,7 +262,19 @@ class RunFolder:
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON file of the folder, whole."""
         self.path.mkdir(parents=True, exist_ok=True)
-        write_whole(self.path / name, json_text(value))
+        write_whole(self.path / name, json_text(name, value))
+
+    def write_table(self, text: str) -> None:
+        """Write `table.md`, whole, and seal it."""
+        with seals.written(self.path / TABLE):
+            write_whole(self.path / TABLE, text)
+
+    def _lost(self) -> list[str]:
+        """What of costs and times is gone for good; raises DamagedRun."""
+        try:
+            return seals.read_seals(self.path).lost
+        except (OSError, ValueError, RecursionError) as error:
+            raise DamagedRun(self.path, f"{seals.SEALS} cannot be read: {error}") from None
 
 
 def _rank(row: Row) -> int:

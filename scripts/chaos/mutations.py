@@ -73,13 +73,23 @@ def printed(ended: Ended, home: Path) -> str:
 
 
 def with_mutations(
-    references: Sequence[Reference], server: Server, root: Path, seed: int, n_trials: int
+    references: Sequence[Reference],
+    server: Server,
+    root: Path,
+    seed: int,
+    n_trials: int,
+    only: Sequence[str] = (),
 ) -> Iterator[Outcome]:
-    """An outcome for each damaged file."""
+    """An outcome for each damaged file; of the groups `only`, the trials of these alone.
+
+    A trial is the same whether the others are tried or not.
+    """
     bench = Bench(server, root)
     for number in range(n_trials):
         chance = random.Random(f"{seed} {number}")
         group = GROUPS[number % len(GROUPS)]
+        if only and group not in only:
+            continue
         held = chance.choice(references)
         home = bench.copy(held, f"mutation-{number}")
         path = chance.choice(_files(home, group))

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
 CONCURRENCY = 4
 _UNDETERMINED = (
+    "files.json",  # hashes of the ledger and the times
     "budget",
     "ledger",
     "timing",

@@ -23,6 +23,7 @@ from graphrag_bench.runs.contexts import context_texts
 from graphrag_bench.runs.folder import append_lines, held_alone, write_rows
 from graphrag_bench.runs.judged import JUDGED, in_order, judged_rows
 from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.seals import seal, take_away
 from graphrag_bench.runs.stored import StoredRun
 
 LEDGER, LOCK = "judge_ledger.jsonl", "judge.lock"
@@ -77,6 +78,7 @@ def judge_answers(stored: StoredRun, models: Models, asked: Asked, progress: Pro
     cases = _cases(stored, asked.limit)
     folder = stored.folder.path
     with held_alone(folder / LOCK, judging(folder)):
+        take_away(folder, JUDGED.__eq__)
         todo = {n: _todo(folder, n, m, cases, models, asked.retry) for n, m in measures.items()}
         texts = _texts(stored)
         if (
@@ -96,6 +98,7 @@ def judge_answers(stored: StoredRun, models: Models, asked: Asked, progress: Pro
                 _judge(folder, name, measure, part, models, progress)
         rows = in_order(judged_rows(folder), [q.id for q in dataset.questions], list(MEASURES))
         write_rows(folder / JUDGED, rows)
+        seal(folder, [JUDGED])
     return rows
 
 
