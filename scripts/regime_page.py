@@ -33,6 +33,10 @@ NO_CHUNKS = {
     "pankrag": "the final prompt holds the answers to the sub-questions; chunks are in theirs",
 }
 """Methods whose last prompt holds no chunk by design."""
+_TOO_LONG = (
+    "the first chunk in rank is longer than the chunks' share of the context, and a context is cut "
+    "from the last rank on: none is left"
+)
 _NO_ENTITY = (
     "the tagger finds no entity in these abstract questions, so that nothing is explored; "
     "`fidelity=paper` asks a language model for them"
@@ -140,7 +144,8 @@ def _cell(cell: Cell, notes: dict[str, int]) -> str:
     said = f"{cell.retrieved:.0f} → {cell.packed:.0f}{other}; {cell.context_tokens:,.0f}"
     if cell.packed:
         return said
-    why = cell.reason or NO_CHUNKS.get(cell.method, "**not explained**")
+    too_long = _TOO_LONG if cell.cut >= cell.retrieved > 0 else "**not explained**"
+    why = cell.reason or NO_CHUNKS.get(cell.method, too_long)
     return f"{said} [{_numbered(why, notes)}]"
 
 
