@@ -13,7 +13,7 @@ from toy_runs import TOY, command, metrics, ran, shell
 import graphrag_bench.cli
 from graphrag_bench.cli.main import COMMANDS
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, AnswerMetric, Asked
+from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, AnsweredQuestion, AnswerMetric
 from graphrag_bench.evaluation.metrics import metric_names
 from graphrag_bench.locations import project_folder
 from graphrag_bench.report import tables
@@ -58,7 +58,7 @@ def test_every_kind_of_thing_to_add_names_its_proof() -> None:
 
 
 def test_a_metric_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ends_with_a_stop(asked: Asked) -> dict[str, float]:
+    def ends_with_a_stop(asked: AnsweredQuestion) -> dict[str, float]:
         return {"stopped": float(asked.answer.endswith("."))}
 
     added = AnswerMetric("Whether the answer ends with a full stop", ends_with_a_stop)

@@ -13,9 +13,9 @@ from graphrag_bench.experiment.reopen import read_references, references_of, reo
 from graphrag_bench.lookup import by_beginning
 from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.offline.store import LEDGER
-from graphrag_bench.runs.asked import all_kept
 from graphrag_bench.runs.damage import CONFIG, METRICS, DamagedRun, check_run
 from graphrag_bench.runs.folder import Occupied, RunFolder, held_alone
+from graphrag_bench.runs.own_questions import all_kept
 from graphrag_bench.runs.stored import StoredRun
 
 REMOVED = ".removed"

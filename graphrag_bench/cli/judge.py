@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from graphrag_bench.analysis.judging.answers import (
     LEDGER,
-    Asked,
+    JudgeTask,
     calls_ahead,
     dataset_of,
     judge_answers,
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("judge takes one run or more: a folder, or the beginning of a key.")
     if given.limit is not None and given.limit < 1:
         raise UserError(f"--limit {given.limit}: at least 1 answer.")
-    asked = Asked(tuple(filter(None, given.metrics.split(","))), given.limit, given.retry)
+    asked = JudgeTask(tuple(filter(None, given.metrics.split(","))), given.limit, given.retry)
     asked.measures()
     runs, settings = judged_runs(asked_for, words, given.home)
     models = Models(settings, dataset_of(runs[0]))

@@ -9,12 +9,12 @@ from typing import Any
 
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.records import files_of, json_line_objects, parquet_objects
-from graphrag_bench.data.rows import Row, Rows, shaped
+from graphrag_bench.data.rows import FileRow, Rows, shaped
 from graphrag_bench.data.subgraphs import Collector, SubgraphDocument
 from graphrag_bench.values import Question
 
 
-class _RogQuestion(Row):
+class _RogQuestion(FileRow):
     id: str
     question: str
     answer: list[str] = []

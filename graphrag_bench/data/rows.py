@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from graphrag_bench.data.subgraphs import Subgraphs
 
 
-class Row(BaseModel):
+class FileRow(BaseModel):
     """The fields of one row of a published format; numbers may stand for texts."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
 
-R = TypeVar("R", bound=Row)
+R = TypeVar("R", bound=FileRow)
 
 
 @dataclass
@@ -153,7 +153,7 @@ def shaped(place: str, content: Any, shape: type[R]) -> R:
         raise UserError(f"{place}: the field '{path}' is missing (it has: {there}).") from None
 
 
-def _refuse_misspelt(place: str, content: Any, shape: type[Row]) -> None:
+def _refuse_misspelt(place: str, content: Any, shape: type[FileRow]) -> None:
     """Refuse a field that only nearly has the name of one that is absent."""
     if not isinstance(content, dict):
         return

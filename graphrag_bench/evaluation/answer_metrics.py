@@ -25,7 +25,7 @@ from graphrag_bench.evaluation.sub_answers import str_scores
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnsweredQuestion:
     """One answered question: its text, the answer, its gold, and how answers are compared."""
 
     question: str
@@ -47,13 +47,13 @@ class AnswerMetric:
     """
 
     meaning: str
-    values: Callable[[Asked], Scores]
+    values: Callable[[AnsweredQuestion], Scores]
     package: str = ""
     gives: tuple[str, ...] = ()
 
 
 def _of_answers(name: str, metric: Callable[[str, Sequence[str], Reading], float]) -> AnswerMetric:
-    def values(asked: Asked) -> Scores:
+    def values(asked: AnsweredQuestion) -> Scores:
         golds = asked.gold.answers
         return {name: metric(asked.answer, golds, asked.reading)} if golds else {}
 
@@ -70,14 +70,14 @@ def _contained(answer: str, golds: Sequence[str], reading: Reading) -> float:
 
 
 def _of_parts(name: str, meaning: str) -> AnswerMetric:
-    def values(asked: Asked) -> Scores:
+    def values(asked: AnsweredQuestion) -> Scores:
         parts = asked.gold.sub_answers
         return {name: str_scores(asked.answer, parts, asked.reading)[name]} if parts else {}
 
     return AnswerMetric(meaning, values)
 
 
-def _of_options(asked: Asked) -> Scores:
+def _of_options(asked: AnsweredQuestion) -> Scores:
     gold = asked.gold
     if not gold.options or gold.correct is None:
         return {}
@@ -87,13 +87,13 @@ def _of_options(asked: Asked) -> Scores:
 def _of_texts(
     name: str, meaning: str, package: str, metric: Callable[[str, Sequence[str]], float]
 ) -> AnswerMetric:
-    def values(asked: Asked) -> Scores:
+    def values(asked: AnsweredQuestion) -> Scores:
         return {name: metric(asked.answer, asked.gold.answers)} if asked.gold.answers else {}
 
     return AnswerMetric(meaning, values, package)
 
 
-def _of_list(asked: Asked) -> Scores:
+def _of_list(asked: AnsweredQuestion) -> Scores:
     """The metrics of a listed answer, and once more where the subgraph holds a gold answer."""
     gold = asked.gold
     if not gold.answers:

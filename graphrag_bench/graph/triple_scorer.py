@@ -27,7 +27,7 @@ _NONE = np.empty(0, np.int64), np.empty((0, N_DISTANCES), np.float32)
 _WEIGHTS = "weights.npz"
 
 
-class Asked(NamedTuple):
+class ScoredQuestion(NamedTuple):
     """A question's vector, the rows to score (all of the graph for None), its topic entities."""
 
     vector: Vectors
@@ -89,7 +89,7 @@ class MlpTripleScorer:
     relation: IntArray
 
     def scores(
-        self, source: IntArray, target: IntArray, asked: Sequence[Asked]
+        self, source: IntArray, target: IntArray, asked: Sequence[ScoredQuestion]
     ) -> list[FloatArray]:
         """The chance, 0..1, that each row helps to answer, for every question: one (n_rows,) each.
 
@@ -103,7 +103,12 @@ class MlpTripleScorer:
         ]
 
     def _scores(
-        self, source: IntArray, target: IntArray, one: Asked, nodes: IntArray, near: Vectors
+        self,
+        source: IntArray,
+        target: IntArray,
+        one: ScoredQuestion,
+        nodes: IntArray,
+        near: Vectors,
     ) -> FloatArray:
         from scipy.special import expit
 
@@ -170,7 +175,7 @@ class MlpTripleScorer:
 
 
 def distances(
-    source: IntArray, target: IntArray, n_nodes: int, asked: Sequence[Asked]
+    source: IntArray, target: IntArray, n_nodes: int, asked: Sequence[ScoredQuestion]
 ) -> list[tuple[IntArray, Vectors]]:
     """The nodes of each question's rows, ascending, and how each lies to the topic entities.
 

@@ -16,7 +16,7 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.world.grammar import (
     ALSO,
     BY_PHRASE,
-    Asked,
+    ParsedQuestion,
     Statement,
     asked,
     kinds,
@@ -74,7 +74,7 @@ class Notes:
     gullible: bool = False
 
     @cached_property
-    def question(self) -> Asked:
+    def question(self) -> ParsedQuestion:
         """The question, from the last line that begins with `Question:`; raises RunStopped.
 
         It does so for a question that a synthetic world cannot have asked: it is never unknown.

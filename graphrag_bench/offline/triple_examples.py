@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.graph.shortest_triples import on_shortest_paths
-from graphrag_bench.graph.triple_scorer import Asked, distances
+from graphrag_bench.graph.triple_scorer import ScoredQuestion, distances
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import FloatArray, IntArray
 from graphrag_bench.world.facts import World
@@ -127,7 +127,7 @@ def examples_of(questions: Questions, negatives: int, chance: np.random.Generato
     for one in questions.labelled:
         if not one.label.any():
             continue
-        asked = Asked(_NO_VECTOR, np.arange(len(one.head)), one.topics)
+        asked = ScoredQuestion(_NO_VECTOR, np.arange(len(one.head)), one.topics)
         ((nodes, found),) = distances(one.head, one.tail, n_names, [asked])
         both = np.concatenate(
             [found[np.searchsorted(nodes, ends)] for ends in (one.head, one.tail)], axis=1

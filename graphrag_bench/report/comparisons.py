@@ -39,7 +39,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _Comparison:
     method: str
     baseline: str
     metric: str
@@ -64,7 +64,7 @@ def comparison_table(
             pair = runs[other["row"]], runs[held["row"]]
             titles = str(held["title"]), str(other["title"])
             rows += [
-                _Row(*titles, metric, found, least)
+                _Comparison(*titles, metric, found, least)
                 for metric, found, least in _between(*pair, metrics)
             ]
     if not rows:
@@ -103,7 +103,7 @@ def _usual(run: Compared) -> list[str]:
     return [name for name in (f"{_EVIDENCE}{cut}", *_ANSWERS) if name in held]
 
 
-def _cells(row: _Row, p: float) -> tuple[str, ...]:
+def _cells(row: _Comparison, p: float) -> tuple[str, ...]:
     found = row.found
     detectable = MISSING if row.detectable is None else f"{row.detectable:.3f}"
     return (
@@ -118,7 +118,7 @@ def _cells(row: _Row, p: float) -> tuple[str, ...]:
     )
 
 
-def _notes(rows: Sequence[_Row]) -> tuple[str, ...]:
+def _notes(rows: Sequence[_Comparison]) -> tuple[str, ...]:
     clusters = {row.found.clusters for row in rows} - {0}
     drawn = f"scopes ({said_clusters(clusters)})" if clusters else "questions"
     return (

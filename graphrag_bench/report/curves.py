@@ -43,7 +43,7 @@ def curve_table(
     so that methods with longer lists gain nothing by them.
     """
     names = named_along([point.metrics for point in points], along)
-    ordered = sorted(map(_Row, names, points), key=_place)
+    ordered = sorted(map(_CurvePoint, names, points), key=_place)
     axis = "budget" if along == BUDGET else along
     heads = ("method", axis, "n", "context tokens", "evidence in context [95 %]",
              *(f"{name} [95 %]" for name in metrics), "")  # fmt: skip
@@ -62,7 +62,7 @@ def curve_table(
 
 
 @dataclass(frozen=True)
-class _Row:
+class _CurvePoint:
     """A point and the name of its run, without that of the data set."""
 
     name: str
@@ -73,7 +73,7 @@ class _Row:
         return f"{self.point.metrics['dataset']}: {self.name}"
 
 
-def _place(row: _Row) -> tuple[str, str, str, float]:
+def _place(row: _CurvePoint) -> tuple[str, str, str, float]:
     run, at = row.point.metrics, row.point.at
     return str(run["dataset"]), row.name, str(run["llm"]), _tokens(row.point) if at is None else at
 
@@ -106,7 +106,7 @@ def _caption(points: Sequence[Point], along: str) -> str:
     return f"{', '.join(sets)}: what {what} brings"
 
 
-def _notes(rows: Sequence[_Row], along: str) -> tuple[str, ...]:
+def _notes(rows: Sequence[_CurvePoint], along: str) -> tuple[str, ...]:
     """Reader and intervals, and the methods of which there is one point alone."""
     readers = sorted({str(row.point.metrics["llm"]) for row in rows} - {""})
     notes = [

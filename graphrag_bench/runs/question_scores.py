@@ -9,7 +9,11 @@ from typing import Any
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.file_evidence import counted, name_of
 from graphrag_bench.evaluation.answer_form import abstained, answer_words
-from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, DEFAULT_METRICS, Asked
+from graphrag_bench.evaluation.answer_metrics import (
+    ANSWER_METRICS,
+    DEFAULT_METRICS,
+    AnsweredQuestion,
+)
 from graphrag_bench.evaluation.answers import Containment, Reading
 from graphrag_bench.evaluation.contexts import Item, answer_within, evidence_within, spans_within
 from graphrag_bench.evaluation.normalising import Normaliser
@@ -116,7 +120,7 @@ def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[
 def _of_answer(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[str, float]:
     answer = row["answer"]
     question = scored.questions.get(row["question"], "")
-    asked = Asked(question, answer, gold, reading, scored.strict_none)
+    asked = AnsweredQuestion(question, answer, gold, reading, scored.strict_none)
     scores: dict[str, float] = {}
     for name in scored.names:
         scores |= ANSWER_METRICS[name].values(asked)

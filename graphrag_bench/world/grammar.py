@@ -88,7 +88,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ParsedQuestion:
     """A question taken apart: from `start` along the phrases, the first hop first."""
 
     start: str
@@ -108,7 +108,7 @@ def question(start: str, phrases: tuple[str, ...]) -> str:
     return f"{_WHICH[BY_PHRASE[phrases[-1]].tail]} {said}?"
 
 
-def asked(text: str) -> Asked | None:
+def asked(text: str) -> ParsedQuestion | None:
     """The question taken apart; None for a text that is no question of the world."""
     rest = text.strip().removesuffix("?")
     for opening in _WHICH.values():
@@ -117,7 +117,7 @@ def asked(text: str) -> Asked | None:
     while found := [one for one in RELATIONS if rest.startswith(f"the {one.role} of ")]:
         phrases.append(found[0].phrase)
         rest = rest.removeprefix(f"the {found[0].role} of ")
-    return Asked(rest, tuple(reversed(phrases))) if phrases and rest else None
+    return ParsedQuestion(rest, tuple(reversed(phrases))) if phrases and rest else None
 
 
 def kinds(text: str) -> Iterator[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.triple_scorer import Asked, MlpTripleScorer
+from graphrag_bench.graph.triple_scorer import MlpTripleScorer, ScoredQuestion
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import IntArray, Node, Question, Ranked, Relationship
@@ -77,7 +77,7 @@ def triple_scores_batched(
     else:
         none = np.empty(0, np.int64)
         topics = [none if linked is None else linked.ids for linked in nodes]
-        asked = [Asked(*one) for one in zip(vectors, rows, topics, strict=True)]
+        asked = [ScoredQuestion(*one) for one in zip(vectors, rows, topics, strict=True)]
         scores = triple_scorer.scores(graph.source, graph.target, asked)
     ranked = []
     for own, values in zip(rows, scores, strict=True):

@@ -10,7 +10,7 @@ from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation import answer_metrics
 from graphrag_bench.evaluation.answer_form import abstained, answer_words, gold_words
-from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, Asked, check_metrics
+from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, AnsweredQuestion, check_metrics
 from graphrag_bench.evaluation.answers import Reading
 from graphrag_bench.evaluation.contexts import Item, answer_within
 from graphrag_bench.evaluation.sub_answers import str_scores
@@ -19,7 +19,7 @@ PARTS = (("Ada Marsh", "A. Marsh"), ("Lund",), ("1914",))
 
 
 def values(name: str, answer: str, gold: Gold) -> dict[str, float]:
-    return ANSWER_METRICS[name].values(Asked("Which?", answer, gold, Reading()))
+    return ANSWER_METRICS[name].values(AnsweredQuestion("Which?", answer, gold, Reading()))
 
 
 # ---- sub-answers

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from graphrag_bench.graph.triple_scorer import (
     N_DISTANCES,
-    Asked,
     MlpTripleScorer,
     MlpWeights,
+    ScoredQuestion,
     distances,
 )
 
@@ -23,12 +23,14 @@ N_NODES, D, HIDDEN = 5, 3, 4
 VECTOR = np.array([0.6, 0.8, 0.0], np.float32)
 
 
-def asked(topics: list[int], rows: list[int] | None = None, vector: np.ndarray = VECTOR) -> Asked:
+def asked(
+    topics: list[int], rows: list[int] | None = None, vector: np.ndarray = VECTOR
+) -> ScoredQuestion:
     chosen = None if rows is None else np.array(rows, np.int64)
-    return Asked(vector, chosen, np.array(topics, np.int64))
+    return ScoredQuestion(vector, chosen, np.array(topics, np.int64))
 
 
-def near(one: Asked) -> dict[int, list[float]]:
+def near(one: ScoredQuestion) -> dict[int, list[float]]:
     """The share of topic entities (not that of others) of each node: hot, forward, reverse."""
     ((nodes, found),) = distances(SOURCE, TARGET, N_NODES, [one])
     return {node: row[1::2].tolist() for node, row in zip(nodes.tolist(), found, strict=True)}

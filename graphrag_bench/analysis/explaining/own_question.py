@@ -17,9 +17,9 @@ from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.run import run as run_pipeline
 from graphrag_bench.pipeline.steps import World
 from graphrag_bench.progress import Progress
-from graphrag_bench.runs.asked import Asked, asked_file, keep, kept
 from graphrag_bench.runs.contexts import context_texts
 from graphrag_bench.runs.damage import CONFIG
+from graphrag_bench.runs.own_questions import OwnQuestion, asked_file, keep, kept
 from graphrag_bench.runs.record import Row, record, timing_rows
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.values import Context, Question
@@ -28,7 +28,7 @@ _REUSES = ("write", "read")
 """The modes of the cache in which what is stored is taken."""
 
 
-def asked(experiment: Experiment, text: str, progress: Progress | None = None) -> Asked:
+def asked(experiment: Experiment, text: str, progress: Progress | None = None) -> OwnQuestion:
     """The record of a question: of the finished run or an earlier call, where nothing changed.
 
     What is stored needs no model. Otherwise the question is run and kept. Raises UserError when a
@@ -78,7 +78,7 @@ def answered(
     return finished, resources
 
 
-def _of_run(experiment: Experiment, question: Question) -> Asked | None:
+def _of_run(experiment: Experiment, question: Question) -> OwnQuestion | None:
     """What the finished run of these settings has for the same question; None without it."""
     folder = experiment.folder
     same = [
@@ -95,7 +95,7 @@ def _of_run(experiment: Experiment, question: Question) -> Asked | None:
     return of_run(run, row, experiment)
 
 
-def of_run(run: StoredRun, row: Row, experiment: Experiment | None = None) -> Asked:
+def of_run(run: StoredRun, row: Row, experiment: Experiment | None = None) -> OwnQuestion:
     """A stored question of a run, its context texts as far as they are known."""
     name = row["question"]
     texts: Sequence[str | None] = ()
@@ -108,7 +108,7 @@ def of_run(run: StoredRun, row: Row, experiment: Experiment | None = None) -> As
     }
     questions = run.dataset.questions if run.dataset else ()
     text = next((one.text for one in questions if one.id == name), name)
-    return Asked(
+    return OwnQuestion(
         text,
         str(run.metrics.get("dataset") or run.folder.path.parent.parent.name),
         str(run.metrics.get("method") or run.folder.path.parent.name),
@@ -122,11 +122,13 @@ def of_run(run: StoredRun, row: Row, experiment: Experiment | None = None) -> As
     )
 
 
-def asked_of(experiment: Experiment, finished: Finished, resources: Mapping[str, Any]) -> Asked:
+def asked_of(
+    experiment: Experiment, finished: Finished, resources: Mapping[str, Any]
+) -> OwnQuestion:
     """The record of a question that was just run, which has not failed."""
     context = None if isinstance(finished.outcome, Failure) else finished.outcome.get("context")
     pieces = context.pieces if isinstance(context, Context) else ()
-    return Asked(
+    return OwnQuestion(
         finished.question.text,
         experiment.dataset.name,
         experiment.method.name,
@@ -140,7 +142,7 @@ def asked_of(experiment: Experiment, finished: Finished, resources: Mapping[str,
     )
 
 
-def told(asked: Asked, names: Names) -> dict[str, Any]:
+def told(asked: OwnQuestion, names: Names) -> dict[str, Any]:
     """A question with its answer, fallbacks, context and steps, names in the place of ids."""
     pieces = (asked.row.get("context") or {}).get("pieces", [])
     texts = asked.texts if len(asked.texts) == len(pieces) else [None] * len(pieces)

@@ -36,7 +36,7 @@ BLOCK = 32
 
 
 @dataclass(frozen=True)
-class Asked:
+class JudgeTask:
     """What to judge: metrics by name (all for none), the first `limit` answers, missing anew."""
 
     metrics: tuple[str, ...] = ()
@@ -65,7 +65,9 @@ def judging(folder: Path) -> str:
     return f"Another process is judging {folder}. Wait for its end."
 
 
-def judge_answers(stored: StoredRun, models: Models, asked: Asked, progress: Progress) -> list[Row]:
+def judge_answers(
+    stored: StoredRun, models: Models, asked: JudgeTask, progress: Progress
+) -> list[Row]:
     """The rows of `judged.jsonl` after the answers that lack a value were judged.
 
     A metric is left out for questions that it cannot be about: without gold answers, or without a
@@ -102,7 +104,7 @@ def judge_answers(stored: StoredRun, models: Models, asked: Asked, progress: Pro
     return rows
 
 
-def calls_ahead(stored: StoredRun, models: Models, asked: Asked) -> dict[str, int]:
+def calls_ahead(stored: StoredRun, models: Models, asked: JudgeTask) -> dict[str, int]:
     """How many calls each metric would cost at most, corrections of unreadable replies aside."""
     cases = _cases(stored, asked.limit)
     return {

@@ -25,8 +25,8 @@ from graphrag_bench.analysis.judging.replies import (
     AskedBack,
     Recalled,
     Statements,
+    SupportVerdicts,
     Useful,
-    Verdicts,
 )
 from graphrag_bench.analysis.judging.shares import answer_relevance, context_precision, share
 from graphrag_bench.errors import UnreadableReply
@@ -66,7 +66,7 @@ def faithfulness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
         SUPPORTED.render({"statements": texts, "passages": cases[row].passages})
         for row, texts in claims.items()
     ]
-    second = ask_judge(bench, [cases[row] for row in claims], chats, Verdicts, "supported")
+    second = ask_judge(bench, [cases[row] for row in claims], chats, SupportVerdicts, "supported")
     for (row, texts), verdicts in zip(claims.items(), second, strict=True):
         judged[row] = judgement_of(verdicts, partial(_supported, n=len(texts)))
     return [judged[row] for row in range(len(cases))]
@@ -76,7 +76,7 @@ def _no_claim(_: Statements) -> float:
     raise NothingToJudge("the answer claims nothing")
 
 
-def _supported(reply: Verdicts, n: int) -> float:
+def _supported(reply: SupportVerdicts, n: int) -> float:
     """The share supported; a reply without exactly one verdict for each is unreadable."""
     if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
         raise UnreadableReply("supported", f"{len(reply.verdicts)} verdicts on {n} statements")

@@ -30,7 +30,7 @@ class Supported(BaseModel):
     supported: bool
 
 
-class Verdicts(BaseModel):
+class SupportVerdicts(BaseModel):
     """What the second step of faithfulness returns."""
 
     verdicts: list[Supported]

@@ -20,7 +20,7 @@ Scopes = Mapping[str, str | None]
 
 
 @dataclass
-class Verdicts:
+class StoredVerdicts:
     """The verdicts below a home: comparisons/*/verdicts.jsonl, and judged.jsonl of each run."""
 
     home: Path

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphrag_bench.analysis.judging.verdicts import Verdicts
+from graphrag_bench.analysis.judging.verdicts import StoredVerdicts
 from graphrag_bench.analysis.papers.grading import Grade, grade, of_both
 from graphrag_bench.analysis.papers.offered import Offered, conditions, fitting, opposite
 from graphrag_bench.analysis.papers.printed import PaperTable, Part, Printed
@@ -53,7 +53,7 @@ class Candidate:
 
 
 def candidates(
-    table: PaperTable, cell: Printed, offered: Sequence[Offered], verdicts: Verdicts
+    table: PaperTable, cell: Printed, offered: Sequence[Offered], verdicts: StoredVerdicts
 ) -> list[Candidate]:
     """The runs that may stand in a cell; of judged ones only those that a judge has seen.
 
@@ -84,7 +84,11 @@ def _together(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
 
 
 def _of_part(
-    table: PaperTable, cell: Printed, part: Part, offered: Sequence[Offered], verdicts: Verdicts
+    table: PaperTable,
+    cell: Printed,
+    part: Part,
+    offered: Sequence[Offered],
+    verdicts: StoredVerdicts,
 ) -> list[Candidate]:
     metric = table.metric(cell)
     if metric.criteria:
@@ -130,7 +134,7 @@ def _seen(
     cell: Printed,
     part: Part,
     pair: tuple[Offered, Offered],
-    verdicts: Verdicts,
+    verdicts: StoredVerdicts,
 ) -> list[Candidate]:
     """A candidate for each judge who compared a pair of runs by all that is asked for."""
     keys = [one.run.folder.path.name for one in pair]

@@ -40,7 +40,7 @@ class Method(_Entry):
     source: str = ""
 
 
-class Row(_Entry):
+class PrintedSetting(_Entry):
     """A printed setting: `run` must hold of a run, `also` is set beside it.
 
     `levels` are values of a setting that the row runs over, of which it prints the lowest or the
@@ -204,6 +204,6 @@ class Paper(_Entry):
     methods: dict[str, Method]
     datasets: dict[str, DataSet]
     metrics: dict[str, Metric]
-    settings_of_rows: dict[str, Row] = Field(alias="rows")
+    settings_of_rows: dict[str, PrintedSetting] = Field(alias="rows")
     tables: dict[str, Shape]
     like: str | None = None

@@ -22,7 +22,7 @@ from graphrag_bench.analysis.papers.names import (
     Method,
     Metric,
     Paper,
-    Row,
+    PrintedSetting,
     Shape,
     Sweep,
     values_of,
@@ -118,7 +118,7 @@ class PaperTable:
         own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
         return Metric(metric=own) if own else self.paper.metrics[cell.metric]
 
-    def rows_of(self, cell: Printed) -> list[Row]:
+    def rows_of(self, cell: Printed) -> list[PrintedSetting]:
         """What the printed settings of a cell stand for."""
         return [self.paper.settings_of_rows[item] for item in cell.setting]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from graphrag_bench.analysis.judging.verdicts import Verdicts
+from graphrag_bench.analysis.judging.verdicts import StoredVerdicts
 from graphrag_bench.analysis.papers.candidates import Candidate
 from graphrag_bench.analysis.papers.measures import (
     Measured,
@@ -49,9 +49,9 @@ class FigureSource:
     _known: dict[tuple[object, ...], Measured | None] = field(default_factory=dict)
 
     @cached_property
-    def verdicts(self) -> Verdicts:
+    def verdicts(self) -> StoredVerdicts:
         """What judges have said of the runs."""
-        return Verdicts(self.home)
+        return StoredVerdicts(self.home)
 
     def measured(self, table: PaperTable, cell: Printed, one: Candidate) -> Measured | None:
         """Our figure for a cell out of one candidate; None when it does not have it.

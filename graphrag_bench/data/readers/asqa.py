@@ -6,21 +6,21 @@ from pathlib import Path
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import Row, Rows
+from graphrag_bench.data.rows import FileRow, Rows
 from graphrag_bench.values import Question
 
 
-class _Retrieved(Row):
+class _Retrieved(FileRow):
     id: str
     title: str = ""
     text: str
 
 
-class _Pair(Row):
+class _Pair(FileRow):
     short_answers: list[str]
 
 
-class _Asqa(Row):
+class _Asqa(FileRow):
     sample_id: str
     question: str
     qa_pairs: list[_Pair] = []

@@ -8,15 +8,15 @@ from pydantic import AliasChoices, Field
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import Row, Rows, json_lines, json_list
+from graphrag_bench.data.rows import FileRow, Rows, json_lines, json_list
 from graphrag_bench.values import Question
 
 
-class _Text(Row):
+class _Text(FileRow):
     context: str
 
 
-class _Abstract(Row):
+class _Abstract(FileRow):
     question: str
     answer: str = ""
 
@@ -37,11 +37,11 @@ def ultradomain(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
-class _Meta(Row):
+class _Meta(FileRow):
     title: str | None = None
 
 
-class _Published(Row):
+class _Published(FileRow):
     question: str = Field(validation_alias=AliasChoices("input", "question"))
     context: str
     answers: list[str] = []

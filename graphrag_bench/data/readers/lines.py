@@ -7,19 +7,19 @@ from pathlib import Path
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.readers.options import choice_gold, with_options
-from graphrag_bench.data.rows import Row, Rows, json_lines
+from graphrag_bench.data.rows import FileRow, Rows, json_lines
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.values import Question
 
 
-class _Document(Row):
+class _Document(FileRow):
     id: str
     title: str = ""
     text: str
     scope: str | None = None
 
 
-class _Question(Row):
+class _Question(FileRow):
     id: str
     text: str
     answers: list[str] = []

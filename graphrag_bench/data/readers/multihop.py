@@ -19,11 +19,11 @@ from graphrag_bench.data.readers.passages import (
     supporting,
 )
 from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import Row, Rows, json_list
+from graphrag_bench.data.rows import FileRow, Rows, json_list
 from graphrag_bench.values import Question
 
 
-class _Answered(Row):
+class _Answered(FileRow):
     answer: list[str]
     answer_aliases: list[str] = []
 
@@ -38,7 +38,7 @@ class _Answered(Row):
         return tuple(dict.fromkeys([*self.answer, *self.answer_aliases]))
 
 
-class _Paragraph(Row):
+class _Paragraph(FileRow):
     title: str
     paragraph_text: str = Field(validation_alias=AliasChoices("paragraph_text", "text"))
     is_supporting: bool = False

@@ -6,23 +6,23 @@ from pathlib import Path
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import Row, Rows
+from graphrag_bench.data.rows import FileRow, Rows
 from graphrag_bench.values import Question
 
 
-class _Article(Row):
+class _Article(FileRow):
     title: str
     body: str
     url: str = ""
 
 
-class _Fact(Row):
+class _Fact(FileRow):
     title: str = ""
     url: str = ""
     fact: str = ""
 
 
-class _Query(Row):
+class _Query(FileRow):
     query: str
     answer: str
     question_type: str = ""

@@ -12,18 +12,18 @@ from pydantic import AliasChoices, Field
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.readers.options import choice_gold, with_options
 from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import Row, Rows, read_text, shaped
+from graphrag_bench.data.rows import FileRow, Rows, read_text, shaped
 from graphrag_bench.errors import UserError
 from graphrag_bench.plain_json import read_json
 from graphrag_bench.values import Question
 
 
-class _Corpus(Row):
+class _Corpus(FileRow):
     corpus_name: str
     context: str
 
 
-class _Benchmark(Row):
+class _Benchmark(FileRow):
     id: str
     source: str
     question: str
@@ -55,7 +55,7 @@ def graphragbench(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
-class _NovelQuestion(Row):
+class _NovelQuestion(FileRow):
     question: str = Field(validation_alias="Question")
     options: dict[str, str | None] = Field({}, validation_alias="Options")
     complexity: str | None = Field(None, validation_alias=AliasChoices("Complexity", "Complex"))

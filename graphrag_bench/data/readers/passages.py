@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from graphrag_bench.data.dataset import Document
-from graphrag_bench.data.rows import Row, Rows, json_list
+from graphrag_bench.data.rows import FileRow, Rows, json_list
 
 Contents = Mapping[tuple[str, str], str]
 """Document ids by title and squashed text."""
 
 
-class _Passage(Row):
+class _Passage(FileRow):
     title: str = ""
     text: str
 

@@ -10,18 +10,18 @@ from pydantic import AliasChoices, Field, field_validator
 
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.readers.passages import by_content, passages, supporting
-from graphrag_bench.data.rows import Row, Rows, json_list, read_text, shaped
+from graphrag_bench.data.rows import FileRow, Rows, json_list, read_text, shaped
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
 
 
-class _Paragraph(Row):
+class _Paragraph(FileRow):
     title: str
     text: str = Field(validation_alias=AliasChoices("text", "paragraph_text"))
     is_supporting: bool = True
 
 
-class _Question(Row):
+class _Question(FileRow):
     id: str
     question: str
     obj: str = ""

@@ -13,7 +13,7 @@ from pydantic import field_validator
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.readers.options import choice_gold, with_options
 from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import Row, Rows
+from graphrag_bench.data.rows import FileRow, Rows
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
 
@@ -24,14 +24,14 @@ SUMMARISE = "What happens in this episode? Give a summary of the plot."
 _LEVELS = {None: "", 0: "easy", 1: "hard"}
 
 
-class _QualityQuestion(Row):
+class _QualityQuestion(FileRow):
     question: str
     options: list[str]
     gold_label: int | None = None
     difficult: Literal[0, 1] | None = None
 
 
-class _QualitySet(Row):
+class _QualitySet(FileRow):
     article_id: str
     set_unique_id: str
     title: str = ""
@@ -60,21 +60,21 @@ def quality(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
-class _Metadata(Row):
+class _Metadata(FileRow):
     passage_id: str
 
 
-class _Response(Row):
+class _Response(FileRow):
     response_text: str = ""
 
 
-class _SqualityQuestion(Row):
+class _SqualityQuestion(FileRow):
     question_text: str
     question_number: int
     responses: list[_Response] = []
 
 
-class _Story(Row):
+class _Story(FileRow):
     metadata: _Metadata
     document: str
     questions: list[_SqualityQuestion]
@@ -102,7 +102,7 @@ def squality(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
-class _Transcript(Row):
+class _Transcript(FileRow):
     id: str
     input: str
     output: str | None = None
@@ -123,7 +123,7 @@ def summscreen(corpus: Path, questions: Path) -> Rows:
     return rows
 
 
-class _LongBook(Row):
+class _LongBook(FileRow):
     id: str
     context: str
     input: str

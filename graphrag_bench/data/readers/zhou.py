@@ -8,23 +8,23 @@ from pydantic import field_validator
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import Row, Rows
+from graphrag_bench.data.rows import FileRow, Rows
 from graphrag_bench.values import Question
 
 _OR = "|"
 """What stands between several answers in one text."""
 
 
-class _Text(Row):
+class _Text(FileRow):
     title: str = ""
     context: str
 
 
-class _Pair(Row):
+class _Pair(FileRow):
     short_answers: list[str]
 
 
-class _Asked(Row):
+class _ZhouQuestion(FileRow):
     question: str
     answer: list[str] = []
     qa_pairs: list[_Pair] = []
@@ -47,7 +47,7 @@ def zhou2025(corpus: Path, questions: Path) -> Rows:
     rows = Rows()
     for place, text in records(corpus, _Text):
         rows.add_document(place, Document(str(len(rows.documents)), text.title, text.context))
-    for place, row in records(questions, _Asked):
+    for place, row in records(questions, _ZhouQuestion):
         answers = tuple(dict.fromkeys(answer for answer in row.answer if answer.strip()))
         parts = (tuple(name for name in pair.short_answers if name) for pair in row.qa_pairs)
         gold = Gold(answers, sub_answers=tuple(part for part in parts if part))

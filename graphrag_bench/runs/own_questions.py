@@ -17,7 +17,7 @@ from graphrag_bench.runs.record import Row
 
 
 @dataclass(frozen=True)
-class Asked:
+class OwnQuestion:
     """A question with the record of what a method made of it.
 
     `texts` are those of its context, None for one that is not known; `seconds` those of each step;
@@ -51,24 +51,24 @@ def asked_file(home: Path, key: str, text: str, form: str) -> Path:
     return asked_folder(home) / key / f"{digest(text, form)}.json"
 
 
-def keep(path: Path, asked: Asked) -> None:
+def keep(path: Path, asked: OwnQuestion) -> None:
     """Write an asked question, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(asdict(asked), ensure_ascii=False) + "\n")
 
 
-def kept(path: Path) -> Asked | None:
+def kept(path: Path) -> OwnQuestion | None:
     """The asked question of a file; None where there is none, or none that can be read."""
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
-        asked = Asked(**{**held, "texts": tuple(held["texts"])})
+        asked = OwnQuestion(**{**held, "texts": tuple(held["texts"])})
     except (OSError, ValueError, KeyError, TypeError):
         return None
     whole = isinstance(asked.row, dict) and isinstance(asked.artifacts, dict)
     return asked if whole and "answer" in asked.row else None
 
 
-def all_kept(home: Path) -> Iterator[Asked]:
+def all_kept(home: Path) -> Iterator[OwnQuestion]:
     """The asked questions of a home that can be read."""
     for path in sorted(asked_folder(home).glob("*/*.json")):
         if (asked := kept(path)) is not None:
