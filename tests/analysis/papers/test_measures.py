@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from experiment.test_paper_runs import Told, told, verdict, write_rows
+from analysis.papers.test_paper_runs import Told, told, verdict, write_rows
 from toy_runs import WEIGHTLESS, ran
 
 from graphrag_bench.analysis.papers import measures as paper_measures

@@ -8,7 +8,7 @@ from graphrag_bench.config.compose import compose
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 
-DULCE = Path(__file__).resolve().parents[2] / "shared" / "data" / "msgraphrag_dulce"
+DULCE = Path(__file__).resolve().parents[3] / "shared" / "data" / "msgraphrag_dulce"
 
 
 @pytest.fixture

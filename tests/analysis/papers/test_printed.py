@@ -128,7 +128,7 @@ def test_an_unknown_table_is_answered_with_the_nearest() -> None:
 
 
 def test_the_wheel_holds_the_tables() -> None:
-    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(FOLDER.parents[2]))
+    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(FOLDER.parents[3]))
     held = {file.distribution_path for file in builder.recurse_included_files()}
     assert {f"graphrag_bench/analysis/papers/printed_tables/{name}" for name in FILES} <= held
     assert f"graphrag_bench/analysis/papers/printed_tables/{paper_names()[0]}/paper.yaml" in held
