@@ -30,6 +30,26 @@ def without_secrets(text: str) -> str:
     return _SECRET.sub("", _USER.sub(lambda found: found[1] or "", text))
 
 
+def check_server(name: str, url: str) -> None:
+    """Raise UserError unless an address names a server: http or https, a host, a port below 65,536.
+
+    `name` is the setting. An address with a user name, a password or a key is refused too.
+    """
+    shown = without_secrets(url)
+    if not url.startswith(("http://", "https://")):
+        raise UserError(f"{name} is '{shown}'; it begins with http:// or https://.")
+    refuse_secrets(name, url)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise UserError(f"{name} is '{shown}': {error}.") from None
+    if not host:
+        raise UserError(f"{name} is '{shown}'; it names no host, as in http://localhost:8000/v1.")
+    if port == 0 or any(sign.isspace() for sign in url):
+        raise UserError(f"{name} is '{shown}'; no server can be reached there.")
+
+
 def refuse_secrets(name: str, value: object) -> None:
     """Raise UserError for an address with a user name, a password or a key in it, at any depth.
 

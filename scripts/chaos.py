@@ -26,6 +26,7 @@ if __name__ == "__main__":
 
 from chaos.inputs import with_inputs  # noqa: E402
 from chaos.kills import with_kills, with_signals  # noqa: E402
+from chaos.lanes import Trials, in_lanes  # noqa: E402
 from chaos.mutations import GROUPS, with_mutations  # noqa: E402
 from chaos.outages import references, with_faults, with_outages  # noqa: E402
 from chaos.outcomes import GOOD, Outcome, table  # noqa: E402
@@ -39,27 +40,29 @@ SHORT = {"faults": 3, "outage": 3, "kills": 3, "mutations": 16, "inputs": 12}
 
 
 def outcomes(server: Server, root: Path, asked: argparse.Namespace) -> Iterator[Outcome]:
-    """Every outcome, as it comes."""
+    """Every outcome; those of a kind together, when the kind is done."""
     counts = dict(SHORT if asked.short else LONG)
     if asked.trials is not None:
         counts = dict.fromkeys(counts, asked.trials)
+    seed = asked.seed
     home = root / "ahead"
     home.mkdir()
     import_ahead(HIPPORAG.arguments(home, server.scenario()), home)
     held = references(server, root, short=asked.short)
-    if "faults" in asked.only:
-        yield from with_faults(held, server, root, asked.seed, counts["faults"])
-    if "outage" in asked.only:
-        yield from with_outages(held, server, root, counts["outage"])
-    if "kills" in asked.only:
-        yield from with_kills(held[0], server, root, asked.seed, counts["kills"])
-    if "signals" in asked.only and not asked.short:
-        yield from with_signals(held[0], server, root, asked.seed)
-    if "mutations" in asked.only:
-        number = counts["mutations"]
-        yield from with_mutations(held, server, root, asked.seed, number, asked.damage)
-    if "inputs" in asked.only:
-        yield from with_inputs(server, root, asked.seed, counts["inputs"])
+    trials: dict[str, Trials] = {
+        "mutations": lambda: with_mutations(
+            held, server, root, seed, counts["mutations"], asked.damage
+        ),
+        "faults": lambda: with_faults(held, server, root, seed, counts["faults"]),
+        "outage": lambda: with_outages(held, server, root, counts["outage"]),
+        "inputs": lambda: with_inputs(server, root, seed, counts["inputs"]),
+        "kills": lambda: with_kills(held[0], server, root, seed, counts["kills"]),
+        "signals": lambda: with_signals(held[0], server, root, seed),
+    }
+    if asked.short:
+        del trials["signals"]
+    chosen = [(kind, made) for kind, made in trials.items() if kind in asked.only]
+    yield from in_lanes(chosen, asked.lanes, root)
 
 
 def main() -> int:
@@ -72,7 +75,8 @@ def main() -> int:
     parser.add_argument("--trials", type=int, help="how many of each kind, others' turns included")
     parser.add_argument("--damage", nargs="+", choices=sorted(set(GROUPS)), default=(),
                         help="of the mutations, those of these files alone")  # fmt: skip
-    parser.add_argument("--verbose", action="store_true", help="print each outcome as it comes")
+    parser.add_argument("--lanes", type=int, default=2, help="kinds tried at a time; default: 2")
+    parser.add_argument("--verbose", action="store_true", help="print good outcomes too")
     asked = parser.parse_args()
     began, found = time.monotonic(), []
     os.environ["PYTHONPATH"] = str(ROOT)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
-from graphrag_bench.addresses import public_address, refuse_secrets, without_secrets
-from graphrag_bench.errors import UserError
+from graphrag_bench.addresses import check_server, public_address
 from graphrag_bench.models.api_key import ApiKey, check_variable
 from graphrag_bench.models.attempts import Attempts, Clock, Reached
 from graphrag_bench.models.faults import Again, Answer, Server, of_connection, of_status
@@ -41,12 +40,13 @@ class Endpoint:
         limits: Limits,
         patience: Patience,
         clock: Clock | None = None,
+        group: str = "llm",
     ) -> None:
-        """The environment is read and the client made when the first call comes."""
-        if not base_url.startswith(("http://", "https://")):
-            shown = without_secrets(base_url)
-            raise UserError(f"llm.base_url is '{shown}'; it begins with http:// or https://.")
-        refuse_secrets("llm.base_url", base_url)
+        """The environment is read and the client made when the first call comes.
+
+        `group` is that of the settings. Raises UserError for an address that names no server.
+        """
+        check_server(f"{group}.base_url", base_url)
         check_variable(api_key_env)
         self.base_url = base_url
         self.api_key_env = api_key_env

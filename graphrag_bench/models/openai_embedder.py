@@ -88,6 +88,7 @@ class OpenAIEmbedder:
             limits=self.limits,
             patience=group(Patience, patience),
             clock=clock,
+            group="embedder",
         )
         self._pool = ThreadPoolExecutor(self.limits.concurrency, "embedding-call")
         self._store: ReplyStore | None = None

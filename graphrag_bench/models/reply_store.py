@@ -16,10 +16,11 @@ from typing import cast
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.llm import CallFailed, Completion, RunStopped
+from graphrag_bench.models.marked_rows import MarkedRows, create
 from graphrag_bench.models.sqlite_file import Commits, Journal, Session, SqliteFile, Work
-from graphrag_bench.text import encodable
 
-VERSION = 1
+VERSION = 2
+"""2: rows have marks. A file of version 1 can be read; one that is written to becomes one of 2."""
 REUSABLE = ("new", "valid", "corrected")
 VERDICTS = (*REUSABLE, "unreadable", "failed")
 _MANY = 500
@@ -93,23 +94,6 @@ class StoredReply:
 
 
 COLUMNS = tuple(field.name for field in fields(StoredReply))
-_KINDS = {"bytes": "BLOB", "str": "TEXT", "int": "INTEGER", "float": "REAL"}
-_CREATE = f"""
-CREATE TABLE IF NOT EXISTS replies (
-    {", ".join(f"{f.name} {_KINDS[str(f.type)]} NOT NULL" for f in fields(StoredReply))},
-    PRIMARY KEY (key));
-CREATE TABLE IF NOT EXISTS vector_blocks (
-    key TEXT PRIMARY KEY, identity TEXT NOT NULL, dimension INTEGER NOT NULL, rows BLOB NOT NULL,
-    model TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, usd REAL NOT NULL);
-"""
-_SELECT = f"SELECT {', '.join(COLUMNS)} FROM replies"
-_BY_KEY = f"{_SELECT} WHERE key = ?"
-_INSERT = f"""
-INSERT INTO replies ({", ".join(COLUMNS)}) VALUES ({", ".join("?" * len(COLUMNS))})
-ON CONFLICT (key) DO UPDATE SET {", ".join(f"{c} = excluded.{c}" for c in COLUMNS[1:])}
-WHERE replies.verdict IN ('unreadable', 'failed') OR ?
-"""
-_INTO_VECTORS = "INTO vector_blocks VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True)
@@ -125,6 +109,11 @@ class StoredVectors:
     usd: float
 
 
+def _create(connection: sqlite3.Connection) -> None:
+    create(connection, StoredReply, "replies")
+    create(connection, StoredVectors, "vector_blocks")
+
+
 class ReplyStore:
     """The file. Safe under threads, processes and kill -9: a call that returned is in it."""
 
@@ -138,20 +127,20 @@ class ReplyStore:
         """
         self.path = Path(path)
         own = ("replies", COLUMNS)
-        self.file = SqliteFile(self.path, _CREATE, VERSION, journal, own=own, reading=reading)
+        self.file = SqliteFile(self.path, _create, VERSION, journal, own=own, reading=reading)
+        marked = self.file.version == VERSION
+        self._replies = MarkedRows(self.path, StoredReply, "replies", marked=marked)
+        self._blocks = MarkedRows(self.path, StoredVectors, "vector_blocks", marked=marked)
         self._writer = None if reading else Commits(self.file)
         self._session = Session(self.file)
         self._reading = threading.Lock()
         self._verdicts: dict[str, str] = {}
 
     def get(self, key: str) -> StoredReply | None:
-        """The row of a key, whatever its verdict; None when there is none."""
+        """The row of a key, whatever its verdict; None when there is none that is whole."""
         judged = self._verdicts.get(key)
-        row = self._read(_BY_KEY, key)
-        if row is None:
-            return None
-        stored = StoredReply(*row)  # type: ignore[arg-type]
-        return replace(stored, verdict=judged) if judged else stored
+        stored = self._replies.get(self._read, key)
+        return replace(stored, verdict=judged) if stored and judged else stored
 
     def put(self, reply: StoredReply, *, replace: bool = False) -> StoredReply:
         """Store a reply; returns, once it is committed, the row that stands.
@@ -159,21 +148,16 @@ class ReplyStore:
         A readable reply that is there already (another process was faster) stays, unless
         `replace`. Raises RunStopped when the file cannot be written.
         """
-        row = (*_written(reply), replace)
-
-        def insert(connection: sqlite3.Connection) -> StoredReply:
-            if connection.execute(_INSERT, row).rowcount:
-                return reply
-            return StoredReply(*connection.execute(_BY_KEY, (reply.key,)).fetchone())
-
-        return cast(StoredReply, self._commits.submit(insert).result())
+        gives_way = _always if replace else _not_reusable
+        done = self._commits.submit(lambda into: self._replies.put(into, reply, gives_way))
+        return cast(StoredReply, done.result())
 
     def add(self, replies: Iterable[StoredReply]) -> int:
         """Store many replies, as `put` does each; returns how many there were."""
         n_added = 0
         rows = iter(replies)
-        while batch := [(*_written(reply), False) for reply in islice(rows, _MANY)]:
-            self._commits.submit(_inserting(batch)).result()
+        while batch := list(islice(rows, _MANY)):
+            self._commits.submit(self._adding(batch)).result()
             n_added += len(batch)
         return n_added
 
@@ -182,45 +166,32 @@ class ReplyStore:
 
         What waits holds the verdicts and not the store, which nobody would let go of otherwise.
         """
-        verdicts = self._verdicts
+        verdicts, replies = self._verdicts, self._replies
         verdicts[key] = verdict
-        self._commits.submit(
-            lambda connection: connection.execute(
-                "UPDATE replies SET verdict = ? WHERE key = ?", (verdict, key)
-            ),
-            may_wait=True,
-        ).add_done_callback(lambda done: verdicts.pop(key, None))
+
+        def judged(into: sqlite3.Connection) -> None:
+            if (row := replies.held(into, key)) is not None:
+                replies.put(into, replace(row, verdict=verdict), _always)
+
+        done = self._commits.submit(judged, may_wait=True)
+        done.add_done_callback(lambda _: verdicts.pop(key, None))
 
     def get_vectors(self, key: str) -> StoredVectors | None:
-        """The block of a key; None when there is none."""
-        row = self._read("SELECT * FROM vector_blocks WHERE key = ?", key)
-        return None if row is None else StoredVectors(*row)  # type: ignore[arg-type]
+        """The block of a key; None when there is none that is whole."""
+        return self._blocks.get(self._read, key)
 
     def put_vectors(self, vectors: StoredVectors, *, replace: bool = False) -> None:
         """Store a block; returns once it is committed. One that is there stays, or is replaced."""
-        row = tuple(vars(vectors).values())
-        rule = "REPLACE" if replace else "IGNORE"
-        self._commits.submit(
-            lambda connection: connection.execute(f"INSERT OR {rule} {_INTO_VECTORS}", row)
-        ).result()
+        gives_way = _always if replace else _never
+        self._commits.submit(lambda into: self._blocks.put(into, vectors, gives_way)).result()
 
     def rows(self) -> Iterator[StoredReply]:
         """All replies, in the order of their keys, read in portions."""
-        query = f"{_SELECT} WHERE key > ? ORDER BY key LIMIT {_MANY}"
-        last = ""
-        while portion := self._read_all(query, last):
-            for row in portion:
-                yield StoredReply(*row)  # type: ignore[arg-type]
-            last = str(portion[-1][0])
+        return self._replies.all(self._read, _MANY)
 
     def vectors(self) -> Iterator[StoredVectors]:
         """All blocks of vectors, in the order of their keys."""
-        query = f"SELECT * FROM vector_blocks WHERE key > ? ORDER BY key LIMIT {_FEW}"
-        last = ""
-        while portion := self._read_all(query, last):
-            for row in portion:
-                yield StoredVectors(*row)  # type: ignore[arg-type]
-            last = str(portion[-1][0])
+        return self._blocks.all(self._read, _FEW)
 
     @property
     def _commits(self) -> Commits:
@@ -235,11 +206,10 @@ class ReplyStore:
         with self._reading:
             self._session.close()
 
-    def _read(self, query: str, key: str) -> tuple[object, ...] | None:
-        found = self._read_all(query, key)
-        return found[0] if found else None
+    def _adding(self, batch: list[StoredReply]) -> Work:
+        return lambda into: [self._replies.put(into, reply, _not_reusable) for reply in batch]
 
-    def _read_all(self, query: str, key: str) -> list[tuple[object, ...]]:
+    def _read(self, query: str, key: str) -> list[tuple[object, ...]]:
         try:
             with self._reading, self._session.connection() as connection:
                 return connection.execute(query, (key,)).fetchall()
@@ -247,14 +217,16 @@ class ReplyStore:
             raise UserError(f"The cache {self.path} cannot be read: {error}.") from None
 
 
-def _written(reply: StoredReply) -> list[object]:
-    """The values of a row, with `?` for half characters, which the file cannot hold."""
-    values = vars(reply).values()
-    return [encodable(value) if isinstance(value, str) else value for value in values]
+def _not_reusable(held: StoredReply) -> bool:
+    return held.verdict not in REUSABLE
 
 
-def _inserting(batch: list[tuple[object, ...]]) -> Work:
-    return lambda connection: connection.executemany(_INSERT, batch)
+def _always(held: object) -> bool:
+    return True
+
+
+def _never(held: object) -> bool:
+    return False
 
 
 def reply_key(identity: str, request: Request) -> tuple[str, bytes]:

@@ -16,12 +16,13 @@ from filelock import FileLock
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.llm import RunStopped
-from graphrag_bench.models.sqlite_kind import APPLICATION, check_ours
+from graphrag_bench.models.sqlite_kind import APPLICATION, check_ours, columns_of
 from graphrag_bench.models.sqlite_kind import reading as reading_connection
 
 T = TypeVar("T")
 Journal = Literal["auto", "wal", "rollback"]
 Work = Callable[[sqlite3.Connection], object]
+_Own = tuple[str, tuple[str, ...]]
 _Job = tuple[Work, Future[object]]
 _NOT_WRITABLE = (
     OverflowError, ValueError, TypeError, sqlite3.DataError, sqlite3.InterfaceError,
@@ -46,17 +47,19 @@ class SqliteFile:
     def __init__(
         self,
         path: Path,
-        create: str,
+        create: Callable[[sqlite3.Connection], None],
         version: int,
         journal: Journal = "auto",
         *,
-        own: tuple[str, tuple[str, ...]],
+        own: _Own,
         reading: bool = False,
     ) -> None:
         """Make the file and its tables where they are not there yet; raises UserError.
 
+        `create` makes the tables of a new file, and brings those of an earlier version up to date.
         `own` is the table and its columns by which a file of an earlier version is known as ours;
-        a file of another program is refused. With `reading` nothing is made and nothing changed.
+        a file of another program is refused. With `reading` nothing is made and nothing changed;
+        `version` is then that of the file, and otherwise the one given, to which it is brought.
         """
         self.path = path
         self.version = version
@@ -70,11 +73,11 @@ class SqliteFile:
             if reading:
                 self.journal = "wal"
                 with closing(self.connect()) as connection:
-                    self._check_version(connection)
+                    self.version = self._known_version(connection, own) or version
                 return
             path.parent.mkdir(parents=True, exist_ok=True)
             with self.locked(), closing(self.connect()) as connection:
-                self._prepare(connection, create)
+                self._prepare(connection, create, own)
         except (sqlite3.Error, OSError) as error:
             read_only = isinstance(error, OSError) or "readonly" in str(error)
             hint = " To read it where nothing can be written: cache.mode=read." if read_only else ""
@@ -90,32 +93,53 @@ class SqliteFile:
         )
 
     def connect(self) -> sqlite3.Connection:
-        """A new connection without implicit transactions."""
+        """A new connection without implicit transactions; text that is no UTF-8 is read as `�`."""
         if self.reading:
-            return reading_connection(self.path)
+            connection = reading_connection(self.path)
+            connection.text_factory = _text
+            return connection
         connection = sqlite3.connect(
             self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
+        connection.text_factory = _text
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA cache_size=-2000")
         return connection
 
-    def _prepare(self, connection: sqlite3.Connection, create: str) -> None:
-        self._check_version(connection)
+    def _prepare(
+        self,
+        connection: sqlite3.Connection,
+        create: Callable[[sqlite3.Connection], None],
+        own: _Own,
+    ) -> None:
+        found = self._known_version(connection, own)
         if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
             connection.execute(f"PRAGMA application_id={APPLICATION}")
         wanted = "DELETE" if self.journal == "rollback" else "WAL"
         connection.execute(f"PRAGMA journal_mode={wanted}")
-        connection.executescript(create)
-        connection.execute(f"PRAGMA user_version={self.version}")
+        if found != self.version:
+            create(connection)
+            connection.execute(f"PRAGMA user_version={self.version}")
 
-    def _check_version(self, connection: sqlite3.Connection) -> None:
-        found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, self.version):
+    def _known_version(self, connection: sqlite3.Connection, own: _Own) -> int:
+        """The version of the file, 0 for a new one; raises UserError for one that is not usable."""
+        found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if found > self.version or found < 0:
             raise UserError(
                 f"The cache {self.path} has version {found}; this program writes version "
                 f"{self.version}. Keep it for the program that made it and name another file."
             )
+        table, columns = own
+        if found and not set(columns) <= columns_of(connection, table):
+            raise UserError(
+                f"The cache {self.path} is damaged: its table '{table}' is gone, or lacks columns. "
+                "Remove the file to begin a new one, or name another."
+            )
+        return found
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 class Session:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -34,10 +33,11 @@ def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
     if application == 0:
         try:
             with closing(reading(path)) as connection:
-                tables = dict(_tables(connection))
+                empty = not _tables(connection)
+                known = set(columns) <= columns_of(connection, table)
         except sqlite3.Error as error:
             raise UserError(f"The cache {path} cannot be opened: {error}.") from None
-        if not tables or set(columns) <= set(tables.get(table, ())):
+        if empty or known:
             return
     raise UserError(
         f"'{path}' is a SQLite file of another program and is left as it is. Name a file of "
@@ -45,10 +45,15 @@ def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
     )
 
 
-def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, list[str]]]:
-    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
-        quoted = '"' + str(name).replace('"', '""') + '"'
-        yield name, [row[1] for row in connection.execute(f"PRAGMA table_info({quoted})")]
+def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
+    """The names of a table's columns; none where there is no such table."""
+    quoted = '"' + table.replace('"', '""') + '"'
+    return {str(row[1]) for row in connection.execute(f"PRAGMA table_info({quoted})")}
+
+
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    return [str(name) for (name,) in connection.execute(query)]
 
 
 def reading(path: Path) -> sqlite3.Connection:

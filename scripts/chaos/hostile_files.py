@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from chaos.hostility import CANARY, EITHER, REFUSED, Case, Place, run, write_set
+from chaos.hostility import CANARY, EITHER, NAMED, REFUSED, Case, Place, run, write_set
 
 SWOLLEN = 1 << 28
 """Bytes of what is packed a thousand times smaller."""
@@ -169,15 +169,18 @@ FILES = (
         gzip.compress(os.urandom(9999))[:500])),
     archive("deep", _CACHE, "r.jsonl", lambda path: path.write_bytes(b"[" * 99_999 + b"\n")),
     folder("a name that is not UTF-8", lambda texts: Path(
-        os.fsdecode(os.fsencode(texts) + b"/b\xff\xfe.txt")).write_text("Bert."), REFUSED),
+        os.fsdecode(os.fsencode(texts) + b"/b\xff\xfe.txt")).write_text("Bert."), NAMED),
     folder("a name that steers the terminal", lambda texts: (
         texts / "b\x1b[2J.txt").write_text("Bert lives in Dresden.")),
     folder("a folder that links to itself", lambda texts: (texts / "loop").symlink_to(texts)),
     folder("a pipe that nobody writes", lambda texts: os.mkfifo(texts / "b.txt")),
-    folder("a text that is not UTF-8", lambda texts: (texts / "b.txt").write_bytes(b"\xff\xfe")),
+    folder("a text that is not UTF-8", lambda texts: (texts / "b.txt").write_bytes(b"\xff\xfe"),
+           NAMED),
     folder("20,000 nested tags", lambda texts: (texts / "b.html").write_text("<div>" * 20_000)),
-    folder("a document of noise", lambda texts: (texts / "b.docx").write_bytes(b"PK\3\4" * 99)),
-    folder("a locked document", _locked_docx),
+    folder("a document of noise", lambda texts: (texts / "b.docx").write_bytes(b"PK\3\4" * 99),
+           NAMED),
+    folder("a locked document", _locked_docx, NAMED),
     folder("a swollen document", _swollen_docx),
-    folder("a page description of noise", lambda texts: (texts / "b.pdf").write_bytes(b"%PDF-1.7")),
+    folder("a page description of noise", lambda texts: (
+        texts / "b.pdf").write_bytes(b"%PDF-1.7"), NAMED),
 )  # fmt: skip

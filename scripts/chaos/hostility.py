@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-REFUSED, DONE, EITHER = "refused", "done", "either"
+REFUSED, DONE, EITHER, NAMED = "refused", "done", "either", "named"
+"""What may come of an input; NAMED: it is refused, or left out by its name and the rest is done."""
 CANARY = "canary"
 """The name of a file that no input may make."""
 SECRET = "sesame-open-7"

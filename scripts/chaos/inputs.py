@@ -10,7 +10,7 @@ from pathlib import Path
 from chaos.hostile_files import FILES
 from chaos.hostile_sets import SETS
 from chaos.hostile_settings import SETTINGS
-from chaos.hostility import CANARY, DONE, REFUSED, SECRET, Case, Place
+from chaos.hostility import CANARY, DONE, NAMED, REFUSED, SECRET, Case, Place
 from chaos.outcomes import GOOD, SAME, WRONG, Outcome, judged
 from chaos.serving import Server
 from chaos.trial import command
@@ -60,6 +60,8 @@ def _wrong(case: Case, done: bool, text: str, code: int | None, place: Place) ->
     """What is silently wrong with an end that looks good; "" for nothing."""
     if case.expected == REFUSED and done:
         return "it was taken"
+    if case.expected == NAMED and done and "left out" not in text:
+        return "it was passed over without a word"
     if case.expected == DONE and not done:
         return "it was refused"
     if not done and code == 1:

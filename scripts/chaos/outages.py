@@ -52,7 +52,7 @@ def with_faults(
     chance = random.Random(seed)
     hipporag, embedding = references[0], next(r for r in references if r.work.embeds)
     cases = [(hipporag, (name,)) for name in (*HEALING, *_CHAT_ONLY)]
-    cases += [(embedding, (name,)) for name in (*_VECTORS, *HEALING[:5], "usage-text")]
+    cases += [(embedding, (name,)) for name in (*_VECTORS, *HEALING[:5], "usage-text", "gzip")]
     cases += [(one, (*HEALING[:7], *ODD)) for one in references]
     chance.shuffle(cases)
     for number, (held, kinds) in enumerate(cases[:n_trials]):

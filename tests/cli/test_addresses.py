@@ -84,3 +84,22 @@ def test_what_holds_no_secret_is_left_alone() -> None:
     (config,) = Path("a@b").glob("runs/*/*/*/config.yaml")
     assert yaml.safe_load(config.read_text())["llm"]["_target_"] == "toy_runs.reader"
     assert WEIGHTLESS
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("http://", "it names no host"),
+        ("http://:80/v1", "it names no host"),
+        ("http://127.0.0.1:99999/v1", "Port out of range 0-65535"),
+        ("http://127.0.0.1:0/v1", "no server can be reached there"),
+        ("ftp://host/v1", "it begins with http:// or https://"),
+    ],
+)
+@pytest.mark.parametrize("name", ["llm", "embedder"])
+def test_an_address_that_names_no_server_is_refused_with_one_message(
+    address: str, said: str, name: str
+) -> None:
+    own = [f"{name}=openai_compatible", f"{name}.model=m", f"{name}.base_url={address}"]
+    message = refused(*SERVER, *own)
+    assert f"{name}.base_url is '{address}'" in message and said in message

@@ -123,6 +123,8 @@ def test_equal_facts_are_one_row_and_their_weights_are_summed(file):
     ("name", "text", "said"),
     [
         ("t.jsonl", "{", "line 1: not JSON"),
+        ("t.jsonl", r'["a", "r", "\ud800"]', "line 1: it holds half a character"),
+        ("t.jsonl", "[" * 99_999, "line 1: not JSON (it is nested too deeply)"),
         ("t.jsonl", '["a", "r", "b"]\n["a", "r"]', "line 2: an object or a list of three"),
         ("t.jsonl", '{"head": "a", "tail": "b"}', "line 1: the field 'relation' is missing"),
         ("t.jsonl", '{"head": ["a"], "relation": "r", "tail": "b"}', "the field 'head' is miss"),

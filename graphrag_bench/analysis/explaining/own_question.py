@@ -59,12 +59,18 @@ def question_of(experiment: Experiment, text: str) -> Question:
     )
 
 
+class AnsweringFailed(UserError):
+    """A step failed on a question that was well asked."""
+
+    exit_code = 1
+
+
 def answered(
     experiment: Experiment, question: Question, progress: Progress | None = None
 ) -> tuple[Finished, Mapping[str, Any]]:
     """A question that was run, and the artifacts and models it was run with.
 
-    What is missing is built. Raises UserError when a step fails.
+    What is missing is built. Raises AnsweringFailed when a step fails.
     """
     gold = {**experiment.dataset.gold, question.id: Gold()}
     experiment = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
@@ -74,7 +80,7 @@ def answered(
     (finished,) = run_pipeline([question], experiment.method.pipeline, world, start=lambda _: start)
     if isinstance(finished.outcome, Failure):
         failure = finished.outcome
-        raise UserError("\n".join([f"{failure.step}: {failure.message}", *failure.where]))
+        raise AnsweringFailed("\n".join([f"{failure.step}: {failure.message}", *failure.where]))
     return finished, resources
 
 

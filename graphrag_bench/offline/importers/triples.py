@@ -20,6 +20,7 @@ from graphrag_bench.offline.importers.rows import (
 )
 from graphrag_bench.offline.importers.sources import chunks_of_documents
 from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES
+from graphrag_bench.plain_json import read_json
 from graphrag_bench.text import normalise_name
 
 ENDS = (("head", "source", "subject"), ("relation", "predicate"), ("tail", "target", "object"))
@@ -98,8 +99,8 @@ def _jsonl(path: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            found = read_json(line, place)
+        except json.JSONDecodeError as error:
             raise UserError(f"{place}: not JSON ({error}).") from None
         if isinstance(found, list) and len(found) == 3:
             found = dict(zip(("head", "relation", "tail"), found, strict=True))
