@@ -19,10 +19,11 @@ _HELP = """usage: graphrag-bench fetch dataset=NAME [dataset.root=DIR] [paths.ho
 Downloads a published set, checks it and reads it once. It lies in HOME/data/NAME, where
 `run dataset=NAME` finds it (or in DIR, and then `run` needs dataset.root=DIR too).
 
-What was cut goes on where it stopped: run the same command again. A checksum that the set's card
-(datasets/NAME/card.yaml) has is held against the file; where the card says `unknown`, the hub's own
-is, and where nobody has one, what came is printed and kept in fetched.json. A warning tells
-when the shape was never checked against the original (verified: false), and when counts differ.
+What was cut goes on where it stopped: run the same command again. (A file whose checksum nobody
+knows begins again.) A checksum that the set's card (datasets/NAME/card.yaml) has is held against
+the file; where the card says `unknown`, the hub's own is, and where nobody has one, what came is
+printed and kept in fetched.json. A warning tells when the shape was never checked against the
+original (verified: false), and when counts differ.
 
   dataset=NAME          one of `graphrag-bench list`
   dataset.root=DIR      another place for the files
@@ -30,6 +31,7 @@ when the shape was never checked against the original (verified: false), and whe
   --again               download once more, even if it is there
 
   HF_ENDPOINT           (environment) the address of a mirror of the hub
+  HF_HUB_OFFLINE        (environment) 1 forbids asking the hub
 
 A set that is on disk needs no fetch: run dataset=NAME dataset.root=DIR. Licences are the
 publishers'; they are printed, and yours to keep to.

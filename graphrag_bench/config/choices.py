@@ -2,17 +2,19 @@
 
 A choice of a group is a name or a file. Names are looked for in the folders of `folders()`, each
 with a folder for every group (`configs/method/mine.yaml` is `method=mine`); a file is named by its
-path (`method=./mine.yaml`). All ways of composing settings ask here, and nowhere else.
+path (`method=./mine.yaml`). A data set needs no file to be chosen: its card is enough. All ways of
+composing settings ask here, and nowhere else.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.data.card import card_file, card_names
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.locations import project_folder
 from graphrag_bench.plain_yaml import read_yaml
@@ -22,8 +24,6 @@ ROLES = ("llm_build", "llm_judge")
 GROUPS = ("dataset", "method", "llm", *ROLES, "embedder", "chunking", "pooling", "experiment")
 FILE = "file"
 """The key of a user's method that holds the path of its file."""
-
-States = tuple[tuple[str, int, int], ...]
 
 _given: list[Path] = []
 _of_plugins: list[Path] = []
@@ -65,11 +65,11 @@ def names(group: str) -> list[str]:
 
 def built_in(group: str) -> list[str]:
     """The names of the project's own choices of a group, sorted."""
-    return sorted(path.stem for path in _files(project_folder("configs"), group))
+    return sorted(_own(group))
 
 
 def path_of(group: str, choice: str) -> Path:
-    """The file of a choice, which is a name or a path.
+    """The file of a choice, which is a name or a path; the card of a data set without a file.
 
     Raises UserError with the nearest names for an unknown one, for a path that leads to no file,
     and, naming both files, for a name that two folders have.
@@ -99,10 +99,12 @@ def names_a_file(choice: str) -> bool:
 def content(group: str, choice: str) -> dict[str, Any]:
     """What the file of a choice holds, as it is written there.
 
-    A user's method has its path under `file`. Raises UserError with file and line for what cannot
-    be read.
+    For a data set without a file, that is its name. A user's method has its path under `file`.
+    Raises UserError with file and line for what cannot be read.
     """
     path = path_of(group, choice)
+    if group == "dataset" and path == card_file(choice):
+        return {"name": choice}
     held = read(path)
     if group == "method" and not _is_built_in(path):
         if FILE in held:
@@ -133,24 +135,21 @@ def _parsed(text: str, path: str) -> Any:
     return read_yaml(text, path, get_yaml_loader())  # a SafeLoader
 
 
-def states(choices: Sequence[str] = ()) -> States:
-    """Path, time of change and size of every file that a name or one of the paths may mean."""
-    paths = [path for folder in folders() for group in GROUPS for path in _files(folder, group)]
-    paths += [Path(choice).expanduser().absolute() for choice in choices if names_a_file(choice)]
-    paths.append(project_folder("configs") / "run.yaml")
-    stats = [(str(path), path.stat()) for path in sorted(set(paths)) if path.is_file()]
-    return tuple((path, stat.st_mtime_ns, stat.st_size) for path, stat in stats)
-
-
 def _paths(group: str) -> dict[str, list[Path]]:
     """The files of every name, the project's first; a copy of the same bytes counts once."""
-    found: dict[str, list[Path]] = {}
+    found = {name: [path] for name, path in _own(group).items()}
     for folder in folders():
         for path in _files(folder, group):
             held = found.setdefault(path.stem, [])
-            if not any(path.read_bytes() == other.read_bytes() for other in held):
+            if not any(path == one or path.read_bytes() == one.read_bytes() for one in held):
                 held.append(path)
     return found
+
+
+def _own(group: str) -> dict[str, Path]:
+    """The project's own choices by name: a file each, and its card for a data set without one."""
+    cards = {name: card_file(name) for name in card_names()} if group == "dataset" else {}
+    return cards | {path.stem: path for path in _files(project_folder("configs").resolve(), group)}
 
 
 def _files(folder: Path, group: str) -> list[Path]:

@@ -1,4 +1,7 @@
-"""Members of zip and tar archives, taken out under names of our own."""
+"""Members of zip and tar archives, taken out under names of our own.
+
+Pooch unpacks too, but under the names and to the size that the archive claims.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
@@ -120,9 +121,14 @@ def card_names() -> list[str]:
     return sorted(path.parent.name for path in project_folder("datasets").glob("*/card.yaml"))
 
 
+def card_file(name: str) -> Path:
+    """Where the card of a set lies, or would lie."""
+    return project_folder("datasets").resolve() / name / "card.yaml"
+
+
 def load_card(name: str) -> Card:
     """The checked card of a set; raises UserError for an unknown name or a bad card."""
-    path = project_folder("datasets") / name / "card.yaml"
+    path = card_file(name)
     if not path.is_file():
         raise unknown("dataset", name, card_names())
     try:

@@ -1,24 +1,29 @@
-"""One file over HTTP: resumed where it stopped, tried again with patience, and checked."""
+"""One file over HTTP, by pooch: tried again, checked, and resumed where it stopped."""
 
 from __future__ import annotations
 
-import hashlib
-import os
 import time
-from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Advance, Progress
 
 if TYPE_CHECKING:
-    import httpx
+    import requests
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Replies that another try may better."""
+"""HTTP statuses that may change when the request is repeated."""
+TRIES = 7
+"""How often a file or a listing is asked for; pooch waits 1 s, then 2 s, and so on up to 10 s."""
+SECONDS = 30.0
+"""The timeout of a connection, and of every read from it."""
+_MOST_SECONDS = 60.0
+"""The longest wait that a server can ask for (Retry-After)."""
 _CLOSED = frozenset({401, 403})
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -32,180 +37,148 @@ class Remote:
     page: str = ""
 
 
-@dataclass(frozen=True)
-class Patience:
-    """How often a download is tried without a new byte, and how long is waited in between.
-
-    Seconds double from `first` up to `most`; a server's Retry-After is honoured up to `most`.
-    """
-
-    tries: int = 6
-    first: float = 1.0
-    most: float = 60.0
-    sleep: Callable[[float], None] = time.sleep
-
-    def wait(self, failures: int, asked: float | None) -> None:
-        """Wait before the next try; `failures` counts from 1."""
-        seconds = self.first * 2 ** (failures - 1) if asked is None else asked
-        self.sleep(min(seconds, self.most))
-
-
-class _Passing(Exception):
-    """A fault that may pass; `seconds` is what the server asks to wait."""
-
-    def __init__(self, words: str, seconds: float | None = None) -> None:
-        super().__init__(words)
-        self.seconds = seconds
-
-
-def download(
-    remote: Remote,
-    folder: Path,
-    client: httpx.Client,
-    *,
-    patience: Patience = Patience(),  # noqa: B008 (frozen)
-    progress: Progress = Progress(quiet=True),  # noqa: B008 (stateless)
-) -> str:
+def download(remote: Remote, folder: Path, progress: Progress) -> str:
     """The sha256 of the file, which lies in `folder` under its name when it is whole and right.
 
-    Bytes go to `<name>.part`. A download that was cut goes on there when the server says that the
-    file is the same (ETag or Last-Modified) or a checksum will tell. Raises UserError for an
-    address without a file, for a file of another size or checksum, and when patience ends; what
-    came is kept in the last case.
+    Bytes go to `<name>.part`. A download that was cut resumes there in the same command, and in the
+    next one too when its checksum is known. Raises UserError for an address without a file, for a
+    file of another size or checksum, for a full disk, and after `TRIES` tries; what came is kept in
+    the last two cases.
     """
-    part = folder / f"{remote.name}.part"
-    part.parent.mkdir(parents=True, exist_ok=True)
-    _fetch(remote, part, client, patience, progress)
-    found, size = _sha256(part), part.stat().st_size
-    if remote.size is not None and size != remote.size:
-        _forget(part)
-        raise UserError(f"{remote.url}: {size} bytes came, {remote.size} were expected.")
-    if remote.sha256 and found != remote.sha256:
-        _forget(part)
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel("ERROR")
+    getting = _Resuming(remote, folder / f"{remote.name}.part", progress)
+    registry, urls = {remote.name: None}, {remote.name: remote.url}
+    held = pooch.create(folder, "", registry=registry, urls=urls, retry_if_failed=TRIES - 1)
+    (folder / remote.name).unlink(missing_ok=True)
+    try:
+        held.fetch(remote.name, downloader=getting)
+    except requests.RequestException as error:
+        n_bytes = _size(getting.part) if remote.sha256 else 0
+        raise UserError(
+            f"{remote.url}: given up after {TRIES} tries ({_brief(error)}). {n_bytes} bytes are "
+            f"kept in {folder}; the same command goes on from there."
+        ) from None
+    except OSError as error:
+        reason = error.strerror or _brief(error)
+        raise UserError(f"{remote.url}: cannot be written to {folder}: {reason}.") from None
+    return getting.sha256
+
+
+class _Resuming:
+    """A downloader for pooch: its own one, which begins where the last try stopped.
+
+    Neither library does the whole of this. Pooch begins each try with an empty file, knows no
+    Retry-After, repeats what was answered with 404, and downloads a file of a wrong checksum again;
+    huggingface_hub deletes the part when a command ends, and checks no sha256. It is also the
+    progress bar that pooch fills (`total`, `update`, `reset`, `close`).
+    """
+
+    def __init__(self, remote: Remote, part: Path, progress: Progress) -> None:
+        self.remote, self.part, self.progress = remote, part, progress
+        self.sha256 = self._tag = ""
+        self.total = self._done = self._have = 0
+        self._advance: Advance | None = None
+
+    def __call__(self, url: str, output_file: str, pooch: object) -> None:
+        """One try; raises a RequestException for what may pass, UserError for what may not."""
+        import requests
+        from pooch import HTTPDownloader
+
+        self._have = _size(self.part) if self.remote.sha256 or self._tag else 0
+        self._done, self._advance = 0, None
+        getting = HTTPDownloader(
+            progressbar=self,
+            chunk_size=_BLOCK,
+            timeout=SECONDS,
+            headers=self._headers(),
+            hooks={"response": self._answered},
+        )
+        try:
+            with ExitStack() as self._open:
+                self._out = self._open.enter_context(self.part.open("ab" if self._have else "wb"))
+                getting(url, self._out, pooch)
+        except requests.RequestException as error:
+            if isinstance(error, ValueError):
+                raise UserError(f"{url}: this is no address ({_brief(error)}).") from None
+            if error.response is None or error.response.status_code != 416:
+                self.progress.say(f"{self.remote.name}: {_brief(error)}")
+                raise
+        self._check()
+        self.part.replace(output_file)
+
+    def _headers(self) -> dict[str, str]:
+        resumed = {"Range": f"bytes={self._have}-"} if self._have else {}
+        same = {"If-Range": self._tag} if self._have and self._tag else {}
+        return {"Accept-Encoding": "identity", **resumed, **same}
+
+    def _answered(self, reply: requests.Response, **_: Any) -> None:
+        """Look at a reply before its body is read: wait, refuse, or begin at the beginning."""
+        status = reply.status_code
+        if status in PASSING:
+            asked = reply.headers.get("Retry-After", "")
+            time.sleep(min(float(asked), _MOST_SECONDS) if asked.isdigit() else 0)
+        elif status >= 400 and not (status == 416 and self._have):
+            raise _refused(self.remote, status)
+        elif status == 200:
+            tag = reply.headers.get("ETag", "")
+            self._tag = "" if tag.startswith("W/") else tag
+            if self._have:
+                self._have = self._out.truncate(0)
+
+    def _check(self) -> None:
+        """Hold size and sha256 against what is known; a wrong file is not kept.
+
+        Raises a RequestException when a part of an earlier try may be to blame.
+        """
+        import pooch
+        import requests
+
+        remote, size = self.remote, _size(self.part)
+        self.sha256 = pooch.file_hash(str(self.part))
+        wrong_size = remote.size is not None and size != remote.size
+        if not wrong_size and remote.sha256 in ("", self.sha256):
+            return
+        self.part.unlink()
+        if self._have:
+            raise requests.RequestException("the part that was kept is not of this file")
+        if wrong_size:
+            raise UserError(f"{remote.url}: {size} bytes came, {remote.size} were expected.")
         raise UserError(
             f"{remote.url}: the checksum is wrong, and the file was not kept.\n"
-            f"  expected sha256 {remote.sha256}\n  came     sha256 {found}\n"
+            f"  expected sha256 {remote.sha256}\n  came     sha256 {self.sha256}\n"
             "Either the download was damaged (try again), or the published file has changed."
         )
-    os.replace(part, folder / remote.name)
-    _forget(part)
-    return found
+
+    def update(self, n: int) -> None:
+        """Show `n` more bytes."""
+        if self._advance is None:
+            task = self.progress.task(f"{self.remote.name}, kB", self.total // 1000)
+            self._advance = self._open.enter_context(task)
+        before, self._done = self._done, min(self._done + n, self.total)
+        self._advance(self._done // 1000 - before // 1000)
+
+    def reset(self) -> None:
+        """Nothing, as `close`: pooch ends by filling the bar, and the bar ends with the try."""
+
+    close = reset
 
 
-def _fetch(
-    remote: Remote, part: Path, client: httpx.Client, patience: Patience, progress: Progress
-) -> None:
-    """Complete the part file, trying again after faults that may pass."""
-    import httpx
-
-    failures = 0
-    while True:
-        before = _size(part)
-        try:
-            _stream(remote, part, client, progress)
-        except (httpx.TransportError, _Passing) as error:
-            failures = 1 if _size(part) > before else failures + 1
-            if failures >= patience.tries:
-                raise UserError(
-                    f"{remote.url}: given up after {failures} tries ({_words(error)}). "
-                    f"{_size(part)} bytes are kept in {part}; the same command goes on from there."
-                ) from None
-            asked = error.seconds if isinstance(error, _Passing) else None
-            progress.say(f"{remote.name}: {_words(error)}; trying again")
-            patience.wait(failures, asked)
-        else:
-            return
-
-
-def _stream(remote: Remote, part: Path, client: httpx.Client, progress: Progress) -> None:
-    """Ask for what is missing and write it down as it comes."""
-    have, tag = _size(part), _tag(part)
-    headers = {"Accept-Encoding": "identity"}
-    if have and (tag or remote.sha256):
-        headers |= {"Range": f"bytes={have}-"} | ({"If-Range": tag} if tag else {})
-    with client.stream("GET", remote.url, headers=headers, follow_redirects=True) as reply:
-        if reply.status_code == 416 and have:
-            if reply.headers.get("Content-Range", "").endswith(f"/{have}"):
-                return  # it was whole already
-            _forget(part)
-            raise _Passing("the part that was kept is not of this file")
-        _refuse(reply, remote)
-        goes_on = reply.status_code == 206
-        if goes_on and not _begins_at(reply, have):
-            _forget(part)
-            raise _Passing("the server sent another part than was asked for")
-        if not goes_on:
-            _keep_tag(part, reply)
-        left = int(reply.headers.get("Content-Length", 0))
-        with (
-            part.open("ab" if goes_on else "wb") as out,
-            progress.task(f"{remote.name}, kB", left // 1000) as advance,
-        ):
-            _write(reply, out.write, advance)
-
-
-def _write(reply: httpx.Response, write: Callable[[bytes], int], advance: Advance) -> None:
-    told = n_bytes = 0
-    for block in reply.iter_raw():
-        n_bytes += write(block)
-        advance(n_bytes // 1000 - told)
-        told = n_bytes // 1000
-
-
-def _refuse(reply: httpx.Response, remote: Remote) -> None:
-    """Raise for a reply that is not the file."""
-    status = reply.status_code
-    if status in (200, 206):
-        return
-    if status in PASSING:
-        raise _Passing(f"the server says {status}", retry_after(reply))
+def _refused(remote: Remote, status: int) -> UserError:
+    """The error for a reply that is not the file and will not be at the next try."""
+    what = "the server asks for a log-in" if status in _CLOSED else "there is no such file"
     page = f" The publisher's page: {remote.page}." if remote.page else ""
-    by_hand = "Or download it by hand and name its folder: dataset.root=FOLDER."
-    if status in _CLOSED:
-        raise UserError(f"{remote.url}: the server asks for a log-in ({status}).{page} {by_hand}")
-    raise UserError(f"{remote.url}: there is no such file ({status}).{page} {by_hand}")
+    return UserError(
+        f"{remote.url}: {what} ({status}).{page} Or download it by hand and name its folder: "
+        "dataset.root=FOLDER."
+    )
 
 
-def retry_after(reply: httpx.Response) -> float | None:
-    """The seconds that a server asks to wait; None when it names none."""
-    asked: str = reply.headers.get("Retry-After", "")
-    return float(asked) if asked.isdigit() else None
-
-
-def _begins_at(reply: httpx.Response, have: int) -> bool:
-    said: str = reply.headers.get("Content-Range", "")
-    return said.startswith(f"bytes {have}-")
-
-
-def _tag_file(part: Path) -> Path:
-    return part.with_name(f"{part.name}.tag")
-
-
-def _tag(part: Path) -> str:
-    file = _tag_file(part)
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
-
-
-def _keep_tag(part: Path, reply: httpx.Response) -> None:
-    """Keep what tells this version of the file from another one; a weak ETag does not."""
-    tag: str = reply.headers.get("ETag", "")
-    tag = "" if tag.startswith("W/") else tag
-    _tag_file(part).write_text(tag or reply.headers.get("Last-Modified", ""), encoding="utf-8")
+def _brief(error: Exception) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__
 
 
 def _size(part: Path) -> int:
     return part.stat().st_size if part.is_file() else 0
-
-
-def _forget(part: Path) -> None:
-    part.unlink(missing_ok=True)
-    _tag_file(part).unlink(missing_ok=True)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _words(error: Exception) -> str:
-    return " ".join(str(error).split())[:120] or type(error).__name__

@@ -15,7 +15,7 @@ from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.data.archives import unpack
 from graphrag_bench.data.card import UNKNOWN, Card, Download, Source
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.download import Patience, Remote, download
+from graphrag_bench.data.download import Remote, download
 from graphrag_bench.data.hub import HUB, Listing, listing
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
@@ -23,7 +23,6 @@ from graphrag_bench.progress import Progress
 MANIFEST = "fetched.json"
 STAGING = ".fetching"
 """Where files lie until they are whole; what was cut goes on from there."""
-_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,6 @@ def fetch(
     *,
     endpoint: str = HUB,
     again: bool = False,
-    patience: Patience = Patience(),  # noqa: B008 (frozen)
     progress: Progress = Progress(),  # noqa: B008 (stateless)
 ) -> list[Fetched]:
     """What was downloaded into a folder, or is there from an earlier time (unless `again`).
@@ -55,8 +53,6 @@ def fetch(
     set that has no files to download, with what to do where it is fetched by hand, and for every
     fault on the way; what is whole stays, and the same command goes on from it.
     """
-    import httpx
-
     source = _source(card)
     refuse_secrets("endpoint", endpoint)
     refuse_secrets("source.url", [one.url for one in source.downloads])
@@ -67,21 +63,17 @@ def fetch(
             return known
         made: list[Fetched] = []
         staging = folder / STAGING
-        with httpx.Client(timeout=_SECONDS) as client:
-            listed = None
-            if source.hub:
-                address = endpoint.rstrip("/")
-                listed = listing(source, address, client, patience=patience, progress=progress)
-            for wanted, remote, checked in _remotes(source, listed):
-                held = [one for one in known if one.url == remote.url and _there(folder, one)]
-                if held:
-                    made.append(held[0])
-                    continue
-                found = download(remote, staging, client, patience=patience, progress=progress)
-                holds = _moved(staging, remote.name, wanted, folder, None if again else known)
-                revision = listed.commit if listed else source.revision
-                made.append(Fetched(remote.url, revision, found, checked, holds))
-                _write_manifest(folder, made, finished=False)
+        listed = listing(source, endpoint.rstrip("/")) if source.hub else None
+        for wanted, remote, checked in _remotes(source, listed):
+            held = [one for one in known if one.url == remote.url and _there(folder, one)]
+            if held:
+                made.append(held[0])
+                continue
+            found = download(remote, staging, progress)
+            holds = _moved(staging, remote.name, wanted, folder, None if again else known)
+            revision = listed.commit if listed else source.revision
+            made.append(Fetched(remote.url, revision, found, checked, holds))
+            _write_manifest(folder, made, finished=False)
         _write_manifest(folder, made, finished=True)
         shutil.rmtree(staging, ignore_errors=True)
     return made
@@ -110,7 +102,7 @@ def _remotes(source: Source, listed: Listing | None) -> Iterator[tuple[Download,
         for file in listed.matching(wanted.path):
             name = wanted.to or file.path.rpartition("/")[2]
             sha256 = told or file.sha256
-            remote = Remote(listed.url(file), name, sha256, file.size, source.url)
+            remote = Remote(file.url, name, sha256, file.size, source.url)
             yield wanted, remote, "card" if told else "hub" if sha256 else ""
 
 

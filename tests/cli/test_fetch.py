@@ -27,6 +27,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
     """A hub of the tests, which the environment names."""
     with serving() as server:
         monkeypatch.setenv("HF_ENDPOINT", server.address + "/")
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
         yield server
 
 
@@ -35,9 +36,10 @@ def publish(hub: FileServer, name: str, files: dict[str, object]) -> None:
     for path, content in files.items():
         body = json.dumps(content).encode()
         hub.files[f"/datasets/{name}/resolve/c0ffee/{path}"] = body
-        lfs = {"sha256": hashlib.sha256(body).hexdigest(), "size": len(body)}
+        sha256 = hashlib.sha256(body).hexdigest()
+        lfs = {"sha256": sha256, "size": len(body), "pointerSize": 134}
         rows.append({"rfilename": path, "size": len(body), "lfs": lfs})
-    listing = json.dumps({"sha": "c0ffee", "siblings": rows}).encode()
+    listing = json.dumps({"id": name, "sha": "c0ffee", "siblings": rows}).encode()
     hub.files[f"/api/datasets/{name}/revision/main"] = listing
 
 

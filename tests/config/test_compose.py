@@ -14,6 +14,7 @@ from graphrag_bench.config import compose as composer
 from graphrag_bench.config.choices import ROLES, names
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.words import Word, read_words
+from graphrag_bench.data.card import card_names
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.locations import project_folder
 from graphrag_bench.sweeps.cells import split_cells
@@ -29,12 +30,22 @@ def configs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
-def by_hydra(words: list[str]) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def hydras(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The configs with a file for every data set: Hydra knows files alone, and no cards."""
+    folder = tmp_path_factory.mktemp("hydra") / "configs"
+    shutil.copytree(project_folder("configs"), folder)
+    (folder / "dataset").mkdir(exist_ok=True)
+    for name in card_names():
+        (folder / "dataset" / f"{name}.yaml").write_text(f"name: {name}\n")
+    return folder
+
+
+def by_hydra(words: list[str], folder: Path) -> dict[str, Any]:
     """What Hydra's public interface makes of the same words."""
     from hydra import compose, initialize_config_dir
 
-    folder = str(project_folder("configs").resolve())
-    with initialize_config_dir(version_base="1.3", config_dir=folder):
+    with initialize_config_dir(version_base="1.3", config_dir=str(folder)):
         held = OmegaConf.to_container(compose("run", [_hydras(w) for w in read_words(words)]))
     assert isinstance(held, dict)
     held.pop("hydra", None)
@@ -63,18 +74,18 @@ WORDS = [
 
 
 @pytest.mark.parametrize("words", WORDS)
-def test_words_come_to_what_hydra_composes(words: list[str]) -> None:
+def test_words_come_to_what_hydra_composes(words: list[str], hydras: Path) -> None:
     ours = composed(checked_words(words))
     ours.pop("given")
-    theirs = by_hydra(words)
+    theirs = by_hydra(words, hydras)
     for key in composer.KEYS:
         theirs["method"].pop(key, None)
     assert ours == theirs
 
 
 @pytest.mark.parametrize("name", names("experiment"))
-def test_every_study_comes_to_what_hydra_composes(name: str) -> None:
-    test_words_come_to_what_hydra_composes([f"experiment={name}"])
+def test_every_study_comes_to_what_hydra_composes(name: str, hydras: Path) -> None:
+    test_words_come_to_what_hydra_composes([f"experiment={name}"], hydras)
 
 
 def test_a_study_may_be_based_on_another_and_words_win_over_both(configs: Path) -> None:

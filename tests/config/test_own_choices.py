@@ -132,6 +132,21 @@ def test_a_built_in_name_is_refused_with_both_files(here: Path) -> None:
     assert command("plan", *TOY, "method=bm25").code == 0
 
 
+def test_a_data_set_of_your_own_is_found_by_name_and_a_built_in_name_is_refused(here: Path) -> None:
+    own = here / "configs" / "dataset" / "small.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("defaults: [world]\nsize: 20\nhops: 1\n")
+    held = composed(checked_words(["dataset=small"]))["dataset"]
+    assert held == {"name": "world", "size": 20, "hops": 1}
+    assert f"small ({own})" in command("list").out
+    clash = own.with_name("toy.yaml")
+    clash.write_text("name: toy\nroot: elsewhere\n")
+    said = refused("dataset=toy", "method=bm25")
+    assert str(clash) in said
+    assert str(project_folder("datasets").resolve() / "toy" / "card.yaml") in said
+    assert "Did you mean 'musique'" in refused("dataset=musiqe", "method=bm25")
+
+
 def test_a_copy_of_the_checkouts_configs_clashes_with_nothing(here: Path) -> None:
     copy = here / "configs" / "method" / "vanilla.yaml"
     copy.parent.mkdir(parents=True)

@@ -6,18 +6,18 @@ import hashlib
 import io
 import json
 import tarfile
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from file_server import FileServer, serving
 from published_sets import news
 
 from graphrag_bench.data.archives import unpack
 from graphrag_bench.data.card import UNKNOWN, Card, Download, Source, load_card
-from graphrag_bench.data.download import Patience, Remote, download
+from graphrag_bench.data.download import Remote, download
 from graphrag_bench.data.fetching import MANIFEST, differences, fetch, read_manifest
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
@@ -35,21 +35,24 @@ def server() -> Iterator[FileServer]:
         yield running
 
 
-@pytest.fixture
-def waited() -> list[float]:
-    return []
+@pytest.fixture(autouse=True)
+def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that were waited between tries; the tests wait for none of them."""
+    seconds: list[float] = []
+    monkeypatch.setattr(time, "sleep", lambda n: seconds.append(n) if n else None)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    return seconds
 
 
-def got(server: FileServer, folder: Path, waited: list[float], **known: object) -> str:
+def got(server: FileServer, folder: Path, **known: object) -> str:
     remote = Remote(f"{server.address}/a.bin", "a.bin", **known)  # type: ignore[arg-type]
-    with httpx.Client(timeout=5) as client:
-        return download(remote, folder, client, patience=Patience(sleep=waited.append))
+    return download(remote, folder, QUIET)
 
 
 def test_a_file_lies_under_its_name_and_nothing_else_is_left(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
-    assert got(server, tmp_path, waited, sha256=SHA, size=256_000) == SHA
+    assert got(server, tmp_path, sha256=SHA, size=256_000) == SHA
     assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
     assert (tmp_path / "a.bin").read_bytes() == BODY
     assert waited == []
@@ -59,41 +62,40 @@ def test_a_cut_connection_goes_on_where_it_stopped(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
     server.cut_after = [100_000]
-    assert got(server, tmp_path, waited) == SHA
-    assert [wanted for _, wanted in server.asked] == ["", "bytes=100000-"]
+    assert got(server, tmp_path) == SHA
+    assert [wanted for _, wanted in server.asked] == ["", "bytes=65536-"]
     assert waited == [1.0]
 
 
 def test_a_download_that_was_killed_goes_on_with_the_next_command(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
-    server.cut_after = [1000, 0, 0, 0, 0, 0, 0]
-    with pytest.raises(UserError, match=r"given up after 6 tries.*1000 bytes are kept in"):
-        got(server, tmp_path, waited)
-    assert waited == [1.0, 2.0, 4.0, 8.0, 16.0]
+    server.cut_after = [70_000, 0, 0, 0, 0, 0, 0]
+    with pytest.raises(UserError, match=r"given up after 7 tries.*65536 bytes are kept in"):
+        got(server, tmp_path, sha256=SHA)
+    assert waited == [1, 2, 3, 4, 5, 6]
     server.cut_after.clear()
-    assert got(server, tmp_path, waited) == SHA
-    assert server.asked[-1] == ("/a.bin", "bytes=1000-")
+    assert got(server, tmp_path, sha256=SHA) == SHA
+    assert server.asked[-1] == ("/a.bin", "bytes=65536-")
 
 
 def test_a_file_that_changed_meanwhile_is_taken_from_its_beginning(
-    server: FileServer, tmp_path: Path, waited: list[float]
+    server: FileServer, tmp_path: Path
 ) -> None:
-    server.cut_after = [1000, 0, 0, 0, 0, 0, 0]
-    with pytest.raises(UserError):
-        got(server, tmp_path, waited)
-    server.cut_after.clear()
-    server.files["/a.bin"] = b"another file"
-    assert got(server, tmp_path, waited) == hashlib.sha256(b"another file").hexdigest()
+    (tmp_path / "a.bin.part").write_bytes(b"another file")
+    assert got(server, tmp_path) == SHA
+    (tmp_path / "a.bin.part").write_bytes(b"another file")
+    assert got(server, tmp_path, sha256=SHA) == SHA
+    assert [wanted for _, wanted in server.asked] == ["", "bytes=12-", ""]
 
 
 @pytest.mark.parametrize("what", ["ranges", "tags"])
 def test_a_server_without_ranges_or_tags_starts_again(
-    server: FileServer, tmp_path: Path, waited: list[float], what: str
+    server: FileServer, tmp_path: Path, what: str
 ) -> None:
     setattr(server, what, False)
-    server.cut_after = [5000]
-    assert got(server, tmp_path, waited) == SHA
+    server.cut_after = [70_000]
+    assert got(server, tmp_path) == SHA
     assert (tmp_path / "a.bin").read_bytes() == BODY
 
 
@@ -101,16 +103,16 @@ def test_without_a_tag_a_known_checksum_is_enough_to_go_on(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
     server.tags = False
-    server.cut_after = [5000]
-    assert got(server, tmp_path, waited, sha256=SHA) == SHA
-    assert server.asked[-1] == ("/a.bin", "bytes=5000-")
+    server.cut_after = [70_000]
+    assert got(server, tmp_path, sha256=SHA) == SHA
+    assert server.asked[-1] == ("/a.bin", "bytes=65536-")
 
 
 def test_a_part_that_is_whole_already_is_not_asked_for_again(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
     (tmp_path / "a.bin.part").write_bytes(BODY)
-    assert got(server, tmp_path, waited, sha256=SHA) == SHA
+    assert got(server, tmp_path, sha256=SHA) == SHA
     assert server.asked == [("/a.bin", "bytes=256000-")]
 
 
@@ -118,9 +120,9 @@ def test_a_wrong_checksum_or_size_is_told_and_nothing_is_kept(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
     with pytest.raises(UserError, match=f"checksum is wrong.*\n.*{'0' * 64}\n.*{SHA}"):
-        got(server, tmp_path, waited, sha256="0" * 64)
+        got(server, tmp_path, sha256="0" * 64)
     with pytest.raises(UserError, match="256000 bytes came, 5 were expected"):
-        got(server, tmp_path, waited, size=5)
+        got(server, tmp_path, size=5)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -128,8 +130,8 @@ def test_a_busy_server_is_waited_for_as_long_as_it_asks(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
     server.faults = [(429, {"Retry-After": "7"}), (503, {}), (503, {"Retry-After": "9999"})]
-    assert got(server, tmp_path, waited) == SHA
-    assert waited == [7.0, 2.0, 60.0]
+    assert got(server, tmp_path) == SHA
+    assert waited == [7.0, 1, 2, 60.0, 3]
 
 
 @pytest.mark.parametrize(("status", "words"), [(404, "no such file"), (403, "log-in")])
@@ -138,12 +140,38 @@ def test_a_file_that_is_not_there_or_closed_is_told_at_once_with_the_way_by_hand
 ) -> None:
     server.faults = [(status, {})]
     with pytest.raises(UserError) as error:
-        got(server, tmp_path, waited, page="https://publisher")
+        got(server, tmp_path, page="https://publisher")
     assert words in str(error.value)
     assert str(status) in str(error.value)
     assert "https://publisher" in str(error.value)
     assert "dataset.root=FOLDER" in str(error.value)
     assert waited == []
+
+
+def test_a_connection_that_nobody_answers_is_told_and_no_address_is_told_at_once(
+    tmp_path: Path, waited: list[float]
+) -> None:
+    with pytest.raises(UserError, match=r"given up after 7 tries \(.*0 bytes are kept"):
+        download(Remote("http://127.0.0.1:9/a", "a"), tmp_path, QUIET)
+    assert len(waited) == 6
+    with pytest.raises(UserError, match="this is no address"):
+        download(Remote("a file", "a"), tmp_path, QUIET)
+    assert len(waited) == 6
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_told(server: FileServer, tmp_path: Path) -> None:
+    (tmp_path / "a.bin.part").symlink_to("/dev/full")
+    with pytest.raises(UserError, match=f"cannot be written to {tmp_path}: No space left"):
+        got(server, tmp_path)
+
+
+def test_progress_counts_every_byte_once(server: FileServer, tmp_path: Path) -> None:
+    server.files["/a.bin"] = BODY * 10
+    said = io.StringIO()
+    remote = Remote(f"{server.address}/a.bin", "a.bin")
+    download(remote, tmp_path, Progress(stream=said))
+    assert said.getvalue().startswith("a.bin, kB: 2560/2560")
 
 
 def hub(server: FileServer, name: str, files: dict[str, bytes], *, large: bool = True) -> None:
@@ -153,9 +181,10 @@ def hub(server: FileServer, name: str, files: dict[str, bytes], *, large: bool =
         server.files[f"/datasets/{name}/resolve/c0ffee/{path}"] = content
         row: dict[str, object] = {"rfilename": path, "size": len(content)}
         if large:
-            row["lfs"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+            sha256 = hashlib.sha256(content).hexdigest()
+            row["lfs"] = {"sha256": sha256, "size": len(content), "pointerSize": 134}
         rows.append(row)
-    listing = json.dumps({"sha": "c0ffee", "siblings": rows}).encode()
+    listing = json.dumps({"id": name, "sha": "c0ffee", "siblings": rows}).encode()
     server.files[f"/api/datasets/{name}/revision/main"] = listing
 
 
@@ -241,18 +270,31 @@ def test_a_hub_that_cannot_be_reached_is_told_with_the_mirror(
 ) -> None:
     for address in ("http://127.0.0.1:9", "no address", "http://[bad"):
         with pytest.raises(UserError, match="HF_ENDPOINT=ADDRESS"):
-            fetch(load_card("popqa"), tmp_path, endpoint=address, progress=QUIET,
-                  patience=Patience(sleep=waited.append))  # fmt: skip
-    assert waited[:5] == [1.0, 2.0, 4.0, 8.0, 16.0]
+            fetch(load_card("popqa"), tmp_path, endpoint=address, progress=QUIET)
+    assert waited == [1, 2, 4, 8, 8, 8] * 2, "an address without http:// is told at once"
+
+
+def test_a_hub_that_the_environment_forbids_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError, match="unset it to fetch"):
+        fetch(load_card("popqa"), tmp_path, progress=QUIET)
+
+
+def test_a_reply_of_the_hub_that_is_no_listing_is_told(server: FileServer, tmp_path: Path) -> None:
+    for reply in (b"<html>", b"[]", b'{"sha": "c0ffee"}'):
+        server.files["/api/datasets/yixuantt/MultiHopRAG/revision/main"] = reply
+        with pytest.raises(UserError, match="no listing of a data set"):
+            fetch(load_card("multihoprag"), tmp_path, endpoint=server.address, progress=QUIET)
 
 
 def test_a_busy_hub_is_waited_for(server: FileServer, tmp_path: Path, waited: list[float]) -> None:
     hub(server, "yixuantt/MultiHopRAG", news_files())
     server.faults = [(429, {"Retry-After": "3"}), (502, {})]
-    patience = Patience(sleep=waited.append)
     card = load_card("multihoprag")
-    fetch(card, tmp_path, endpoint=server.address, progress=QUIET, patience=patience)
-    assert waited == [3.0, 2.0]
+    fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
+    assert waited == [4.0, 2], "the hub's Retry-After and a second"
 
 
 def test_the_checksum_of_a_card_is_held_against_the_file(
