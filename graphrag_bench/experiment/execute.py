@@ -27,7 +27,7 @@ from graphrag_bench.experiment.repeats import repeated, trials
 from graphrag_bench.experiment.results import results, write_provenance
 from graphrag_bench.models.llm import RunStopped
 from graphrag_bench.pipeline.run import run
-from graphrag_bench.pipeline.steps import World
+from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.runs.contexts import context_rows
 from graphrag_bench.runs.folder import RunFolder
@@ -187,7 +187,7 @@ def _run_block(
 ) -> list[Failed]:
     failed: list[Failed] = []
     settings = experiment.settings
-    world = World(
+    world = Execution(
         resources,
         settings.workers,
         experiment.models.ledger,

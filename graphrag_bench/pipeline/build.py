@@ -9,9 +9,9 @@ from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import combinators
 from graphrag_bench.pipeline.gap import Gap
-from graphrag_bench.pipeline.scope import Scope
 from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 from graphrag_bench.prompts import Prompt
 
@@ -62,12 +62,12 @@ class Pipeline:
 
         `given` names the slots that are filled before the first step.
         """
-        scope = Scope(resources, attributes, {"question", *given})
+        checker = Checker(resources, attributes, {"question", *given})
         for step in self.steps():
-            step.check(scope)
-        if "answer" not in scope.written and not scope.gaps:
-            scope.problem("No step writes 'answer'; end `generate` with an operator that does.")
-        return scope.problems
+            step.check(checker)
+        if "answer" not in checker.written and not checker.gaps:
+            checker.problem("No step writes 'answer'; end `generate` with an operator that does.")
+        return checker.problems
 
 
 def _packs(step: Step) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Outcome, World
+from graphrag_bench.pipeline.checker import Checker
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome
 from graphrag_bench.values import RetrievalState
 
 
@@ -17,13 +17,13 @@ class Gap:
 
     label: str
 
-    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Raises LookupError."""
         raise LookupError(f"{self.label} is no step")
 
-    def check(self, scope: Scope) -> None:
+    def check(self, checker: Checker) -> None:
         """Says nothing: what is wrong was said where it was read."""
-        scope.gaps.append(self.label)
+        checker.gaps.append(self.label)
 
     def describe(self) -> dict[str, Any]:
         """Nothing."""

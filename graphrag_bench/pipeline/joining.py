@@ -1,12 +1,12 @@
-"""What the combinators share: states and scopes of several arms made one again."""
+"""What the combinators share: the states and checkers of several arms joined."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.merge import MERGEABLE, Keep, Rule, merge
-from graphrag_bench.pipeline.scope import Scope
 from graphrag_bench.pipeline.steps import Outcome, Steps
 from graphrag_bench.values import RetrievalState
 
@@ -32,17 +32,17 @@ def described(arms: Mapping[str, Steps]) -> dict[str, Any]:
     return {name: [step.describe() for step in steps] for name, steps in arms.items()}
 
 
-def new_unread(scope: Scope, arm: Scope) -> set[str]:
+def new_unread(checker: Checker, arm: Checker) -> set[str]:
     """The slots an arm wrote and did not read itself."""
-    return {slot for slot, writer in arm.unread.items() if scope.unread.get(slot) != writer}
+    return {slot for slot, writer in arm.unread.items() if checker.unread.get(slot) != writer}
 
 
-def join(scope: Scope, arms: Sequence[Scope]) -> None:
+def join(checker: Checker, arms: Sequence[Checker]) -> None:
     """Slots unread before and read in any arm are read; what arms leave unread is unread."""
-    before = {s: w for s, w in scope.unread.items() if all(a.unread.get(s) == w for a in arms)}
-    after = {s: w for arm in arms for s, w in arm.unread.items() if scope.unread.get(s) != w}
-    scope.unread = {**before, **after}
-    scope.maybe = scope.maybe.union(*(arm.maybe | arm.written for arm in arms))
+    before = {s: w for s, w in checker.unread.items() if all(a.unread.get(s) == w for a in arms)}
+    after = {s: w for arm in arms for s, w in arm.unread.items() if checker.unread.get(s) != w}
+    checker.unread = {**before, **after}
+    checker.maybe = checker.maybe.union(*(arm.maybe | arm.written for arm in arms))
 
 
 def inside(writer: str, steps: Steps) -> bool:

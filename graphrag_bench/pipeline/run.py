@@ -9,7 +9,7 @@ from typing import TypeVar
 from graphrag_bench.errors import UserError
 from graphrag_bench.pipeline.build import Pipeline
 from graphrag_bench.pipeline.failure import Failure, own_lines
-from graphrag_bench.pipeline.steps import Outcome, Step, StepTrace, World, run_steps
+from graphrag_bench.pipeline.steps import Execution, Outcome, Step, StepTrace, run_steps
 from graphrag_bench.values import Question, RetrievalState
 
 BLOCK = 64
@@ -50,7 +50,7 @@ class Finished:
 def run(
     questions: Sequence[Question],
     pipeline: Pipeline,
-    world: World,
+    execution: Execution,
     *,
     answering: bool = True,
     start: Callable[[Question], RetrievalState] = RetrievalState,
@@ -61,29 +61,32 @@ def run(
     those that pack the context, as long as they call no model.
 
     Retrieval runs in blocks, so that batched twins have work; generation runs in small blocks of
-    `world.workers` questions, so that little is lost when a process is killed.
+    `execution.workers` questions, so that little is lost when a process is killed.
     """
-    world = replace(world, attempt=attempt)
+    execution = replace(execution, attempt=attempt)
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing
-    small = max(1, world.workers)
+    small = max(1, execution.workers)
     block = BLOCK if not any(step.bound() for step in early) else small
     for first in range(0, len(questions), block):
         part = questions[first : first + block]
-        outcomes = run_steps(early, [start(question) for question in part], world)
+        outcomes = run_steps(early, [start(question) for question in part], execution)
         for near in range(0, len(part), small):
             rows = slice(near, near + small)
-            yield from _finish(part[rows], outcomes[rows], late, world)
+            yield from _finish(part[rows], outcomes[rows], late, execution)
 
 
 def _finish(
-    questions: Sequence[Question], outcomes: Sequence[Outcome], steps: Sequence[Step], world: World
+    questions: Sequence[Question],
+    outcomes: Sequence[Outcome],
+    steps: Sequence[Step],
+    execution: Execution,
 ) -> Iterator[Finished]:
     alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]
     block = [outcome for outcome in outcomes if isinstance(outcome, RetrievalState)]
     final = list(outcomes)
-    for row, outcome in zip(alive, run_steps(steps, block, world), strict=True):
+    for row, outcome in zip(alive, run_steps(steps, block, execution), strict=True):
         final[row] = outcome
     for question, outcome in zip(questions, final, strict=True):
-        trace = tuple(world.traces.pop(question.id, ()))
-        yield Finished(question, outcome, trace, tuple(world.fallbacks.pop(question.id, ())))
+        trace = tuple(execution.traces.pop(question.id, ()))
+        yield Finished(question, outcome, trace, tuple(execution.fallbacks.pop(question.id, ())))

@@ -12,9 +12,9 @@ from graphrag_bench.contract import Operator
 from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
 from graphrag_bench.models.ledger import Ledger
 from graphrag_bench.models.llm import Completion, Metered
+from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.failure import Attempt, Failure, let_through
 from graphrag_bench.pipeline.returned import by_slot
-from graphrag_bench.pipeline.scope import Scope
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
 
@@ -66,7 +66,7 @@ show_briefly(StepTrace)
 
 
 @dataclass
-class World:
+class Execution:
     """The resources of a run, its ledger and gates; trace and fallbacks of every question in order.
 
     `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
@@ -109,12 +109,12 @@ class Step(Protocol):
         """Where the step stands and what it is, e.g. `retrieve.1 node.ppr`."""
         ...
 
-    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """The states with what the step writes, or the failures that took their place."""
         ...
 
-    def check(self, scope: Scope) -> None:
-        """Tell `scope` what the step reads, needs and writes, and every problem found."""
+    def check(self, checker: Checker) -> None:
+        """Tell `checker` what the step reads, needs and writes, and every problem found."""
         ...
 
     def describe(self) -> dict[str, Any]:
@@ -142,43 +142,43 @@ class OperatorStep:
     label: str
     use: tuple[str, ...] = ()
 
-    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """One outcome for each state: by the batched twin when there is one and more than one."""
         metered = bool(_MODELS.intersection(self.operator.needs))
         if self.operator.twin is not None and len(states) > 1 and not metered:
             began = time.perf_counter()
-            results = world.attempt(self.label, lambda: self._call_twin(states, world))
+            results = execution.attempt(self.label, lambda: self._call_twin(states, execution))
             if not isinstance(results, Failure):
                 each = (time.perf_counter() - began) / len(states)
                 return [
-                    self._written(state, result, each, (), world)
+                    self._written(state, result, each, (), execution)
                     for state, result in zip(states, results, strict=True)
                 ]
-        if "llm" in self.operator.needs and world.workers > 1 and len(states) > 1:
-            done = self._call_in_threads(states, world)
+        if "llm" in self.operator.needs and execution.workers > 1 and len(states) > 1:
+            done = self._call_in_threads(states, execution)
         else:
-            done = [self._call_one(state, world) for state in states]
+            done = [self._call_one(state, execution) for state in states]
         return [
-            self._written(state, result, seconds, meters, world)
+            self._written(state, result, seconds, meters, execution)
             for state, (result, seconds, meters) in zip(states, done, strict=True)
         ]
 
     def _call_in_threads(
-        self, states: Sequence[RetrievalState], world: World
+        self, states: Sequence[RetrievalState], execution: Execution
     ) -> list[tuple[Any, float, Sequence[Metered]]]:
-        """All calls, `world.workers` at a time; once the run is stopped no other begins."""
-        pool = ThreadPoolExecutor(world.workers)
+        """All calls, `execution.workers` at a time; once the run is stopped no other begins."""
+        pool = ThreadPoolExecutor(execution.workers)
         try:
-            return list(pool.map(lambda state: self._call_one(state, world), states))
+            return list(pool.map(lambda state: self._call_one(state, execution), states))
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _call_twin(self, states: Sequence[RetrievalState], world: World) -> list[Any]:
+    def _call_twin(self, states: Sequence[RetrievalState], execution: Execution) -> list[Any]:
         columns = [
             [self._read(state, read.slot, read.optional) for state in states]
             for read in self.operator.reads
         ]
-        needs = {name: world.resources[name] for name in self.operator.needs}
+        needs = {name: execution.resources[name] for name in self.operator.needs}
         assert self.operator.twin is not None
         results: list[Any] = self.operator.twin(*columns, **needs, **self.settings)
         if len(results) != len(states):
@@ -186,13 +186,13 @@ class OperatorStep:
         return results
 
     def _call_one(
-        self, state: RetrievalState, world: World
+        self, state: RetrievalState, execution: Execution
     ) -> tuple[Any, float, Sequence[Metered]]:
-        needs = {name: world.resources[name] for name in self.operator.needs}
+        needs = {name: execution.resources[name] for name in self.operator.needs}
         for name in _MODELS.intersection(needs):
-            needs[name] = world.meter(name, self.label, state.question.id)
+            needs[name] = execution.meter(name, self.label, state.question.id)
         began = time.perf_counter()
-        result = world.attempt(
+        result = execution.attempt(
             self.label,
             lambda: self.operator.function(
                 *(self._read(state, read.slot, read.optional) for read in self.operator.reads),
@@ -217,11 +217,13 @@ class OperatorStep:
         result: Any,
         seconds: float,
         meters: Sequence[Metered],
-        world: World,
+        execution: Execution,
     ) -> Outcome:
-        resources = world.resources
+        resources = execution.resources
         if not isinstance(result, Failure):
-            result = world.attempt(self.label, lambda: by_slot(self.operator, result, resources))
+            result = execution.attempt(
+                self.label, lambda: by_slot(self.operator, result, resources)
+            )
         wrote: dict[str, Any] = {} if isinstance(result, Failure) else result
         replies = tuple(
             reply.text if isinstance(reply, Completion) else str(reply)
@@ -230,30 +232,30 @@ class OperatorStep:
         )
         calls = Calls.of(meters)
         name = self.operator.name
-        world.note(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
+        execution.note(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
         return result if isinstance(result, Failure) else state.write(wrote)
 
-    def check(self, scope: Scope) -> None:
+    def check(self, checker: Checker) -> None:
         """Reads, needs, attributes and prompt variables, then the slots it writes."""
         for read in self.operator.reads:
             if not read.optional or read.slot in self.use:
-                scope.read(self.label, read.slot)
+                checker.read(self.label, read.slot)
         optional = {read.slot for read in self.operator.reads if read.optional}
         for slot in self.use:
             if slot not in optional:
-                scope.problem(f"{self.label} cannot use '{slot}'; it can use {_list(optional)}.")
+                checker.problem(f"{self.label} cannot use '{slot}'; it can use {_list(optional)}.")
         for need in self.operator.needs:
-            scope.need(self.label, need)
-        scope.require(self.label, self.operator.requires)
+            checker.need(self.label, need)
+        checker.require(self.label, self.operator.requires)
         for name, value in self.settings.items():
             if hasattr(value, "variables"):
                 missing = sorted(value.variables - self.operator.supplies)
                 if missing:
-                    scope.problem(
+                    checker.problem(
                         f"{self.label}: prompt '{value.name}' asks for {_list(missing)}; "
                         f"'{name}' is given {_list(self.operator.supplies)}."
                     )
-        scope.write(self.label, self.operator.writes, self.operator.may_write)
+        checker.write(self.label, self.operator.writes, self.operator.may_write)
 
     def describe(self) -> dict[str, Any]:
         """Name, code, settings with prompts by digest, and the optional reads used."""
@@ -281,7 +283,7 @@ def _list(names: Any) -> str:
 
 
 def run_steps(
-    steps: Sequence[Step], states: Sequence[RetrievalState], world: World
+    steps: Sequence[Step], states: Sequence[RetrievalState], execution: Execution
 ) -> list[Outcome]:
     """The outcome of a list of steps for each state; a failed state skips what follows."""
     outcomes: list[Outcome] = list(states)
@@ -290,6 +292,6 @@ def run_steps(
         block = [outcome for outcome in outcomes if isinstance(outcome, RetrievalState)]
         if not block:
             break
-        for row, outcome in zip(alive, step.run(block, world), strict=True):
+        for row, outcome in zip(alive, step.run(block, execution), strict=True):
             outcomes[row] = outcome
     return outcomes

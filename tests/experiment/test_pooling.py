@@ -18,7 +18,7 @@ from graphrag_bench.experiment.budgets import budgeted
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.pipeline.build import build
-from graphrag_bench.pipeline.steps import World as Running
+from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import run_steps
 from graphrag_bench.values import Context, Question, RetrievalState
 

@@ -12,7 +12,7 @@ from graphrag_bench.models.llm import CallFailed, Metered
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.pipeline.build import build
-from graphrag_bench.pipeline.steps import World, run_steps
+from graphrag_bench.pipeline.steps import Execution, run_steps
 from graphrag_bench.values import Question, RetrievalState
 from methods.decompose.splitting import decompose
 
@@ -70,7 +70,7 @@ def test_each_sub_question_finds_its_own_and_the_lists_are_merged(merge, expecte
     embedder = Hashing()
     index = VectorIndex(embedder.encode(texts, kind="passage"))
     llm = Scripted(answer=lambda chat: TWO)
-    world = World({"llm": llm, "embedder": embedder, "chunk_index": index})
+    world = Execution({"llm": llm, "embedder": embedder, "chunk_index": index})
     (outcome,) = run_steps(
         (*pipeline.convert, *pipeline.retrieve), [RetrievalState(ASKED)], world
     )  # fmt: skip

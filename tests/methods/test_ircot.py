@@ -13,7 +13,7 @@ from graphrag_bench.models.llm import CallFailed, Metered
 from graphrag_bench.models.scripted import Scripted, last_user_message
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.pipeline.build import build
-from graphrag_bench.pipeline.steps import World, run_steps
+from graphrag_bench.pipeline.steps import Execution, run_steps
 from graphrag_bench.values import Query, Question, Ranked, RetrievalState
 from methods.ircot.thinking import Finished, Thoughts, first_sentence, think
 
@@ -92,7 +92,7 @@ def retrieved(*replies: str, **parameters: Any) -> tuple[RetrievalState, Scripte
     assert not problems + pipeline.check()
     left = list(replies)
     llm = Scripted(answer=lambda chat: left.pop(0))
-    world = World(
+    world = Execution(
         {"bm25": Bm25.of(list(TEXTS)), "chunk_table": TABLE, "llm": llm, "tokenizer": BytePairs()}
     )
     (outcome,) = run_steps(pipeline.steps(answering=False), [RetrievalState(ASKED)], world)

@@ -15,7 +15,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.pipeline.build import build
-from graphrag_bench.pipeline.steps import World as Running
+from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import run_steps
 from graphrag_bench.values import Context, Path, Question, RetrievalState
 

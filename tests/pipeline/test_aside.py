@@ -5,8 +5,8 @@ from typing import Any
 from tiny_runs import START, nodes, outcomes
 
 from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.failure import Failure
-from graphrag_bench.pipeline.scope import Scope
 
 
 def aside(keep: Any, *steps: dict[str, Any]) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def test_what_fails_inside_fails_the_question():
 
 def problems(*steps: dict[str, Any]) -> list[str]:
     pipeline, found = build({"retrieve": [START, *steps]})
-    scope = Scope()
+    scope = Checker()
     for step in pipeline.steps():
         step.check(scope)
     return [*found, *scope.problems]

@@ -12,7 +12,7 @@ from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.combinator import Reader, combinator, combinators
 from graphrag_bench.pipeline.combinators.repeat import Repeat
 from graphrag_bench.pipeline.edit import every_list
-from graphrag_bench.pipeline.steps import World
+from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.values import Mentions, RetrievalState
 
 # ---- branch
@@ -60,7 +60,7 @@ SWITCH = {
 
 
 def test_an_arm_that_is_a_fallback_is_noted_for_its_questions_alone():
-    world = World({})
+    world = Execution({})
     held = {**SWITCH, "fallback": {"empty": "no name in the question: twice"}}
     outcomes([START, {"op": "tiny.names"}, held, held], "5", "5 ada", world=world)
     assert {name: list(why) for name, why in world.fallbacks.items()} == {

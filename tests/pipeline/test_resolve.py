@@ -9,13 +9,13 @@ from tiny_runs import CHUNKS, START, outcomes
 
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.failure import Failure
-from graphrag_bench.pipeline.steps import Outcome, World
+from graphrag_bench.pipeline.steps import Execution, Outcome
 from graphrag_bench.values import RetrievalState
 
 PLAN, TOTAL = {"op": "tiny.plan"}, {"op": "tiny.total"}
 
 
-def resolved(text: str, *inner: Any, world: World | None = None, **settings: Any) -> Outcome:
+def resolved(text: str, *inner: Any, world: Execution | None = None, **settings: Any) -> Outcome:
     """The state after the plan, and after the answer of the final question."""
     step = {"resolve": "plan", "steps": [*inner], "answer": [TOTAL], **settings}
     (outcome,) = outcomes([PLAN, step, TOTAL], text, world=world)
@@ -78,7 +78,7 @@ def test_at_most_so_many_sub_questions_are_taken_those_that_others_need_first() 
 
 
 def test_every_step_of_every_sub_question_is_traced_under_the_question() -> None:
-    world = World({})
+    world = Execution({})
     resolved("1-1: 5; final(1-1): 9", world=world)
     assert [trace.operator for trace in world.traces["q0"]] == ["tiny.plan"] + 2 * ["tiny.total"]
 

@@ -11,7 +11,7 @@ from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import BLOCK, run
-from graphrag_bench.pipeline.steps import World
+from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.values import Answer, Mentions, Query, Question, RetrievalState
 
 # ---- steps
@@ -58,13 +58,13 @@ def test_an_operator_that_gives_less_than_it_promised_fails_the_question():
 
 
 def test_an_error_that_would_hit_every_question_stops_the_run():
-    world = World({"llm": Scripted({})})
+    world = Execution({"llm": Scripted({})})
     with pytest.raises(RunStopped, match="was not told what to say"):
         outcomes([{"op": "tiny.echo"}], "hello", world=world)
 
 
 def test_a_trace_holds_every_step_with_its_calls_and_what_it_wrote():
-    world = World({"llm": Scripted({"hello": "good day"})})
+    world = Execution({"llm": Scripted({"hello": "good day"})})
     outcomes([START, {"op": "tiny.echo"}], "hello 5", world=world)
     first, second = world.traces["q0"]
     assert (first.step, first.operator) == ("retrieve.0 tiny.start", "tiny.start")
@@ -74,7 +74,7 @@ def test_a_trace_holds_every_step_with_its_calls_and_what_it_wrote():
 
 
 def test_a_failed_step_leaves_its_trace_too():
-    world = World({})
+    world = Execution({})
     outcomes([START, CHUNKS], "13", world=world)
     assert [trace.step for trace in world.traces["q0"]] == [
         "retrieve.0 tiny.start",
@@ -85,7 +85,7 @@ def test_a_failed_step_leaves_its_trace_too():
 def test_questions_are_answered_by_several_workers_in_the_order_given():
     model = Scripted({f"number {i}": f"answer {i}" for i in range(9)})
     asked = [f"number {i}" for i in range(9)]
-    found = outcomes([{"op": "tiny.echo"}], *asked, world=World({"llm": model}, workers=3))
+    found = outcomes([{"op": "tiny.echo"}], *asked, world=Execution({"llm": model}, workers=3))
     assert [one.get("answer") for one in found] == [Answer(f"answer {i}") for i in range(9)]
 
 
@@ -119,12 +119,12 @@ def test_failed_questions_are_no_part_of_a_later_block():
 # ---- a whole run
 
 
-def answered(*texts: str, world: World | None = None, answering: bool = True) -> list[Any]:
+def answered(*texts: str, world: Execution | None = None, answering: bool = True) -> list[Any]:
     method = {"retrieve": [START, CHUNKS], "generate": [{"op": "tiny.answer"}]}
     pipeline, problems = build(method)
     assert not problems
     questions = [Question(f"q{i}", text) for i, text in enumerate(texts)]
-    return list(run(questions, pipeline, world or World({}), answering=answering))
+    return list(run(questions, pipeline, world or Execution({}), answering=answering))
 
 
 def test_every_question_comes_out_once_in_the_order_given():
@@ -154,7 +154,7 @@ def test_without_answering_the_context_is_packed_up_to_the_first_call_or_answer(
         assert len(pipeline.packing) == n_packed
         assert len(pipeline.steps(answering=False)) == 1 + n_packed
     pipeline, _ = build({"retrieve": [START], "generate": [names, call]})
-    (found,) = run([Question("q", "1 ada")], pipeline, World({}), answering=False)
+    (found,) = run([Question("q", "1 ada")], pipeline, Execution({}), answering=False)
     assert found.outcome.get("mentions").names == ("ada",)
 
 
@@ -162,6 +162,6 @@ def test_the_first_state_may_hold_more_than_the_question():
     pipeline, _ = build({"generate": [{"op": "tiny.answer"}]})
     given = {"chunks": tiny_operators.numbers(8)}
     (found,) = run(
-        [Question("q", "")], pipeline, World({}), start=lambda q: RetrievalState(q).write(given)
+        [Question("q", "")], pipeline, Execution({}), start=lambda q: RetrievalState(q).write(given)
     )
     assert found.outcome.get("answer") == Answer("8")

@@ -6,18 +6,18 @@ from typing import Any
 
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.run import attempt
-from graphrag_bench.pipeline.steps import Outcome, World, run_steps
+from graphrag_bench.pipeline.steps import Execution, Outcome, run_steps
 from graphrag_bench.values import Question, RetrievalState
 
 START, CHUNKS = {"op": "tiny.start"}, {"op": "tiny.chunks"}
 
 
-def outcomes(steps: Sequence[Any], *texts: str, world: World | None = None) -> list[Outcome]:
+def outcomes(steps: Sequence[Any], *texts: str, world: Execution | None = None) -> list[Outcome]:
     """What steps, as YAML gives them, make of some questions."""
     pipeline, problems = build({"retrieve": steps})
     assert not problems
     states = [RetrievalState(Question(f"q{i}", text)) for i, text in enumerate(texts)]
-    running = replace(world or World({}), attempt=attempt)
+    running = replace(world or Execution({}), attempt=attempt)
     return run_steps(pipeline.retrieve, states, running)
 
 

@@ -15,7 +15,7 @@ from graphrag_bench.experiment.reopen import read_references
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.run import run as run_pipeline
-from graphrag_bench.pipeline.steps import World
+from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.contexts import context_texts
 from graphrag_bench.runs.damage import CONFIG
@@ -76,7 +76,7 @@ def answered(
     experiment = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
     resources = build_resources(experiment, experiment.models, progress or Progress())
     start = start_state(experiment, question, resources["chunk_table"])
-    world = World(resources)
+    world = Execution(resources)
     (finished,) = run_pipeline([question], experiment.method.pipeline, world, start=lambda _: start)
     if isinstance(finished.outcome, Failure):
         failure = finished.outcome

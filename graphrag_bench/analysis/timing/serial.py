@@ -21,7 +21,7 @@ from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.trial import OnTrial
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.run import run as run_pipeline
-from graphrag_bench.pipeline.steps import World
+from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.folder import SERIAL, RunFolder
 from graphrag_bench.runs.provenance import environment
@@ -171,9 +171,9 @@ def measure(timing: Timing, progress: Progress | None = None) -> dict[str, Any]:
 def _asker(timing: Timing, progress: Progress) -> Callable[[Question], tuple[float, Finished]]:
     """What asks one question and tells how long it took; resources are loaded before."""
     experiment = timing.experiment
-    worlds: dict[str | None, World] = {}
+    worlds: dict[str | None, Execution] = {}
 
-    def world_of(question: Question) -> World:
+    def world_of(question: Question) -> Execution:
         scope = None if experiment.settings.graph.scope == "all" else question.scope
         if scope not in worlds:
             models = experiment.models
@@ -182,7 +182,7 @@ def _asker(timing: Timing, progress: Progress) -> Callable[[Question], tuple[flo
             resources = build_resources(experiment, models, progress, timing.answering)
             if isinstance(resources.get("llm"), FanOut):
                 resources["llm"] = OneAtATime(resources["llm"])
-            worlds[scope] = World(resources, 1, experiment.models.ledger)
+            worlds[scope] = Execution(resources, 1, experiment.models.ledger)
         return worlds[scope]
 
     def ask(question: Question) -> tuple[float, Finished]:

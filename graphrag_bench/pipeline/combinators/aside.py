@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.failure import Failure
-from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Step, Steps, World, run_steps
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
 from graphrag_bench.values import RetrievalState
 
 
@@ -24,9 +24,9 @@ class Aside:
     steps: Steps
     label: str
 
-    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """The states with the kept slots; a failed inner step fails the question."""
-        done = run_steps(self.steps, states, world)
+        done = run_steps(self.steps, states, execution)
         return [self._kept(state, outcome) for state, outcome in zip(states, done, strict=True)]
 
     def _kept(self, state: RetrievalState, outcome: Outcome) -> Outcome:
@@ -34,15 +34,15 @@ class Aside:
             return outcome
         return state.write({slot: outcome.get(slot) for slot in self.keep})
 
-    def check(self, scope: Scope) -> None:
+    def check(self, checker: Checker) -> None:
         """The inner steps must write what is kept, and may write anew what nobody has read."""
-        inner = scope.copy()
+        inner = checker.copy()
         inner.unread = {}
         for step in self.steps:
             step.check(inner)
         returned = {slot for op in self.operators() for slot in op.operator.returns}
         for slot in sorted(set(self.keep) - returned):
-            scope.problem(f"{self.label} keeps '{slot}', which none of its steps writes.")
+            checker.problem(f"{self.label} keeps '{slot}', which none of its steps writes.")
         read = {
             read.slot
             for op in self.operators()
@@ -50,10 +50,10 @@ class Aside:
             if not read.optional or read.slot in op.use
         }
         kept = {slot: writer for slot, writer in inner.unread.items() if slot in self.keep}
-        scope.unread = {s: w for s, w in scope.unread.items() if s not in read | set(self.keep)}
-        scope.unread |= kept
-        scope.written |= inner.written & set(self.keep)
-        scope.maybe |= inner.maybe & set(self.keep)
+        checker.unread = {s: w for s, w in checker.unread.items() if s not in read | set(self.keep)}
+        checker.unread |= kept
+        checker.written |= inner.written & set(self.keep)
+        checker.maybe |= inner.maybe & set(self.keep)
 
     def describe(self) -> dict[str, Any]:
         """The kept slots and the steps."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from graphrag_bench.fingerprint import code
+from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.joining import combined, described, join, new_unread
 from graphrag_bench.pipeline.merge import MERGEABLE, Rule, merge
-from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Step, Steps, World, run_steps
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
 from graphrag_bench.values import RetrievalState
 
 
@@ -24,9 +24,9 @@ class Branch:
     merge: Rule
     label: str
 
-    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """The states with the slots of all arms; a failure in any arm fails the question."""
-        by_arm = [run_steps(steps, states, world) for steps in self.arms.values()]
+        by_arm = [run_steps(steps, states, execution) for steps in self.arms.values()]
         return [
             self._merged(state, [arm[row] for arm in by_arm]) for row, state in enumerate(states)
         ]
@@ -37,20 +37,22 @@ class Branch:
                 return outcome
         return state.write(combined(state, outcomes, self.merge))
 
-    def check(self, scope: Scope) -> None:
+    def check(self, checker: Checker) -> None:
         """Every arm from the same start; slots that two arms write must be mergeable."""
         arms = []
         for steps in self.arms.values():
-            arm = scope.copy()
+            arm = checker.copy()
             for step in steps:
                 step.check(arm)
             arms.append(arm)
-        wrote = [new_unread(scope, arm) for arm in arms]
+        wrote = [new_unread(checker, arm) for arm in arms]
         for slot in sorted(set().union(*wrote)):
             if sum(slot in slots for slots in wrote) > 1 and slot not in MERGEABLE:
-                scope.problem(f"{self.label}: several arms write '{slot}', which cannot be merged.")
-        join(scope, arms)
-        scope.written = set().union(*(arm.written for arm in arms))
+                checker.problem(
+                    f"{self.label}: several arms write '{slot}', which cannot be merged."
+                )
+        join(checker, arms)
+        checker.written = set().union(*(arm.written for arm in arms))
 
     def describe(self) -> dict[str, Any]:
         """The arms and the merge rule."""

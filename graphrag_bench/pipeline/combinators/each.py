@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from graphrag_bench.fingerprint import code
+from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.joining import combined, join, new_unread
 from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Rule, empty, merge, split
-from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Step, Steps, World, run_steps
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
 from graphrag_bench.values import RetrievalState
 
 
@@ -26,7 +26,7 @@ class Each:
     label: str
     at_most: int = 64
 
-    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """The states with what the items' steps wrote, merged; of no item, empty lists.
 
         At most `at_most` items are taken, from the front. One failed item fails the question.
@@ -40,7 +40,7 @@ class Each:
             for state, held in zip(states, items, strict=True)
             for item in held
         ]
-        done = iter(run_steps(self.steps, block, world))
+        done = iter(run_steps(self.steps, block, execution))
         outcomes: list[Outcome] = []
         for state, held in zip(states, items, strict=True):
             results = [next(done) for _ in held]
@@ -64,24 +64,24 @@ class Each:
         """The slots that the inner steps always write, in order."""
         return [slot for step in self.operators() for slot in step.operator.writes]
 
-    def check(self, scope: Scope) -> None:
+    def check(self, checker: Checker) -> None:
         """Reads a slot that has items; writes what the inner steps write, mergeable slots only.
 
         A slot that has no empty value may be written only, because there may be no item.
         """
-        scope.read(self.label, self.slot)
+        checker.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
             known = ", ".join(sorted(SPLITTABLE))
-            scope.problem(f"{self.label}: '{self.slot}' has no items; slots that do: {known}.")
-        inner = scope.copy()
+            checker.problem(f"{self.label}: '{self.slot}' has no items; slots that do: {known}.")
+        inner = checker.copy()
         for step in self.steps:
             step.check(inner)
-        for slot in sorted(new_unread(scope, inner)):
+        for slot in sorted(new_unread(checker, inner)):
             if slot not in MERGEABLE:
-                scope.problem(f"{self.label}: '{slot}' of several items cannot be merged.")
-        join(scope, [inner])
-        new = inner.written - scope.written
-        scope.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
+                checker.problem(f"{self.label}: '{slot}' of several items cannot be merged.")
+        join(checker, [inner])
+        new = inner.written - checker.written
+        checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
 
     def describe(self) -> dict[str, Any]:
         """The slot, the merge rule and the steps."""

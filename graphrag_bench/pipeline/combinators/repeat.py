@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from graphrag_bench.fingerprint import code
+from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.joining import combined, inside
 from graphrag_bench.pipeline.merge import MERGEABLE, Keep, merge
-from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Step, Steps, World, run_steps
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
 from graphrag_bench.values import RetrievalState
 
 
@@ -30,14 +30,14 @@ class Repeat:
     until: str | None = None
     keep: Keep = "last"
 
-    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Each state after its last round; only unfinished states run on, as one block."""
         outcomes: list[Outcome] = list(states)
         rounds: list[list[RetrievalState]] = [[] for _ in states]
         active = list(range(len(states)))
         for _ in range(self.times):
             block = [out for row in active if isinstance(out := outcomes[row], RetrievalState)]
-            for row, outcome in zip(active, run_steps(self.steps, block, world), strict=True):
+            for row, outcome in zip(active, run_steps(self.steps, block, execution), strict=True):
                 outcomes[row] = outcome
                 if isinstance(outcome, RetrievalState):
                     rounds[row].append(outcome)
@@ -60,16 +60,16 @@ class Repeat:
         last = {slot: outcome.get(slot) for slot in slots if slot not in MERGEABLE}
         return outcome.write({**slots, **last})
 
-    def check(self, scope: Scope) -> None:
+    def check(self, checker: Checker) -> None:
         """The inner steps once; `until` must be written by them, if only sometimes."""
         for step in self.steps:
-            step.check(scope)
+            step.check(checker)
         written = {slot for inner in self.operators() for slot in inner.operator.returns}
         if self.until in written:
-            scope.unread.pop(self.until, None)
+            checker.unread.pop(self.until, None)
         elif self.until:
-            scope.look(self.label, self.until)
-        scope.unread = {s: w for s, w in scope.unread.items() if not inside(w, self.steps)}
+            checker.look(self.label, self.until)
+        checker.unread = {s: w for s, w in checker.unread.items() if not inside(w, self.steps)}
 
     def describe(self) -> dict[str, Any]:
         """Times, stopping slot, keeping rule and steps."""

@@ -8,12 +8,12 @@ from typing import Any, get_args
 
 from graphrag_bench.answer_forms import form_of_part
 from graphrag_bench.fingerprint import code
+from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.joining import combined, join
 from graphrag_bench.pipeline.merge import MERGEABLE, Rule, merge
-from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Step, Steps, World, run_steps
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
 from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
 from graphrag_bench.values import Answer, RetrievalState
 
@@ -42,7 +42,7 @@ class Resolve:
     at_most: int = 12
     prune_unused: bool = False
 
-    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """The states with the final question's slots; one failed sub-question fails the question.
 
         At most `at_most` sub-questions are taken, those that others need first.
@@ -50,8 +50,8 @@ class Resolve:
         works = [_Work(state, self._taken(state.get(self.slot))) for state in states]
         for number in range(max((len(work.layers) for work in works), default=0)):
             layers = [work.layer(number) for work in works]
-            self._resolve((*self.steps, *self.answer), layers, works, world)
-        self._resolve(self.steps, [[work.plan.final] for work in works], works, world)
+            self._resolve((*self.steps, *self.answer), layers, works, execution)
+        self._resolve(self.steps, [[work.plan.final] for work in works], works, execution)
         return [self._merged(work) for work in works]
 
     def _taken(self, plan: Plan) -> Plan:
@@ -67,7 +67,7 @@ class Resolve:
         steps: Steps,
         layers: Sequence[Sequence[SubQuestion]],
         works: Sequence[_Work],
-        world: World,
+        execution: Execution,
     ) -> None:
         """Run steps for one layer of every question, as one block."""
         jobs = [
@@ -77,7 +77,7 @@ class Resolve:
             for one in layer
         ]
         block = [work.state_for(one) for work, one in jobs]
-        for (work, one), outcome in zip(jobs, run_steps(steps, block, world), strict=True):
+        for (work, one), outcome in zip(jobs, run_steps(steps, block, execution), strict=True):
             work.keep(one, outcome)
 
     def _merged(self, work: _Work) -> Outcome:
@@ -90,10 +90,10 @@ class Resolve:
         written = {s: v for s, v in {**new, **last}.items() if s != "answer"}
         return work.start.write({**written, "question": final.question})
 
-    def check(self, scope: Scope) -> None:
+    def check(self, checker: Checker) -> None:
         """Reads the plan; `answer` must write the answer of a sub-question."""
-        scope.read(self.label, self.slot)
-        inner = scope.copy()
+        checker.read(self.label, self.slot)
+        inner = checker.copy()
         inner.written |= set(GIVEN)
         for step in self.steps:
             step.check(inner)
@@ -101,9 +101,9 @@ class Resolve:
         for step in self.answer:
             step.check(answered)
         if "answer" not in answered.written:
-            scope.problem(f"{self.label}: no step of its `answer` writes 'answer'.")
-        join(scope, [inner])
-        scope.written |= inner.written
+            checker.problem(f"{self.label}: no step of its `answer` writes 'answer'.")
+        join(checker, [inner])
+        checker.written |= inner.written
 
     def describe(self) -> dict[str, Any]:
         """The slot, the settings and the steps."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_bench.errors import nearest
+from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.joining import described, join
-from graphrag_bench.pipeline.scope import Scope
-from graphrag_bench.pipeline.steps import OperatorStep, Outcome, Step, Steps, World, run_steps
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps, run_steps
 from graphrag_bench.values import RetrievalState
 
 
@@ -28,17 +28,17 @@ class Switch:
     label: str
     fallback: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, states: Sequence[RetrievalState], world: World) -> list[Outcome]:
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Each state after its arm; states of one arm run as one block. Fallbacks are noted."""
         names = [self._case(state) for state in states]
         for state, name in zip(states, names, strict=True):
             if name in self.fallback:
-                world.fall_back(state, self.fallback[name])
+                execution.fall_back(state, self.fallback[name])
         outcomes: list[Outcome] = list(states)
         for name, steps in self.cases.items():
             rows = [row for row, chosen in enumerate(names) if chosen == name]
             for row, outcome in zip(
-                rows, run_steps(steps, [states[row] for row in rows], world), strict=True
+                rows, run_steps(steps, [states[row] for row in rows], execution), strict=True
             ):
                 outcomes[row] = outcome
         return outcomes
@@ -51,21 +51,21 @@ class Switch:
             name = "some"
         return name if name in self.cases else "otherwise"
 
-    def check(self, scope: Scope) -> None:
+    def check(self, checker: Checker) -> None:
         """Looks at the slot; what every arm writes counts as written."""
-        scope.look(self.label, self.slot)
+        checker.look(self.label, self.slot)
         arms = []
         for name, steps in self.cases.items():
-            arm = scope.copy()
+            arm = checker.copy()
             if name not in ("empty", "otherwise") or (name != "empty" and "empty" in self.cases):
                 arm.written.add(self.slot)
             for step in steps:
                 step.check(arm)
             arms.append(arm)
         total = "otherwise" in self.cases or {"empty", "some"} <= set(self.cases)
-        ways = arms if total else [*arms, scope.copy()]
-        join(scope, arms)
-        scope.written = set.intersection(*(arm.written for arm in ways))
+        ways = arms if total else [*arms, checker.copy()]
+        join(checker, arms)
+        checker.written = set.intersection(*(arm.written for arm in ways))
 
     def describe(self) -> dict[str, Any]:
         """The slot and the arms."""

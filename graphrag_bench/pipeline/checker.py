@@ -9,7 +9,7 @@ from graphrag_bench.contract import operators
 
 
 @dataclass
-class Scope:
+class Checker:
     """Slots written so far (`unread` maps those nobody has read to their writer), and needs.
 
     `maybe` holds the slots that a step may have written; only a combinator may look at those.
@@ -28,9 +28,9 @@ class Scope:
     problems: list[str] = field(default_factory=list)
     gaps: list[str] = field(default_factory=list)
 
-    def copy(self) -> Scope:
-        """A scope that goes its own way but reports to the same list."""
-        return Scope(
+    def copy(self) -> Checker:
+        """A checker that goes its own way but reports to the same list."""
+        return Checker(
             self.resources,
             self.attributes,
             set(self.written),
