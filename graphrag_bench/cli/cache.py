@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.parsing import Parser, command_parser
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.models.cache_sharing import (
     VECTORS,
@@ -19,21 +17,18 @@ from graphrag_bench.models.cache_sharing import (
 from graphrag_bench.models.reply_store import VERDICTS
 from graphrag_bench.report.tables import Table, show
 
-_HELP = """usage: graphrag-bench cache stats|export|import [FILE] [--path STORE | --home HOME]
-                            [--identity MODEL]
-
+_ABOUT = """
 Every reply of a language model (and every block of embeddings by API) is kept the moment it
 arrives, in HOME/cache/replies.sqlite, and is not paid for again. With the replies of a paper in a
 file, everybody can repeat its tables.
-
-  stats            what the store holds: replies, tokens and price by model
-  export FILE      write the replies to FILE (JSON lines; compressed when it ends in .gz)
-  import FILE      put the replies of FILE into the store; readable ones that are there stay
-
-  --home HOME      the folder that holds runs/ and cache/ (paths.home of a run); default: .
-  --path STORE     the store itself (cache.path of a run), or for `stats` an exported file
-  --identity MODEL only the replies of this model, as `stats` names it (export)
-
+"""
+_ACTIONS = {
+    "stats": "what the store holds: replies, tokens and price by model",
+    "export FILE": "write the replies to FILE (JSON lines; compressed when it ends in .gz)",
+    "import FILE": "put the replies of FILE into the store; readable ones that are there stay",
+}
+_HOME = "the folder that holds runs/ and cache/ (paths.home of a run); default: ."
+_EXAMPLES = """
 examples
   graphrag-bench cache stats
   graphrag-bench cache export replies.jsonl.gz
@@ -44,10 +39,7 @@ examples
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table of `stats`, or how many replies were written."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    asked = _parser().parse_args(arguments)
+    asked = _parser().read(arguments)
     store = Path(asked.path) if asked.path else Path(asked.home) / "cache" / "replies.sqlite"
     if asked.action == "stats":
         if asked.file:
@@ -66,14 +58,24 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("cache")
-    parser.add_argument("action", choices=("stats", "export", "import"))
-    parser.add_argument("file", nargs="?")
+def _parser() -> Parser:
+    usage = "stats|export|import [FILE] [OPTIONS]"
+    parser = command_parser("cache", _ABOUT, _EXAMPLES, usage)
+    parser.add_argument("action", choices=("stats", "export", "import"), help="see below")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="of replies, to write or to read")
+    parser.rows("actions", _ACTIONS.items())
     place = parser.add_mutually_exclusive_group()
-    place.add_argument("--home", default=".")
-    place.add_argument("--path")
-    parser.add_argument("--identity")
+    parser.home(meaning=_HOME, among=place)
+    place.add_argument(
+        "--path",
+        metavar="STORE",
+        help="the store itself (cache.path of a run), or for stats an exported file",
+    )
+    parser.add_argument(
+        "--identity",
+        metavar="MODEL",
+        help="only the replies of this model, as stats names it (export)",
+    )
     return parser
 
 
