@@ -25,8 +25,7 @@ UNREAD = {
     **dict.fromkeys(("limit", "split", "dev_share", "shard", "workers", "repeats"), _ONE),
     **dict.fromkeys(("objective", "evaluation", "llm_judge", "frame"), _SCORED),
     "answer": "the question is always answered.",
-    "graph.scope": "a question of your own has no scope.",
-    "match_tokens": "it takes the questions of a data set; budget_context=N sets the tokens.",
+    "match_tokens": "it takes the questions of a data set: use it with run.",
     "trace": "every step is shown.",
 }
 """What only the questions of a data set give a meaning."""
@@ -68,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
     usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
-    parser = settings_parser("ask", _ABOUT, _EXAMPLES, usage, without=UNREAD)
+    parser = settings_parser("ask", _ABOUT, _EXAMPLES, usage, without=(*UNREAD, "graph.scope"))
     parser.add_argument("words", nargs="*", metavar='"QUESTION"', help="one question of your own")
     parser.add_argument("--json", action="store_true", help="print all rows, for a program")
     return parser.read(arguments)
