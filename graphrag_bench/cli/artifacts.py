@@ -34,18 +34,17 @@ content, which alone tells that nobody has changed it on the way.
 A run can read a second store that it never writes to: paths.shared_artifacts=FOLDER. It compares
 what it loads with the manifests, as verify does for all (paths.verify).
 `graphrag-bench artifacts ACTION --help` has the options of an action.
-"""
-_FILE = (
-    "FILE.tar.gz as it is, for import; FILE.graphml, a graph for other tools (and for "
-    "graph.import_from); FILE.parquet, a folder of tables, named as Microsoft GraphRAG does"
-)
-_EXAMPLES = """
+
 examples
   graphrag-bench artifacts ls sample
   graphrag-bench artifacts export 3f2a graph.tar.gz
   graphrag-bench artifacts import graph.tar.gz --home /scratch/me
   graphrag-bench artifacts export 3f2a graph.graphml
 """
+_FILE = (
+    "FILE.tar.gz as it is, for import; FILE.graphml, a graph for other tools (and for "
+    "graph.import_from); FILE.parquet, a folder of tables, named as Microsoft GraphRAG does"
+)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -71,7 +70,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = command_parser("artifacts", _ABOUT, _EXAMPLES)
+    parser = command_parser("artifacts", _ABOUT)
     listing = parser.action("ls", "data set, resource, variant, key, size and seconds of each")
     exporting = parser.action("export", "write an artifact to FILE, with all it is built from")
     importing = parser.action(
@@ -84,17 +83,13 @@ def _parser() -> Parser:
         )
     exporting.add_argument("key", metavar="KEY", help="of the artifact, or the beginning of it")
     exporting.add_argument("file", metavar="FILE", help=_FILE)
-    exporting.add_argument("--alone", action="store_true", help="without what it is built from")
+    exporting.flag("--alone", "without what it is built from")
     importing.add_argument("file", metavar="FILE.tar.gz", help="an archive that export has written")
-    importing.add_argument(
-        "--content",
-        metavar="DIGEST",
-        help="take the archive only with this content, as export printed it",
+    importing.option(
+        "--content", "DIGEST", "take the archive only with this content, as export printed it"
     )
-    verifying.add_argument(
-        "--seal",
-        action="store_true",
-        help="give artifacts of earlier versions, which kept no manifest, one of what is there",
+    verifying.flag(
+        "--seal", "give artifacts of earlier versions, which kept no manifest, one of what is there"
     )
     for action in (listing, exporting, importing, verifying):
         action.home(meaning="the folder that holds artifacts/ (paths.home of a run); default: .")

@@ -34,8 +34,7 @@ Answers one question of your own, by one method or by several (method=A,B), and 
 context with its scores, and the steps by names of nodes, relationships and chunks. What was asked
 is kept in HOME/runs/.asked with its artifacts: as long as nothing has changed it is answered from
 there, with no model; cache.mode=refresh asks the model once more.
-"""
-_EXAMPLES = """
+
 examples
   graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
   graphrag-bench ask dataset=sample method=bm25,hipporag --json "With whom did ...?"
@@ -67,9 +66,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
     usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
-    parser = settings_parser("ask", _ABOUT, _EXAMPLES, usage, without=(*UNREAD, "graph.scope"))
+    parser = settings_parser("ask", _ABOUT, usage, without=(*UNREAD, "graph.scope"))
     parser.add_argument("words", nargs="*", metavar='"QUESTION"', help="one question of your own")
-    parser.add_argument("--json", action="store_true", help="print all rows, for a program")
+    parser.flag("--json", "print all rows, for a program")
     return parser.read(arguments)
 
 

@@ -21,26 +21,26 @@ _ABOUT = """
 Every reply of a language model (and every block of embeddings by API) is kept the moment it
 arrives, in HOME/cache/replies.sqlite, and is not paid for again. With the replies of a paper in a
 file, everybody can repeat its tables.
-"""
-_ACTIONS = {
-    "stats": "what the store holds: replies, tokens and price by model",
-    "export FILE": "write the replies to FILE (JSON lines; compressed when it ends in .gz)",
-    "import FILE": "put the replies of FILE into the store; readable ones that are there stay",
-}
-_HOME = "the folder that holds runs/ and cache/ (paths.home of a run); default: ."
-_EXAMPLES = """
+
 examples
   graphrag-bench cache stats
   graphrag-bench cache export replies.jsonl.gz
   graphrag-bench run llm=replay llm.path=replies.jsonl.gz ...    the same run, and no model at all
   graphrag-bench cache import replies.jsonl.gz                   a run asks only for what is missing
 """
+_ACTIONS = {
+    "stats": "what the store holds: replies, tokens and price by model",
+    "export FILE": "write the replies to FILE (JSON lines; compressed when it ends in .gz)",
+    "import FILE": "put the replies of FILE into the store; readable ones that are there stay",
+}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table of `stats`, or how many replies were written."""
     asked = _parser().read(arguments)
-    store = Path(asked.path) if asked.path else Path(asked.home) / "cache" / "replies.sqlite"
+    if asked.path and asked.home:
+        raise UserError("--path names the store itself, and --home where it lies: one of the two.")
+    store = Path(asked.path or f"{asked.home or '.'}/cache/replies.sqlite")
     if asked.action == "stats":
         if asked.file:
             raise UserError(f"stats takes no FILE; --path {asked.file} counts another store.")
@@ -60,21 +60,16 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> Parser:
     usage = "stats|export|import [FILE] [OPTIONS]"
-    parser = command_parser("cache", _ABOUT, _EXAMPLES, usage)
+    parser = command_parser("cache", _ABOUT, usage)
     parser.add_argument("action", choices=("stats", "export", "import"), help="see below")
     parser.add_argument("file", nargs="?", metavar="FILE", help="of replies, to write or to read")
     parser.rows("actions", _ACTIONS.items())
-    place = parser.add_mutually_exclusive_group()
-    parser.home(meaning=_HOME, among=place)
-    place.add_argument(
-        "--path",
-        metavar="STORE",
-        help="the store itself (cache.path of a run), or for stats an exported file",
+    parser.home(None, "the folder that holds cache/ (paths.home of a run); default: .")
+    parser.option(
+        "--path", "STORE", "the store itself (cache.path of a run), or for stats an exported file"
     )
-    parser.add_argument(
-        "--identity",
-        metavar="MODEL",
-        help="only the replies of this model, as stats names it (export)",
+    parser.option(
+        "--identity", "MODEL", "only the replies of this model, as stats names it (export)"
     )
     return parser
 

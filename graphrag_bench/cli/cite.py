@@ -12,8 +12,7 @@ from graphrag_bench.runs.stored import find_run
 _ABOUT = """
 Prints BibTeX: the papers of the methods (the file references.bib of a plug-in package says which),
 the data sets, and this framework with the commits of the runs.
-"""
-_EXAMPLES = """
+
 example
   graphrag-bench cite 0a1b2c >> paper.bib
 """
@@ -21,7 +20,7 @@ example
 
 def main(arguments: Sequence[str]) -> int:
     """Print the entries."""
-    parser = command_parser("cite", _ABOUT, _EXAMPLES)
+    parser = command_parser("cite", _ABOUT)
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
     parser.home()
     asked = parser.read(arguments)

@@ -54,8 +54,7 @@ and every question that all have answered, always in both orders. Prints win rat
 and what is known of the judge: how often the order changed its mind, whether the longer answer
 wins, and the rate without both. Verdicts are kept in HOME/comparisons/<key>/verdicts.jsonl: the
 same command goes on where it stopped, and a second call costs nothing.
-"""
-_EXAMPLES = """
+
 examples
   graphrag-bench compare RUN_A RUN_B llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
   graphrag-bench compare RUN_A RUN_B RUN_C --criteria pankrag llm_judge=local \\
@@ -103,32 +102,24 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 
 def _given(arguments: Sequence[str]) -> argparse.Namespace:
     usage = "RUN_A RUN_B [RUN ...] llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
-    reader = judging_parser("compare", _ABOUT, _EXAMPLES, usage, "cache.* budget.* failures.*")
-    reader.add_argument(
+    reader = judging_parser("compare", _ABOUT, usage, "cache.* budget.* failures.*")
+    reader.option(
         "--criteria",
-        default="zhou2025",
-        metavar="A,B",
-        help="comprehensiveness, diversity, empowerment, logicality, relevance, coherence, "
+        "A,B",
+        "comprehensiveness, diversity, empowerment, logicality, relevance, coherence, "
         f"overall; or those of a paper, by its name: {', '.join(OF_PAPERS)}. Default: zhou2025",
+        "zhou2025",
     )
-    reader.add_argument(
-        "--limit", type=int, metavar="N", help="only the first N questions, types mixed"
-    )
-    reader.add_argument(
-        "--plan",
-        action="store_true",
-        help="say how many calls and tokens it would take at most, and make no call",
-    )
-    reader.add_argument("--retry", action="store_true", help=RETRY)
-    reader.add_argument(
+    reader.option("--limit", "N", "only the first N questions, types mixed", kind=int)
+    reader.flag("--plan", "say how many calls and tokens it would take at most, and make no call")
+    reader.flag("--retry", RETRY)
+    reader.option(
         "--sheet",
-        metavar="FILE.csv",
-        help="write a sheet for people instead: no names, order shuffled; the names are in "
+        "FILE.csv",
+        "write a sheet for people instead: no names, order shuffled; the names are in "
         "FILE.key.csv, which is kept from those who fill the sheet in",
     )
-    reader.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the order on the sheet; default: 0"
-    )
+    reader.option("--seed", "N", "of the order on the sheet; default: 0", 0, kind=int)
     reader.add_argument(
         "--read",
         action="append",
@@ -137,10 +128,8 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
         help="read a sheet that was filled in (1, 2 or tie); once for each person. Prints what "
         "people said, with kappa between them and, with llm_judge=, against the judge",
     )
-    reader.add_argument(
-        "--key",
-        metavar="FILE.csv",
-        help="the key of the sheets, where it is not in the same folder as they are",
+    reader.option(
+        "--key", "FILE.csv", "the key of the sheets, where it is not in the same folder as they are"
     )
     given = reader.read(arguments)
     if given.limit is not None and given.limit < 1:

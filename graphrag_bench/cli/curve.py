@@ -20,8 +20,7 @@ What more tokens of context bring, or another value of a setting: one row for ea
 method and value, with the evidence that its contexts hold and its accuracy. No model is called.
 Without RUN all runs below the home are taken that were made with a budget_context, or that have a
 number for the setting.
-"""
-_EXAMPLES = """
+
 example
   graphrag-bench run -m dataset=sample method=vanilla,hipporag budget_context=500,1000,2000 limit=20
   graphrag-bench curve --dataset sample --metrics accuracy f1
@@ -55,10 +54,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
     usage = "[RUN ...] [x=SETTING] [OPTIONS]"
-    parser = command_parser("curve", _ABOUT, _EXAMPLES, usage)
+    parser = command_parser("curve", _ABOUT, usage)
     parser.add_argument("runs", nargs="*", metavar="RUN", help=RUN)
     parser.settings([("x", "SETTING", BUDGET, _X)])
-    parser.add_argument("--dataset", metavar="NAME", help="only runs on this set")
+    parser.option("--dataset", "NAME", "only runs on this set")
     parser.add_argument(
         "--metrics",
         nargs="+",

@@ -18,8 +18,7 @@ _ABOUT = """
 Compares two finished runs over the questions that both were scored on, with no model call: every
 metric with the paired difference and its interval, which questions were gained and lost, and the
 settings that differ.
-"""
-_EXAMPLES = """
+
 example
   graphrag-bench diff runs/musique/vanilla/0a1b2c3d4e5f runs/musique/hipporag2/f5e4d3c2b1a0
 """
@@ -30,14 +29,10 @@ _FLIPS = ("accuracy", "all_evidence@5")
 
 def main(arguments: Sequence[str]) -> int:
     """Print the comparison."""
-    parser = command_parser("diff", _ABOUT, _EXAMPLES)
+    parser = command_parser("diff", _ABOUT)
     parser.add_argument("first", metavar="RUN_A", help=RUN)
     parser.add_argument("second", metavar="RUN_B", help="the run that it is compared with")
-    parser.add_argument(
-        "--across-corpora",
-        action="store_true",
-        help="compare runs over different versions of a corpus all the same",
-    )
+    parser.flag("--across-corpora", "compare runs over different versions of a corpus all the same")
     parser.home()
     asked = parser.read(arguments)
     first, second = (find_run(name, asked.home) for name in (asked.first, asked.second))

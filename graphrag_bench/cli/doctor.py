@@ -18,8 +18,7 @@ Looks at the models that a run with the same settings would use, with a few smal
 address, key, model name, JSON replies, context window, speed; one embedding, its dimension and
 length; how many tokens the embedder reads, and how many chunks of the data set are longer. Prints a
 table of `pass`, or what to mend. Writes nothing; a key is never printed.
-"""
-_EXAMPLES = """
+
 examples
   graphrag-bench doctor                            the packaged models of this machine
   graphrag-bench doctor llm=openai_compatible      needs OPENAI_API_KEY
@@ -40,7 +39,7 @@ _TAKEN = (
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 0 when everything passes, 1 otherwise."""
-    parser = command_parser("doctor", _ABOUT, _EXAMPLES, "[MODEL=NAME ...] [SETTING=VALUE ...]")
+    parser = command_parser("doctor", _ABOUT, "[MODEL=NAME ...] [SETTING=VALUE ...]")
     parser.add_argument("words", nargs="*", metavar="WORD", help="a model, or a setting of a run")
     parser.rows("models", [(f"{group}=", ", ".join(names(group))) for group in _MODELS])
     words = parser.read(arguments, alone=True).words

@@ -26,8 +26,7 @@ when the shape was never checked against the original (verified: false), and whe
 
 A set that is on disk needs no fetch: run dataset=NAME dataset.root=DIR. Licences are the
 publishers'; they are printed, and yours to keep to.
-"""
-_EXAMPLES = """
+
 example
   graphrag-bench fetch dataset=musique
   graphrag-bench run dataset=musique method=hipporag limit=100
@@ -66,10 +65,10 @@ def main(arguments: Sequence[str]) -> int:
 def _asked(arguments: Sequence[str]) -> tuple[dict[str, str], bool]:
     """The settings by name, and whether to download again; raises UserError for another word."""
     usage = "dataset=NAME [dataset.root=DIR] [paths.home=HOME] [OPTIONS]"
-    parser = command_parser("fetch", _ABOUT, _EXAMPLES, usage)
+    parser = command_parser("fetch", _ABOUT, usage)
     parser.settings(_SETTINGS)
     parser.rows("environment", _ENVIRONMENT)
-    parser.add_argument("--again", action="store_true", help="download it even if it is there")
+    parser.flag("--again", "download it even if it is there")
     given = parser.read(arguments)
     asked = {name: str(getattr(given, name)) for name, *_ in _SETTINGS}
     if not asked["dataset"]:

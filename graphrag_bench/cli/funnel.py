@@ -34,8 +34,7 @@ the first stage that it did not pass:
 Stages that a method does not have are left out. Evidence that a stage lost and a later one found
 on another way (a dense fallback) is not lost, and counted as "found otherwise". Where a document
 has several chunks any of them counts.
-"""
-_EXAMPLES = """
+
 example
   graphrag-bench funnel runs/sample/vanilla/0a1b2c3d4e5f runs/sample/hipporag/f5e4d3c2b1a0
 """
@@ -43,16 +42,12 @@ example
 
 def main(arguments: Sequence[str]) -> int:
     """Print the funnel of every run, and a table when there are several."""
-    parser = command_parser("funnel", _ABOUT, _EXAMPLES)
+    parser = command_parser("funnel", _ABOUT)
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
-    parser.add_argument(
-        "--questions",
-        action="store_true",
-        help="the ids of the questions that lost their first evidence at each stage",
+    parser.flag(
+        "--questions", "the ids of the questions that lost their first evidence at each stage"
     )
-    parser.add_argument(
-        "--json", action="store_true", help="counts, and the fate of every document, as JSON"
-    )
+    parser.flag("--json", "counts, and the fate of every document, as JSON")
     parser.home()
     parser.shared()
     asked = parser.read(arguments)

@@ -37,6 +37,12 @@ call is made where that is one thing in other words than the gold's.
 
 A reply that cannot be read is missing and in no mean, never a good mark. Contexts are read as the
 run has kept them (not with trace=off).
+
+examples
+  graphrag-bench judge 0a1b2c3d llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
+  graphrag-bench judge RUN_A RUN_B --metrics judged_correctness llm_judge=openai_compatible \\
+      llm_judge.model=qwen3:8b llm_judge.base_url=http://localhost:11434/v1 \\
+      llm_judge.api_key_env=null
 """
 _METRICS = {
     "judged_correctness": "does the answer offer what the gold says, and nothing else? A list of "
@@ -46,13 +52,6 @@ _METRICS = {
     "context_recall": "share of the gold answer's statements that the context holds",
     "context_precision": "are the useful pieces of the context ranked first?",
 }
-_EXAMPLES = """
-examples
-  graphrag-bench judge 0a1b2c3d llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
-  graphrag-bench judge RUN_A RUN_B --metrics judged_correctness llm_judge=openai_compatible \\
-      llm_judge.model=qwen3:8b llm_judge.base_url=http://localhost:11434/v1 \\
-      llm_judge.api_key_env=null
-"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -89,21 +88,12 @@ def main(arguments: Sequence[str]) -> int:
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
     usage = "RUN [RUN ...] llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
     taken = "embedder= cache.* budget.* failures.*"
-    parser = judging_parser("judge", _ABOUT, _EXAMPLES, usage, taken)
+    parser = judging_parser("judge", _ABOUT, usage, taken)
     parser.rows("metrics", _METRICS.items())
-    parser.add_argument(
-        "--metrics",
-        default="",
-        metavar="A,B",
-        help="only these; default: all that the data set and the run allow",
+    parser.option(
+        "--metrics", "A,B", "only these; default: all that the data set and the run allow", ""
     )
-    parser.add_argument(
-        "--limit", type=int, metavar="N", help="only the first N answers, question types mixed"
-    )
-    parser.add_argument(
-        "--plan",
-        action="store_true",
-        help="say how many calls it would take at most, and make none",
-    )
-    parser.add_argument("--retry", action="store_true", help=RETRY)
+    parser.option("--limit", "N", "only the first N answers, question types mixed", kind=int)
+    parser.flag("--plan", "say how many calls it would take at most, and make none")
+    parser.flag("--retry", RETRY)
     return parser.read(arguments)

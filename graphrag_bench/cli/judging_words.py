@@ -20,9 +20,9 @@ RETRY = "ask again where a reply could not be read"
 _RUN_OR = "a folder of a run or the beginning of its key; or a setting of the judge"
 
 
-def judging_parser(command: str, about: str, examples: str, usage: str, taken: str) -> Parser:
+def judging_parser(command: str, about: str, usage: str, taken: str) -> Parser:
     """A parser of runs and of settings of the judge; `taken` names the other settings in words."""
-    made = command_parser(command, about, examples, usage)
+    made = command_parser(command, about, usage)
     made.add_argument("words", nargs="+", metavar="RUN", help=_RUN_OR)
     made.home(None, "the folder that holds runs/; default: that of the first run")
     judges = f"{', '.join(names('llm'))}; no default: a judge has to be chosen"

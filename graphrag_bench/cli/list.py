@@ -17,8 +17,7 @@ _ABOUT = """
 Prints what there is to choose from: the names of every group (dataset=, method=, llm=, ...), your
 own with their files, the data sets with their licences, the operators with what they read and
 write, and the builders.
-"""
-_EXAMPLES = """
+
 example
   graphrag-bench list
   graphrag-bench list | grep chunk.        the operators and builders of chunks
@@ -27,7 +26,7 @@ example
 
 def _plugins(arguments: Sequence[str]) -> list[str]:
     usage = "[plugins=[PACKAGE]] [--config-dir FOLDER]"
-    parser = command_parser("list", _ABOUT, _EXAMPLES, usage)
+    parser = command_parser("list", _ABOUT, usage)
     meaning = "with what your packages hold: operators, builders, configs"
     parser.settings([("plugins", "[PACKAGE]", "[]", meaning)])
     parser.rows("folders", [CONFIG_DIR])

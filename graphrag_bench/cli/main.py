@@ -60,24 +60,23 @@ start here
   graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
   graphrag-bench plan dataset=sample method=hipporag
   graphrag-bench COMMAND --help
-  graphrag-bench --version
 """
 
 
-def usage() -> str:
-    """The help text."""
-    parser = Parser(
+def _parser() -> Parser:
+    """The parser of what is not a command: help and version."""
+    made = Parser(
         "graphrag-bench",
         "graphrag-bench COMMAND [ARGUMENTS]",
         "Graph-based RAG decomposed into operators and composed from YAML.",
         _START.strip(),
-        add_help=False,
     )
+    made.add_argument("-V", "--version", action="version", version=f"%(prog)s {__version__}")
     grouped = [name for names in GROUPS.values() for name in names]
     left = tuple(name for name in COMMANDS if name not in grouped)
     for title, names in GROUPS.items():
-        parser.rows(title, [(n, COMMANDS[n]) for n in names or left if n in COMMANDS])
-    return parser.format_help()
+        made.rows(title, [(n, COMMANDS[n]) for n in names or left if n in COMMANDS])
+    return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,19 +96,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(given: list[str]) -> int:
-    if not given or given[0] in ("-h", "--help", "help"):
-        sys.stdout.write(usage())
-        return 0
-    if given[0] in ("-V", "--version"):
-        sys.stdout.write(f"graphrag-bench {__version__}\n")
-        return 0
+    if not given or given[0] == "help":
+        given = ["--help"]
     name, rest = given[0], given[1:]
-    if name not in COMMANDS:
+    if name not in COMMANDS and not name.startswith("-"):
         close = ", ".join(nearest(name, COMMANDS)) or ", ".join(COMMANDS)
         sys.stderr.write(f"graphrag-bench: no command '{name}'. Nearest: {close}.\n")
         return 2
     try:
         with _ended_by_sigterm():
+            if name not in COMMANDS:
+                _parser().read(given)
+                return 2
             _refuse_secrets(rest)
             rest = with_config_dirs(rest)
             module = import_module(f"graphrag_bench.cli.{name}")

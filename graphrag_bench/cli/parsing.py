@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NoReturn
 
@@ -30,23 +30,11 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(
-        self,
-        prog: str,
-        usage: str | None = None,
-        description: str | None = None,
-        epilog: str | None = None,
-        *,
-        add_help: bool = True,
+        self, prog: str, usage: str | None = None, description: str = "", epilog: str = ""
     ) -> None:
         """A parser that has `--help` alone; `usage` is needed where it has rows or settings."""
         super().__init__(
-            prog,
-            usage,
-            description,
-            epilog,
-            formatter_class=_formatter,
-            add_help=add_help,
-            allow_abbrev=False,
+            prog, usage, description, epilog, formatter_class=_formatter, allow_abbrev=False
         )
         self._settings: dict[str, str] = {}
         self._actions_of: argparse._SubParsersAction[Parser] | None = None
@@ -67,19 +55,29 @@ class Parser(argparse.ArgumentParser):
             self._settings[name] = name
             self.set_defaults(**{name: default})
 
-    def home(
+    def flag(self, name: str, meaning: str, *short: str) -> None:
+        """Take an option without a value."""
+        self.add_argument(*short, name, action="store_true", help=meaning)
+
+    def option(
         self,
-        default: str | None = ".",
-        meaning: str = HOME,
-        among: argparse._MutuallyExclusiveGroup | None = None,
+        name: str,
+        shown: str,
+        meaning: str,
+        default: object = None,
+        kind: Callable[[str], object] = str,
     ) -> None:
+        """Take an option with one value, which the help calls `shown`."""
+        self.add_argument(name, metavar=shown, help=meaning, default=default, type=kind)
+
+    def home(self, default: str | None = ".", meaning: str = HOME) -> None:
         """Take `--home`, which a run calls `paths.home`."""
-        (among or self).add_argument("--home", default=default, help=meaning)
+        self.option("--home", "HOME", meaning, default)
         self._settings["paths.home"] = "home"
 
     def shared(self) -> None:
         """Take `--shared`, which a run calls `paths.shared_artifacts`."""
-        self.add_argument("--shared", metavar="DIR", help=SHARED)
+        self.option("--shared", "DIR", SHARED)
         self._settings["paths.shared_artifacts"] = "shared"
 
     def action(self, name: str, meaning: str) -> Parser:
@@ -151,12 +149,11 @@ def _row(group: argparse._ArgumentGroup, head: str, meaning: str) -> None:
     )
 
 
-def command_parser(
-    command: str, about: str, examples: str = "", usage: str | None = None
-) -> Parser:
+def command_parser(command: str, about: str, usage: str | None = None) -> Parser:
     """The parser of a sub-command of graphrag-bench.
 
-    `usage` is what follows the command; argparse writes it where it is not given.
+    `about` is shown above the options, from its line `example...` on below them. `usage` is what
+    follows the command; argparse writes it where it is not given.
     """
     prog = f"graphrag-bench {command}"
     shown = (
@@ -164,4 +161,5 @@ def command_parser(
         if usage is None
         else "\n       ".join(f"{prog} {u}".rstrip() for u in usage.split("\n"))
     )
-    return Parser(prog, shown, about.strip(), examples.strip() or None)
+    above, sign, below = about.partition("\nexample")
+    return Parser(prog, shown, above.strip(), f"{sign}{below}".strip())

@@ -22,8 +22,7 @@ from graphrag_bench.sweeps.tuning import is_tuning
 _ABOUT = """
 Prints what a run with the same words would build, read, write and call; touches no model. Every
 `run ...` becomes its plan by this one word.
-"""
-_EXAMPLES = """
+
 examples
   graphrag-bench plan dataset=sample method=hipporag
   graphrag-bench plan -m dataset=sample method=hipporag method.damping=0.1,0.5 answer=off
@@ -34,11 +33,9 @@ examples
 def main(arguments: Sequence[str]) -> int:
     """Print the plan of one run, or of every cell of a sweep; equal cells once."""
     usage = "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]"
-    parser = settings_parser("plan", _ABOUT, _EXAMPLES, usage)
+    parser = settings_parser("plan", _ABOUT, usage)
     parser.add_argument("words", nargs="*", metavar="WORD", help="groups and settings, as of a run")
-    parser.add_argument(
-        "-m", "--multirun", action="store_true", help="plan a sweep: see run --help"
-    )
+    parser.flag("--multirun", "plan a sweep: see run --help", "-m")
     given = parser.read(arguments, alone=True)
     multirun, words = given.multirun, checked_words(given.words)
     if multirun and is_tuning(words):

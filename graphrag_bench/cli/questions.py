@@ -34,8 +34,7 @@ _ABOUT = """
 Makes questions for a corpus and writes them with it into a folder. They are asked of the same set,
 whose graphs are used again (dataset.questions=FOLDER), or the folder runs as a set of its own
 (dataset=jsonl dataset.root=FOLDER). The model is llm_build=, or llm= where that is not set.
-"""
-_EXAMPLES = """
+
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30
   graphrag-bench questions dataset=ultradomain_mix kind=abstract \\
@@ -123,7 +122,7 @@ def main(arguments: Sequence[str]) -> int:
 def _read(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """The settings of this command, and those of a run."""
     usage = "dataset=NAME kind=abstract|specific [SETTING=VALUE ...]"
-    parser = command_parser("questions", _ABOUT, _EXAMPLES, usage)
+    parser = command_parser("questions", _ABOUT, usage)
     parser.add_argument("words", nargs="*", metavar="WORD", help=f"of a run: {', '.join(_TAKEN)}")
     parser.settings([(name, shown, None, said) for name, (shown, said) in _SETTINGS.items()])
     given = parser.read(arguments)

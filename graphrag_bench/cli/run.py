@@ -24,8 +24,7 @@ FAILED = 1
 _ABOUT = """
 Answers the questions of a data set by a method, scores the answers and the evidence, and prints one
 table. What is finished is kept below HOME/runs, and the same command goes on where it stopped.
-"""
-_EXAMPLES = """
+
 examples
   graphrag-bench run dataset=sample method=hipporag limit=5
   graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
@@ -50,13 +49,12 @@ def main(arguments: Sequence[str]) -> int:
     1 when more questions of a method failed than `failures.limit` allows, or all of them.
     """
     usage = "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]"
-    parser = settings_parser("run", _ABOUT, _EXAMPLES, usage)
+    parser = settings_parser("run", _ABOUT, usage)
     parser.add_argument("words", nargs="*", metavar="WORD", help="a group or a setting: see below")
-    parser.add_argument(
-        "-m",
+    parser.flag(
         "--multirun",
-        action="store_true",
-        help="sweep over every group and setting with several values: a,b, glob(a*), range(1,4)",
+        "sweep over every group and setting with several values: a,b, glob(a*), range(1,4)",
+        "-m",
     )
     given = parser.read(arguments, alone=True)
     if given.multirun:

@@ -34,8 +34,7 @@ gc collects artifacts that no run refers to, folders of builds, imports and remo
 broken off, and files that were never finished. It lists them; only with --delete are they removed.
 The cache of paid replies is never touched, nor is a store of others (paths.shared_artifacts), nor a
 broken-off build that a stored run still waits for.
-"""
-_EXAMPLES = """
+
 examples
   graphrag-bench runs ls dataset=sample method=hipporag
   graphrag-bench runs show 0a1b2c
@@ -62,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = command_parser("runs", _ABOUT, _EXAMPLES)
+    parser = command_parser("runs", _ABOUT)
     listing = parser.action("ls", "a line for each run: model, questions, failures, size")
     listing.usage = "graphrag-bench runs ls [dataset=NAME] [method=NAME] [OPTIONS]"
     listing.settings((name, "NAME", None, f"only runs with this {name}") for name in _FILTERS)
@@ -73,8 +72,8 @@ def _parser() -> Parser:
     collecting = parser.action("gc", "what no stored run needs any more")
     showing.add_argument("run", metavar="RUN", help=RUN)
     removing.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
-    removing.add_argument("--yes", action="store_true", help="remove without asking")
-    collecting.add_argument("--delete", action="store_true", help="remove what gc lists")
+    removing.flag("--yes", "remove without asking")
+    collecting.flag("--delete", "remove what gc lists")
     for action in (listing, showing, removing, collecting):
         action.home()
     return parser

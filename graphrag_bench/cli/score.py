@@ -19,8 +19,7 @@ Re-scores the stored answers and contexts of finished runs, with no model call, 
 metrics.json and prints the table, every metric, and the differences from evaluation.baseline, whose
 run is one of RUN... or, where the baseline is given, any below HOME. What a run cost stays as it
 is. What a judge has said (judged.jsonl in the folder of a run) is taken in.
-"""
-_EXAMPLES = """
+
 example
   graphrag-bench score runs/squality/vanilla/0a1b2c3d4e5f --metrics rouge_l,meteor
   graphrag-bench score 0a1b2c 9f8e7d evaluation.containment=token_boundary evaluation.cuts=[1,5]
@@ -33,13 +32,13 @@ def _parser() -> Parser:
     from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
 
     usage = "RUN [RUN ...] [evaluation.NAME=VALUE ...] [OPTIONS]"
-    made = command_parser("score", _ABOUT, _EXAMPLES, usage)
+    made = command_parser("score", _ABOUT, usage)
     made.add_argument("words", nargs="+", metavar="RUN", help=RUN)
-    made.add_argument(
+    made.option(
         "--metrics",
-        default="",
-        metavar="NAMES",
-        help="answer metrics in addition to those of the set's card, with commas between",
+        "NAMES",
+        "answer metrics in addition to those of the set's card, with commas between",
+        "",
     )
     made.home()
     metrics = [

@@ -26,10 +26,10 @@ _FILES = (
 
 
 def settings_parser(
-    command: str, about: str, examples: str, usage: str, *, without: Collection[str] = ()
+    command: str, about: str, usage: str, *, without: Collection[str] = ()
 ) -> Parser:
     """A parser of words that shows every group with its choices and every setting of a run."""
-    made = command_parser(command, about, examples, usage)
+    made = command_parser(command, about, usage)
     groups = [
         (f"{group}=", ", ".join(names(group))) for group in GROUPS if not _within(group, without)
     ]

@@ -19,8 +19,7 @@ from graphrag_bench.text import short
 _ABOUT = """
 Why a question of a finished run was answered so: its answer and the gold, the context with its
 scores, and every step with the names of nodes, relationships, chunks and paths. No model is called.
-"""
-_EXAMPLES = """
+
 examples
   graphrag-bench show 0a1b2c
   graphrag-bench show 0a1b2c q7
@@ -30,7 +29,7 @@ _MOST_LISTED = 200
 
 def main(arguments: Sequence[str]) -> int:
     """Print the question, or the list of them."""
-    parser = command_parser("show", _ABOUT, _EXAMPLES)
+    parser = command_parser("show", _ABOUT)
     parser.add_argument("run", metavar="RUN", help=RUN)
     parser.add_argument(
         "question",
@@ -39,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
         help="the id of a question, or the beginning of its id or text; without one the questions "
         "are listed",
     )
-    parser.add_argument("--json", action="store_true", help="print all rows, for a program")
+    parser.flag("--json", "print all rows, for a program")
     parser.home()
     asked = parser.read(arguments)
     run = find_run(asked.run, asked.home)

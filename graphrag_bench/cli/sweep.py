@@ -25,6 +25,12 @@ is, and what became of it: waiting, started (at work, or killed), done, or faile
 
 Graphs, indices and replies are shared by all cells: the first that needs one builds it, the others
 wait. When all cells are done, `run -m` with the same settings prints the table and runs nothing.
+
+example: a job array of 3 cells (Slurm)
+  graphrag-bench sweep list dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
+  sbatch --array=1-3 --wrap='graphrag-bench sweep run cell=$SLURM_ARRAY_TASK_ID \\
+    dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off'
+  graphrag-bench run -m dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
 """
 _ACTIONS = {
     "list SETTINGS": "the cells of these settings, whether the sweep has begun or not",
@@ -32,24 +38,15 @@ _ACTIONS = {
     "list": "the sweeps of HOME",
     "run cell=N ...": "one cell, with what it needs; exit code 1 when it failed",
 }
-_EXAMPLES = """
-example: a job array of 3 cells (Slurm)
-  graphrag-bench sweep list dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
-  sbatch --array=1-3 --wrap='graphrag-bench sweep run cell=$SLURM_ARRAY_TASK_ID \\
-    dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off'
-  graphrag-bench run -m dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
-"""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the cells, or run one; 0, or 1 when it failed."""
     usage = "list [SETTING=VALUES ... | KEY | ] [paths.home=HOME]\nrun cell=N SETTING=VALUES ..."
-    parser = command_parser("sweep", _ABOUT, _EXAMPLES, usage)
+    parser = command_parser("sweep", _ABOUT, usage)
     parser.add_argument("action", metavar="ACTION", help="list or run")
     parser.add_argument("words", nargs="*", metavar="WORD", help="settings, as of `run -m`; or KEY")
-    parser.add_argument(
-        "-m", "--multirun", action="store_true", help="taken, and needed by nothing"
-    )
+    parser.flag("--multirun", "taken, and needed by nothing", "-m")
     parser.rows("actions", _ACTIONS.items())
     parser.settings([("cell", "N", None, "the number of the cell that is run")])
     given = parser.read(arguments)

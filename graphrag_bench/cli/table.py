@@ -56,6 +56,13 @@ followed by the command that fills it.
 The free table has a row and a column for each value of a field: method, title, dataset, llm,
 embedder, profile, fidelity, extraction, or any setting by its path. Runs over different versions of
 a corpus are not put into one table, unless rows or cols is corpus.
+
+examples
+  graphrag-bench table zhou2025/table5
+  graphrag-bench table zhou2025/table5 --run --small
+  graphrag-bench table pathrag/table1 --format latex --out pathrag.tex
+  graphrag-bench table rows=method cols=dataset values=accuracy by=hops
+  graphrag-bench table runs/sample rows=damping cols=method values=evidence_recall@5
 """
 _USAGE = """
 PAPER/TABLE [--run [--small] [SETTING=VALUE ...]] [OPTIONS]
@@ -76,14 +83,6 @@ _OPTIONS = {
     "--papers-prompts": "these runs had the prompts of the paper itself, as files of your own",
     "--across-corpora": "put runs over different versions of a corpus into one table all the same",
 }
-_EXAMPLES = """
-examples
-  graphrag-bench table zhou2025/table5
-  graphrag-bench table zhou2025/table5 --run --small
-  graphrag-bench table pathrag/table1 --format latex --out pathrag.tex
-  graphrag-bench table rows=method cols=dataset values=accuracy by=hops
-  graphrag-bench table runs/sample rows=damping cols=method values=evidence_recall@5
-"""
 _ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 
 
@@ -110,23 +109,20 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = command_parser("table", _ABOUT, _EXAMPLES, _USAGE)
+    parser = command_parser("table", _ABOUT, _USAGE)
     words = f"PAPER/TABLE; or runs, each {RUN}; without any, all runs below HOME are taken"
     parser.add_argument("words", nargs="*", metavar="WORD", help=words)
     parser.settings(_LAYOUT)
     for flag, meaning in _OPTIONS.items():
-        parser.add_argument(flag, action="store_true", help=meaning)
-    parser.add_argument(
+        parser.flag(flag, meaning)
+    parser.option(
         "--format",
-        metavar="FORMAT",
-        help="terminal, markdown, latex (booktabs) or csv (a row for each cell, a number in each "
+        "FORMAT",
+        "terminal, markdown, latex (booktabs) or csv (a row for each cell, a number in each "
         "column)",
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FILE",
-        help="write it there; .md, .tex and .csv choose the format",
+    parser.option(
+        "--out", "FILE", "write it there; .md, .tex and .csv choose the format", kind=Path
     )
     parser.home()
     return parser

@@ -28,8 +28,7 @@ those of a run itself were measured with many questions under way and replies fr
 Nothing is built, and the stored answers stay as they are. It first says how many calls it will make
 and what they are expected to cost; a model that costs money is paid again. The budget of the run
 holds for the timing on its own, or the one that is given here.
-"""
-_EXAMPLES = """
+
 examples
   graphrag-bench time runs/sample/hipporag/f5e4d3c2b1a0
   graphrag-bench time f5e4d3 n=50 warm_up=3 budget.usd=0.50
@@ -61,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
     usage = "RUN [n=20] [warm_up=1] [budget.usd=X] [budget.tokens=X] [OPTIONS]"
-    parser = command_parser("time", _ABOUT, _EXAMPLES, usage)
+    parser = command_parser("time", _ABOUT, usage)
     parser.add_argument("run", metavar="RUN", help=RUN)
     parser.settings(
         [
@@ -71,11 +70,10 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
             ("budget.tokens", "X", None, "stop before it takes more tokens"),
         ]
     )
-    parser.add_argument("--n", metavar="20", default="20", help="the same as n=20")
-    parser.add_argument(
+    parser.option("--n", "20", "the same as n=20", "20")
+    parser.flag(
         "--busy",
-        action="store_true",
-        help="time although others keep the machine busy (load average above half of its cores), "
+        "time although others keep the machine busy (load average above half of its cores), "
         "which is refused otherwise; the figures are marked",
     )
     parser.home()
