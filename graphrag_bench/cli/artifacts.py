@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.parsing import Parser, command_parser
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError, unknown
@@ -27,31 +25,15 @@ from graphrag_bench.offline.sharing import (
 from graphrag_bench.offline.store import loaded
 from graphrag_bench.report.tables import Table, show
 
-_HELP = """usage: graphrag-bench artifacts ls [DATASET] [--home HOME]
-       graphrag-bench artifacts export KEY FILE [--alone] [--home HOME]
-       graphrag-bench artifacts import FILE [--content DIGEST] [--home HOME]
-       graphrag-bench artifacts verify [DATASET] [--seal] [--home HOME]
-
+_ABOUT = """
 Chunks, extractions, graphs, indices and reports are built once and kept in HOME/artifacts under a
-key made of code, settings and inputs. A graph that took a night of calls can be handed on.
+key made of code, settings and inputs. A graph that took a night of calls can be handed on: every
+file is checked by its hash, every column by its rows; export and import print the digest of the
+content, which alone tells that nobody has changed it on the way.
 
-  ls               what there is: data set, resource, variant, key, size, seconds it took
-  export KEY FILE  write an artifact and all it is built from; the beginning of a key is enough
-                   FILE.tar.gz   as it is, for `import`
-                   FILE.graphml  a graph for other tools (and for graph.import_from)
-                   FILE.parquet  a folder of tables, named as Microsoft GraphRAG does
-  import FILE.tar.gz  put its artifacts into HOME/artifacts; those that are there stay. Every file
-                   is checked by its hash, every column by its rows; both commands print the digest
-                   of the content, which alone tells that nobody has changed it on the way
-  verify           read every file of every artifact and compare it with its manifest; exit code 1
-                   when one is damaged. A run does so for what it loads (paths.verify)
-
-  --alone          the artifact without what it is built from
-  --content DIGEST take the archive only with this content, as `export` printed it
-  --seal           give artifacts of earlier versions, which kept no manifest, one of what is there
-  --home HOME      the folder that holds artifacts/ (paths.home of a run); default: .
-
-A run can read a second store that it never writes to: paths.shared_artifacts=FOLDER.
+A run can read a second store that it never writes to: paths.shared_artifacts=FOLDER. It compares
+what it loads with the manifests, as verify does for all (paths.verify).
+`graphrag-bench artifacts ACTION --help` has the options of an action.
 
 examples
   graphrag-bench artifacts ls sample
@@ -59,14 +41,15 @@ examples
   graphrag-bench artifacts import graph.tar.gz --home /scratch/me
   graphrag-bench artifacts export 3f2a graph.graphml
 """
+_FILE = (
+    "FILE.tar.gz as it is, for import; FILE.graphml, a graph for other tools (and for "
+    "graph.import_from); FILE.parquet, a folder of tables, named as Microsoft GraphRAG does"
+)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the list, what was written or taken over, or what is damaged; 1 when something is."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    asked = _parser().parse_args(arguments)
+    asked = _parser().read(arguments)
     folder = Path(asked.home) / "artifacts"
     if asked.action == "ls":
         show(_table(folder, asked.dataset))
@@ -86,23 +69,30 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("artifacts")
-    actions = parser.add_subparsers(dest="action", required=True)
-    listing, exporting, importing, verifying = (
-        actions.add_parser(name, add_help=False, allow_abbrev=False)
-        for name in ("ls", "export", "import", "verify")
+def _parser() -> Parser:
+    parser = command_parser("artifacts", _ABOUT)
+    listing = parser.action("ls", "data set, resource, variant, key, size and seconds of each")
+    exporting = parser.action("export", "write an artifact to FILE, with all it is built from")
+    importing = parser.action(
+        "import", "put what FILE has into HOME/artifacts; what is there stays"
     )
-    listing.add_argument("dataset", nargs="?")
-    exporting.add_argument("key")
-    exporting.add_argument("file")
-    exporting.add_argument("--alone", action="store_true")
-    importing.add_argument("file")
-    importing.add_argument("--content")
-    verifying.add_argument("dataset", nargs="?")
-    verifying.add_argument("--seal", action="store_true")
+    verifying = parser.action("verify", "compare every file with its manifest; 1 when one differs")
+    for action in (listing, verifying):
+        action.add_argument(
+            "dataset", nargs="?", metavar="DATASET", help="only what is of this set"
+        )
+    exporting.add_argument("key", metavar="KEY", help="of the artifact, or the beginning of it")
+    exporting.add_argument("file", metavar="FILE", help=_FILE)
+    exporting.flag("--alone", "without what it is built from")
+    importing.add_argument("file", metavar="FILE.tar.gz", help="an archive that export has written")
+    importing.option(
+        "--content", "DIGEST", "take the archive only with this content, as export printed it"
+    )
+    verifying.flag(
+        "--seal", "give artifacts of earlier versions, which kept no manifest, one of what is there"
+    )
     for action in (listing, exporting, importing, verifying):
-        action.add_argument("--home", default=".")
+        action.home(meaning="the folder that holds artifacts/ (paths.home of a run); default: .")
     return parser
 
 

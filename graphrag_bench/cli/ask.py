@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -10,38 +11,65 @@ from pathlib import Path
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.own_question import asked, told
 from graphrag_bench.analysis.explaining.text import explained_lines
-from graphrag_bench.cli.run_help import help_text
+from graphrag_bench.cli.settings_words import divided, refuse_unread, settings_parser
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import given_names, is_setting
+from graphrag_bench.config.words import given_names
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.unused_settings import refuse_idle
 
+_ONE = "there is one question of your own, asked once; `run` asks those of a data set."
+_SCORED = "nothing is scored; `run` scores the questions of a data set."
+UNREAD = {
+    **dict.fromkeys(("limit", "split", "dev_share", "shard", "workers", "repeats"), _ONE),
+    **dict.fromkeys(("objective", "evaluation", "llm_judge", "frame"), _SCORED),
+    "answer": "the question is always answered.",
+    "match_tokens": "it takes the questions of a data set: use it with run.",
+    "trace": "every step is shown.",
+}
+"""What only the questions of a data set give a meaning."""
+_ABOUT = """
+Answers one question of your own, by one method or by several (method=A,B), and says why: the
+context with its scores, and the steps by names of nodes, relationships and chunks. What was asked
+is kept in HOME/runs/.asked with its artifacts: as long as nothing has changed it is answered from
+there, with no model; cache.mode=refresh asks the model once more.
+
+examples
+  graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
+  graphrag-bench ask dataset=sample method=bm25,hipporag --json "With whom did ...?"
+  graphrag-bench ask dataset=folder dataset.root=FOLDER method=vanilla "What is ...?"
+"""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Print for each method the answer, the context with its scores, and the steps by name."""
-    if {"-h", "--help"} & set(arguments):
-        sys.stdout.write(help_text("ask"))
-        return 0
-    as_json = "--json" in arguments
-    words = [word for word in arguments if word != "--json"]
-    questions = [word for word in words if not is_setting(word)]
-    if len(questions) != 1 or not questions[0].strip() or questions[0].startswith("--"):
+    given = _read(arguments)
+    questions, words = divided(given.words)
+    if len(questions) != 1 or not questions[0].strip():
         raise UserError('ask takes settings and one question: ask method=hipporag "Who ...?"')
+    refuse_unread("ask", words, UNREAD)
     made = []
-    for settings in by_method([word for word in words if is_setting(word)]):
+    for settings in by_method(words):
         checked = checked_words(settings)
         made.append(Experiment.prepare(composed(checked)))
         refuse_idle(given_names(checked), made[-1:])
     found = [_told(experiment, questions[0]) for experiment in made]
-    if as_json:
+    if given.json:
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
         return 0
     for one in found:
         head = f"== {one['title']} ==\n" if len(found) > 1 else ""
         sys.stdout.write(head + "\n".join(explained_lines(one)) + "\n" + ("\n" if head else ""))
     return 0
+
+
+def _read(arguments: Sequence[str]) -> argparse.Namespace:
+    usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
+    parser = settings_parser("ask", _ABOUT, usage, without=(*UNREAD, "graph.scope"))
+    parser.add_argument("words", nargs="*", metavar='"QUESTION"', help="one question of your own")
+    parser.flag("--json", "print all rows, for a program")
+    return parser.read(arguments)
 
 
 def by_method(settings: Sequence[str]) -> list[list[str]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.parsing import Parser, command_parser
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.models.cache_sharing import (
     VECTORS,
@@ -19,20 +17,10 @@ from graphrag_bench.models.cache_sharing import (
 from graphrag_bench.models.reply_store import VERDICTS
 from graphrag_bench.report.tables import Table, show
 
-_HELP = """usage: graphrag-bench cache stats|export|import [FILE] [--path STORE | --home HOME]
-                            [--identity MODEL]
-
+_ABOUT = """
 Every reply of a language model (and every block of embeddings by API) is kept the moment it
 arrives, in HOME/cache/replies.sqlite, and is not paid for again. With the replies of a paper in a
 file, everybody can repeat its tables.
-
-  stats            what the store holds: replies, tokens and price by model
-  export FILE      write the replies to FILE (JSON lines; compressed when it ends in .gz)
-  import FILE      put the replies of FILE into the store; readable ones that are there stay
-
-  --home HOME      the folder that holds runs/ and cache/ (paths.home of a run); default: .
-  --path STORE     the store itself (cache.path of a run), or for `stats` an exported file
-  --identity MODEL only the replies of this model, as `stats` names it (export)
 
 examples
   graphrag-bench cache stats
@@ -40,15 +28,19 @@ examples
   graphrag-bench run llm=replay llm.path=replies.jsonl.gz ...    the same run, and no model at all
   graphrag-bench cache import replies.jsonl.gz                   a run asks only for what is missing
 """
+_ACTIONS = {
+    "stats": "what the store holds: replies, tokens and price by model",
+    "export FILE": "write the replies to FILE (JSON lines; compressed when it ends in .gz)",
+    "import FILE": "put the replies of FILE into the store; readable ones that are there stay",
+}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table of `stats`, or how many replies were written."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    asked = _parser().parse_args(arguments)
-    store = Path(asked.path) if asked.path else Path(asked.home) / "cache" / "replies.sqlite"
+    asked = _parser().read(arguments)
+    if asked.path and asked.home:
+        raise UserError("--path names the store itself, and --home where it lies: one of the two.")
+    store = Path(asked.path or f"{asked.home or '.'}/cache/replies.sqlite")
     if asked.action == "stats":
         if asked.file:
             raise UserError(f"stats takes no FILE; --path {asked.file} counts another store.")
@@ -66,14 +58,19 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("cache")
-    parser.add_argument("action", choices=("stats", "export", "import"))
-    parser.add_argument("file", nargs="?")
-    place = parser.add_mutually_exclusive_group()
-    place.add_argument("--home", default=".")
-    place.add_argument("--path")
-    parser.add_argument("--identity")
+def _parser() -> Parser:
+    usage = "stats|export|import [FILE] [OPTIONS]"
+    parser = command_parser("cache", _ABOUT, usage)
+    parser.add_argument("action", choices=("stats", "export", "import"), help="see below")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="of replies, to write or to read")
+    parser.rows("actions", _ACTIONS.items())
+    parser.home(None, "the folder that holds cache/ (paths.home of a run); default: .")
+    parser.option(
+        "--path", "STORE", "the store itself (cache.path of a run), or for stats an exported file"
+    )
+    parser.option(
+        "--identity", "MODEL", "only the replies of this model, as stats names it (export)"
+    )
     return parser
 
 

@@ -35,7 +35,12 @@ from graphrag_bench.analysis.judging.pairs_table import (
     matrix_tables,
     people_table,
 )
-from graphrag_bench.cli.judging_words import divided, judged_runs, parser
+from graphrag_bench.cli.judging_words import (
+    RETRY,
+    judged_runs,
+    judging_parser,
+    runs_and_settings,
+)
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models
@@ -43,30 +48,12 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.report.tables import Table, markdown, show
 from graphrag_bench.runs.folder import RunFolder, write_whole
 
-_HELP = """usage: graphrag-bench compare RUN_A RUN_B [RUN ...] llm_judge=NAME [SETTING=VALUE ...]
-
+_ABOUT = """
 Lets a language model say of two answers to the same question which is better, for every two runs
 and every question that all have answered, always in both orders. Prints win rates with intervals
 and what is known of the judge: how often the order changed its mind, whether the longer answer
 wins, and the rate without both. Verdicts are kept in HOME/comparisons/<key>/verdicts.jsonl: the
 same command goes on where it stopped, and a second call costs nothing.
-
-  --criteria A,B  comprehensiveness, diversity, empowerment, logicality, relevance, coherence,
-                  overall; or those of a paper, by its name:
-                  {papers}.
-                  Default: zhou2025
-  --limit N       only the first N questions, types mixed
-  --plan          say how many calls and tokens it would take at most, and make no call
-  --retry         ask again where a reply could not be read
-  --sheet FILE.csv   write a sheet for people instead: no names, order shuffled (--seed N); the
-                  names stand in FILE.key.csv, which is kept from those who fill the sheet in
-  --read FILE.csv read a sheet that was filled in (1, 2 or tie); once for each person. Prints what
-                  people said, with kappa between them and, with llm_judge=, against the judge
-  --key FILE.csv  the key of the sheets, where it does not stand beside them
-  --home HOME     the folder that holds runs/; default: that of the first run
-  llm_judge=      {names};
-                  no default: a judge has to be chosen
-  cache.* budget.* failures.*   as of a run; budget.usd=1 stops before it is passed
 
 examples
   graphrag-bench compare RUN_A RUN_B llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
@@ -79,14 +66,8 @@ examples
 
 def main(arguments: Sequence[str]) -> int:
     """Judge and print, or write the sheet, or read sheets."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        from graphrag_bench.config.choices import names
-
-        papers = ", ".join(OF_PAPERS)
-        sys.stdout.write(_HELP.format(names=", ".join(names("llm")), papers=papers))
-        return 0
     given = _given(arguments)
-    asked_for, words = divided(given.words)
+    asked_for, words = runs_and_settings("compare", given.words)
     if len(asked_for) < 2:
         raise UserError("compare takes two runs or more: folders, or beginnings of keys.")
     criteria = criteria_of([name for name in given.criteria.split(",") if name])
@@ -120,16 +101,37 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 
 
 def _given(arguments: Sequence[str]) -> argparse.Namespace:
-    reader = parser("compare")
-    reader.add_argument("--criteria", default="zhou2025")
-    reader.add_argument("--limit", type=int, default=None)
-    reader.add_argument("--retry", action="store_true")
-    reader.add_argument("--plan", action="store_true")
-    reader.add_argument("--sheet", default=None)
-    reader.add_argument("--read", action="append", default=[])
-    reader.add_argument("--key", default=None)
-    reader.add_argument("--seed", type=int, default=0)
-    given = reader.parse_intermixed_args(arguments)
+    usage = "RUN_A RUN_B [RUN ...] llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
+    reader = judging_parser("compare", _ABOUT, usage, "cache.* budget.* failures.*")
+    reader.option(
+        "--criteria",
+        "A,B",
+        "comprehensiveness, diversity, empowerment, logicality, relevance, coherence, "
+        f"overall; or those of a paper, by its name: {', '.join(OF_PAPERS)}. Default: zhou2025",
+        "zhou2025",
+    )
+    reader.option("--limit", "N", "only the first N questions, types mixed", kind=int)
+    reader.flag("--plan", "say how many calls and tokens it would take at most, and make no call")
+    reader.flag("--retry", RETRY)
+    reader.option(
+        "--sheet",
+        "FILE.csv",
+        "write a sheet for people instead: no names, order shuffled; the names are in "
+        "FILE.key.csv, which is kept from those who fill the sheet in",
+    )
+    reader.option("--seed", "N", "of the order on the sheet; default: 0", 0, kind=int)
+    reader.add_argument(
+        "--read",
+        action="append",
+        default=[],
+        metavar="FILE.csv",
+        help="read a sheet that was filled in (1, 2 or tie); once for each person. Prints what "
+        "people said, with kappa between them and, with llm_judge=, against the judge",
+    )
+    reader.option(
+        "--key", "FILE.csv", "the key of the sheets, where it is not in the same folder as they are"
+    )
+    given = reader.read(arguments)
     if given.limit is not None and given.limit < 1:
         raise UserError(f"--limit {given.limit}: at least 1 question.")
     if given.seed < 0:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
-from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.parsing import RUN, command_parser
 from graphrag_bench.data.file_evidence import name_of
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.evaluation.retrieval import evidence_recall
@@ -15,20 +15,11 @@ from graphrag_bench.report.curves import BUDGET, Point, curve_table
 from graphrag_bench.report.tables import show
 from graphrag_bench.runs.stored import StoredRun, find_run, numbers_of, stored_runs
 
-_HELP = """usage: graphrag-bench curve [RUN ...] [x=SETTING] [--dataset NAME] [--metrics NAME ...]
-                            [--home HOME]
-
+_ABOUT = """
 What more tokens of context bring, or another value of a setting: one row for each finished run, by
 method and value, with the evidence that its contexts hold and its accuracy. No model is called.
 Without RUN all runs below the home are taken that were made with a budget_context, or that have a
-number for the setting. RUN is a folder (`run: ...` of a run prints it) or the beginning of its key.
-
-  x=SETTING             any setting with a number, by its path: method.damping, chunking.size,
-                        dataset.noise; default: budget_context
-  --dataset NAME        only runs on this set
-  --metrics NAME ...    metrics of the runs to show; default: accuracy, or evidence_recall@5 where
-                        no run has it
-  --home HOME           the folder that holds runs/ (paths.home of a run); default: .
+number for the setting.
 
 example
   graphrag-bench run -m dataset=sample method=vanilla,hipporag budget_context=500,1000,2000 limit=20
@@ -36,23 +27,17 @@ example
   graphrag-bench run -m dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
   graphrag-bench curve x=method.damping --metrics evidence_recall@5
 """
-
+_X = (
+    "any setting with a number, by its path: method.damping, chunking.size, dataset.noise; "
+    f"default: {BUDGET}"
+)
 _USUAL = ("accuracy", "evidence_recall@5")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table."""
-    if {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    parser = command_parser("curve")
-    parser.add_argument("words", nargs="*")
-    parser.add_argument("--dataset")
-    parser.add_argument("--metrics", nargs="+", default=[])
-    parser.add_argument("--home", default=".")
-    asked = parser.parse_args(arguments)
-    names = [word for word in asked.words if not word.startswith("x=")]
-    along = next((w.removeprefix("x=") for w in asked.words if w.startswith("x=")), BUDGET)
+    asked = _read(arguments)
+    names, along = asked.runs, asked.x
     if along == BUDGET:
         points = [_point(run) for run in _chosen(names, asked.dataset, asked.home)]
     else:
@@ -65,6 +50,24 @@ def main(arguments: Sequence[str]) -> int:
             raise UserError(f"No run has the metric '{name}'; nearest: {close}.")
     show(curve_table(points, metrics, along))
     return 0
+
+
+def _read(arguments: Sequence[str]) -> argparse.Namespace:
+    usage = "[RUN ...] [x=SETTING] [OPTIONS]"
+    parser = command_parser("curve", _ABOUT, usage)
+    parser.add_argument("runs", nargs="*", metavar="RUN", help=RUN)
+    parser.settings([("x", "SETTING", BUDGET, _X)])
+    parser.option("--dataset", "NAME", "only runs on this set")
+    parser.add_argument(
+        "--metrics",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="metrics of the runs to show; default: accuracy, or evidence_recall@5 where no run "
+        "has it",
+    )
+    parser.home()
+    return parser.read(arguments, alone=True)
 
 
 def _usual(points: Sequence[Point]) -> list[str]:

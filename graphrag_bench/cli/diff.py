@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.parsing import RUN, command_parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.corpora import differ, refuse_pair
 from graphrag_bench.report.differences import difference_table, flipped_line, settings_that_differ
@@ -14,14 +14,10 @@ from graphrag_bench.report.tables import show
 from graphrag_bench.runs.rescoring import scores_of
 from graphrag_bench.runs.stored import StoredRun, find_run
 
-_HELP = """usage: graphrag-bench diff RUN_A RUN_B [--across-corpora] [--home HOME]
-
+_ABOUT = """
 Compares two finished runs over the questions that both were scored on, with no model call: every
 metric with the paired difference and its interval, which questions were gained and lost, and the
-settings that differ. RUN is a folder (`run: ...` of a run prints it) or the beginning of its key.
-
-  --across-corpora  compare runs over different versions of a corpus all the same
-  --home HOME       the folder that holds runs/ (paths.home of a run); default: .
+settings that differ.
 
 example
   graphrag-bench diff runs/musique/vanilla/0a1b2c3d4e5f runs/musique/hipporag2/f5e4d3c2b1a0
@@ -33,15 +29,12 @@ _FLIPS = ("accuracy", "all_evidence@5")
 
 def main(arguments: Sequence[str]) -> int:
     """Print the comparison."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    parser = command_parser("diff")
-    parser.add_argument("first")
-    parser.add_argument("second")
-    parser.add_argument("--across-corpora", action="store_true")
-    parser.add_argument("--home", default=".")
-    asked = parser.parse_args(arguments)
+    parser = command_parser("diff", _ABOUT)
+    parser.add_argument("first", metavar="RUN_A", help=RUN)
+    parser.add_argument("second", metavar="RUN_B", help="the run that it is compared with")
+    parser.flag("--across-corpora", "compare runs over different versions of a corpus all the same")
+    parser.home()
+    asked = parser.read(arguments)
     first, second = (find_run(name, asked.home) for name in (asked.first, asked.second))
     if not asked.across_corpora:
         refuse_pair(first.metrics, second.metrics)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from graphrag_bench.analysis.model_check import examine, examine_texts
+from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.settings_words import refuse_but
 from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.report.tables import Table, show
 
-_HELP = """usage: graphrag-bench doctor [llm=NAME] [embedder=NAME] [SETTING=VALUE ...]
-
+_ABOUT = """
 Looks at the models that a run with the same settings would use, with a few small real calls:
 address, key, model name, JSON replies, context window, speed; one embedding, its dimension and
 length; how many tokens the embedder reads, and how many chunks of the data set are longer. Prints a
 table of `pass`, or what to mend. Writes nothing; a key is never printed.
-
-  llm=         {llm}
-  llm_build=   the same, where another model builds
-  embedder=    {embedder}
 
 examples
   graphrag-bench doctor                            the packaged models of this machine
@@ -32,15 +28,23 @@ examples
 
 exit code: 0 when everything passes, 1 when something is to be mended, 2 for a wrong setting
 """
+_MODELS = ("llm", "llm_build", "embedder")
+_TAKEN = (
+    *_MODELS, "llm_judge", "nlp", "dataset", "method", "chunking", "build", "graph", "pooling",
+    "profile", "fidelity", "answers", "reader_prompt", "budget_context", "fill_context", "seed",
+    "cache", "paths", "plugins", "experiment",
+)  # fmt: skip
+"""What models, and the texts that they are given, depend on."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 0 when everything passes, 1 otherwise."""
-    if {"-h", "--help"} & set(arguments):
-        choices = {group: ", ".join(names(group)) for group in ("llm", "embedder")}
-        sys.stdout.write(_HELP.format(**choices))
-        return 0
-    values = composed(checked_words(arguments))
+    parser = command_parser("doctor", _ABOUT, "[MODEL=NAME ...] [SETTING=VALUE ...]")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="a model, or a setting of a run")
+    parser.rows("models", [(f"{group}=", ", ".join(names(group))) for group in _MODELS])
+    words = parser.read(arguments, alone=True).words
+    refuse_but("doctor", words, _TAKEN)
+    values = composed(checked_words(words))
     checks = [*examine(check_settings(values)), *examine_texts(values)]
     rows = tuple((check.part, check.name, check.result, check.said) for check in checks)
     n_mend = sum(check.result == "mend" for check in checks)

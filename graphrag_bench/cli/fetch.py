@@ -7,15 +7,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.data.card import UNKNOWN, Card, load_card
 from graphrag_bench.data.fetching import Fetched, differences, fetch
 from graphrag_bench.data.hub import HUB
 from graphrag_bench.data.readers import data_folder, read_dataset
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 
-_HELP = """usage: graphrag-bench fetch dataset=NAME [dataset.root=DIR] [paths.home=HOME] [--again]
-
+_ABOUT = """
 Downloads a published set, checks it and reads it once. It lies in HOME/data/NAME, where
 `run dataset=NAME` finds it (or in DIR, and then `run` needs dataset.root=DIR too).
 
@@ -25,14 +25,6 @@ the file; where the card says `unknown`, the hub's own is, and where nobody has 
 printed and kept in fetched.json. A warning tells when the shape was never checked against the
 original (verified: false), and when counts differ.
 
-  dataset=NAME          one of `graphrag-bench list`
-  dataset.root=DIR      another place for the files
-  paths.home=HOME       the folder that holds data/; default: .
-  --again               download once more, even if it is there
-
-  HF_ENDPOINT           (environment) the address of a mirror of the hub
-  HF_HUB_OFFLINE        (environment) 1 forbids asking the hub
-
 A set that is on disk needs no fetch: run dataset=NAME dataset.root=DIR. Licences are the
 publishers'; they are printed, and yours to keep to.
 
@@ -40,14 +32,19 @@ example
   graphrag-bench fetch dataset=musique
   graphrag-bench run dataset=musique method=hipporag limit=100
 """
-_SETTINGS = {"dataset": "", "dataset.root": "", "paths.home": "."}
+_SETTINGS = (
+    ("dataset", "NAME", "", "one of `graphrag-bench list`"),
+    ("dataset.root", "DIR", "", "another place for the files"),
+    ("paths.home", "HOME", ".", "the folder that holds data/; default: ."),
+)
+_ENVIRONMENT = (
+    ("HF_ENDPOINT", "the address of a mirror of the hub"),
+    ("HF_HUB_OFFLINE", "1 forbids asking the hub"),
+)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Fetch, read and tell; 0 when the set can be read."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
     asked, again = _asked(arguments)
     card = load_card(asked["dataset"])
     root = asked["dataset.root"]
@@ -71,19 +68,16 @@ def main(arguments: Sequence[str]) -> int:
 
 def _asked(arguments: Sequence[str]) -> tuple[dict[str, str], bool]:
     """The settings by name, and whether to download again; raises UserError for another word."""
-    asked = dict(_SETTINGS)
-    for word in arguments:
-        name, given, value = word.partition("=")
-        if word == "--again":
-            continue
-        if not given or name not in _SETTINGS:
-            known = [*(f"{setting}=" for setting in _SETTINGS), "--again"]
-            close = ", ".join(nearest(word, known) or known)
-            raise UserError(f"'{word}' is no setting of fetch; nearest: {close}. See --help.")
-        asked[name] = value
+    usage = "dataset=NAME [dataset.root=DIR] [paths.home=HOME] [OPTIONS]"
+    parser = command_parser("fetch", _ABOUT, usage)
+    parser.settings(_SETTINGS)
+    parser.rows("environment", _ENVIRONMENT)
+    parser.flag("--again", "download it even if it is there")
+    given = parser.read(arguments)
+    asked = {name: str(getattr(given, name)) for name, *_ in _SETTINGS}
     if not asked["dataset"]:
         raise UserError("Which set? graphrag-bench fetch dataset=NAME; `list` names them.")
-    return asked, "--again" in arguments
+    return asked, given.again
 
 
 def _warnings(card: Card) -> list[str]:

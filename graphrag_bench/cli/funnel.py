@@ -10,13 +10,11 @@ from typing import Any
 
 from graphrag_bench.analysis.funnel.stored import RunFunnel, run_funnel
 from graphrag_bench.analysis.funnel.table import LEGEND, SAID, funnel_lines, funnel_table
-from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.parsing import RUN, command_parser
 from graphrag_bench.report.tables import show
 from graphrag_bench.runs.stored import find_run
 
-_HELP = """usage: graphrag-bench funnel RUN [RUN ...] [--questions] [--json]
-                             [--home HOME] [--shared DIR]
-
+_ABOUT = """
 At which stage a method lost the gold evidence, from the stored rows, chunks and graph of a run;
 no model is called and nothing is built. Every document of a question's evidence is counted once, at
 the first stage that it did not pass:
@@ -37,12 +35,6 @@ Stages that a method does not have are left out. Evidence that a stage lost and 
 on another way (a dense fallback) is not lost, and counted as "found otherwise". Where a document
 has several chunks any of them counts.
 
-  RUN           a folder (`run: ...` of a run prints it) or the beginning of its key
-  --questions   the ids of the questions that lost their first evidence at each stage
-  --json        counts, and the fate of every document, as JSON
-  --home HOME   the folder that holds runs/ and artifacts/ (paths.home of a run); default: .
-  --shared DIR  the second artifacts/ folder of a run that read one (paths.shared_artifacts)
-
 example
   graphrag-bench funnel runs/sample/vanilla/0a1b2c3d4e5f runs/sample/hipporag/f5e4d3c2b1a0
 """
@@ -50,16 +42,15 @@ example
 
 def main(arguments: Sequence[str]) -> int:
     """Print the funnel of every run, and a table when there are several."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    parser = command_parser("funnel")
-    parser.add_argument("runs", nargs="+")
-    parser.add_argument("--questions", action="store_true")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--home", default=".")
-    parser.add_argument("--shared")
-    asked = parser.parse_args(arguments)
+    parser = command_parser("funnel", _ABOUT)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
+    parser.flag(
+        "--questions", "the ids of the questions that lost their first evidence at each stage"
+    )
+    parser.flag("--json", "counts, and the fate of every document, as JSON")
+    parser.home()
+    parser.shared()
+    asked = parser.read(arguments)
     home = Path(asked.home)
     found = [run_funnel(find_run(name, home), home, asked.shared) for name in asked.runs]
     if asked.json:

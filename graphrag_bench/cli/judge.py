@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 
@@ -13,25 +14,23 @@ from graphrag_bench.analysis.judging.answers import (
     judge_answers,
 )
 from graphrag_bench.analysis.judging.answers_table import judged_table
-from graphrag_bench.cli.judging_words import divided, judged_runs, parser
+from graphrag_bench.cli.judging_words import (
+    RETRY,
+    TAKEN,
+    judged_runs,
+    judging_parser,
+    runs_and_settings,
+)
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.tables import show
 from graphrag_bench.runs.judged import judged_values
 
-_HELP = """usage: graphrag-bench judge RUN [RUN ...] llm_judge=NAME [llm_judge.SETTING=VALUE ...]
-
+_ABOUT = """
 Lets a language model judge the answers of finished runs one by one, and keeps each value in the
 run's folder (judged.jsonl). Nothing is asked twice: the same command goes on where it stopped, and
-a second call costs nothing. RUN is a folder or the beginning of its key.
-
-  judged_correctness   does the answer offer what the gold says, and nothing else? A list
-                       of everything is wrong, whatever it contains
-  faithfulness         share of the answer's statements that its context supports
-  answer_relevance     likeness of the question to questions made from the answer (embedder=)
-  context_recall       share of the gold answer's statements that the context holds
-  context_precision    are the useful pieces of the context ranked first?
+a second call costs nothing.
 
 For judged_correctness the judge lists what an answer offers before it sees the gold; the second
 call is made where that is one thing in other words than the gold's.
@@ -39,37 +38,26 @@ call is made where that is one thing in other words than the gold's.
 A reply that cannot be read is missing and in no mean, never a good mark. Contexts are read as the
 run has kept them (not with trace=off).
 
-  --metrics A,B   only these; default: all that the data set and the run allow
-  --limit N       only the first N answers, question types mixed
-  --plan          say how many calls it would take at most, and make none
-  --retry         ask again where a reply could not be read
-  --home HOME     the folder that holds runs/; default: that of the first run
-  llm_judge=      {names};
-                  no default: a judge has to be chosen
-  embedder= cache.* budget.* failures.*   as of a run; budget.usd=1 stops before it is passed
-
 examples
   graphrag-bench judge 0a1b2c3d llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
   graphrag-bench judge RUN_A RUN_B --metrics judged_correctness llm_judge=openai_compatible \\
       llm_judge.model=qwen3:8b llm_judge.base_url=http://localhost:11434/v1 \\
       llm_judge.api_key_env=null
 """
+_METRICS = {
+    "judged_correctness": "does the answer offer what the gold says, and nothing else? A list of "
+    "everything is wrong, whatever it contains",
+    "faithfulness": "share of the answer's statements that its context supports",
+    "answer_relevance": "likeness of the question to questions made from the answer (embedder=)",
+    "context_recall": "share of the gold answer's statements that the context holds",
+    "context_precision": "are the useful pieces of the context ranked first?",
+}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Judge, and print a table of all judged values of these runs."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        from graphrag_bench.config.choices import names
-
-        sys.stdout.write(_HELP.format(names=", ".join(names("llm"))))
-        return 0
-    reader = parser("judge")
-    reader.add_argument("--metrics", default="")
-    reader.add_argument("--limit", type=int, default=None)
-    reader.add_argument("--retry", action="store_true")
-    reader.add_argument("--plan", action="store_true")
-    given = reader.parse_intermixed_args(arguments)
-    asked_for, words = divided(given.words)
+    given = _read(arguments)
+    asked_for, words = runs_and_settings("judge", given.words, (*TAKEN, "embedder"))
     if not asked_for:
         raise UserError("judge takes one run or more: a folder, or the beginning of a key.")
     if given.limit is not None and given.limit < 1:
@@ -95,3 +83,17 @@ def main(arguments: Sequence[str]) -> int:
     for run in runs:
         sys.stdout.write(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}\n")
     return 0
+
+
+def _read(arguments: Sequence[str]) -> argparse.Namespace:
+    usage = "RUN [RUN ...] llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
+    taken = "embedder= cache.* budget.* failures.*"
+    parser = judging_parser("judge", _ABOUT, usage, taken)
+    parser.rows("metrics", _METRICS.items())
+    parser.option(
+        "--metrics", "A,B", "only these; default: all that the data set and the run allow", ""
+    )
+    parser.option("--limit", "N", "only the first N answers, question types mixed", kind=int)
+    parser.flag("--plan", "say how many calls it would take at most, and make none")
+    parser.flag("--retry", RETRY)
+    return parser.read(arguments)

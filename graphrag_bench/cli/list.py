@@ -5,23 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from graphrag_bench.cli.parsing import CONFIG_DIR, command_parser
 from graphrag_bench.config.choices import GROUPS, ROLES, built_in, names, path_of
 from graphrag_bench.config.compose import unreadable
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import value_of
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.data.card import card_names, load_card
-from graphrag_bench.errors import UserError
 
-_HELP = """usage: graphrag-bench list [plugins=[PACKAGE]] [--config-dir FOLDER]
-
+_ABOUT = """
 Prints what there is to choose from: the names of every group (dataset=, method=, llm=, ...), your
 own with their files, the data sets with their licences, the operators with what they read and
 write, and the builders.
-
-  plugins=[PACKAGE]     with what your packages hold: operators, builders, configs
-  --config-dir FOLDER   with what FOLDER/method, FOLDER/dataset, ... hold; the folder `configs` of
-                        the working directory is looked into without it
 
 example
   graphrag-bench list
@@ -30,9 +25,12 @@ example
 
 
 def _plugins(arguments: Sequence[str]) -> list[str]:
-    if len(arguments) > 1 or (arguments and not arguments[0].startswith("plugins=")):
-        raise UserError(f"list takes plugins=[PACKAGE] alone, and was given '{arguments[-1]}'.")
-    found = value_of(arguments[0].partition("=")[2], "plugins") if arguments else []
+    usage = "[plugins=[PACKAGE]] [--config-dir FOLDER]"
+    parser = command_parser("list", _ABOUT, usage)
+    meaning = "with what your packages hold: operators, builders, configs"
+    parser.settings([("plugins", "[PACKAGE]", "[]", meaning)])
+    parser.rows("folders", [CONFIG_DIR])
+    found = value_of(parser.read(arguments, alone=True).plugins, "plugins")
     return [str(name) for name in (found if isinstance(found, list) else [found])]
 
 
@@ -50,9 +48,6 @@ def _list_own() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Print the choices of every group, the operators and the builders."""
-    if {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
     load_plugins(_plugins(arguments))
     for group in GROUPS:
         sys.stdout.write(f"{group}: {', '.join(built_in(group))}\n")

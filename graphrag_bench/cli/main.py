@@ -13,6 +13,7 @@ from importlib import import_module
 
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.cli.config_dirs import with_config_dirs
+from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.terminal import cleaned
 from graphrag_bench.version import __version__
@@ -49,41 +50,33 @@ GROUPS = {
     "other": (),
 }
 """The commands by what they are for; one that stands in no group is shown under the last."""
-_OF_A_HOME = (
-    "artifacts", "cache", "cite", "curve", "diff", "funnel", "runs", "score", "show", "table",
-    "time",
-)  # fmt: skip
-"""Commands that take words, whose home is an option; `paths.home=` of a run means it too."""
 _OF_THE_DISK = (
     errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
     errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
 )  # fmt: skip
-_HOME = "paths.home="
-_USAGE = """usage: graphrag-bench COMMAND [ARGUMENTS]
-
-Graph-based RAG taken apart into operators and put together again by YAML.
-
-{commands}
-
-start here:
+_START = """
+start here
   graphrag-bench run dataset=sample method=hipporag limit=5
   graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
   graphrag-bench plan dataset=sample method=hipporag
   graphrag-bench COMMAND --help
-  graphrag-bench --version
 """
 
 
-def usage() -> str:
-    """The help text."""
+def _parser() -> Parser:
+    """The parser of what is not a command: help and version."""
+    made = Parser(
+        "graphrag-bench",
+        "graphrag-bench COMMAND [ARGUMENTS]",
+        "Graph-based RAG decomposed into operators and composed from YAML.",
+        _START.strip(),
+    )
+    made.add_argument("-V", "--version", action="version", version=f"%(prog)s {__version__}")
     grouped = [name for names in GROUPS.values() for name in names]
-    left = [name for name in COMMANDS if name not in grouped]
-    parts = []
+    left = tuple(name for name in COMMANDS if name not in grouped)
     for title, names in GROUPS.items():
-        held = [name for name in (*names, *(left if not names else ())) if name in COMMANDS]
-        if held:
-            parts.append("\n".join([title, *(f"  {n:<10} {COMMANDS[n]}" for n in held)]))
-    return _USAGE.format(commands="\n\n".join(parts))
+        made.rows(title, [(n, COMMANDS[n]) for n in names or left if n in COMMANDS])
+    return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,23 +96,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(given: list[str]) -> int:
-    if not given or given[0] in ("-h", "--help", "help"):
-        sys.stdout.write(usage())
-        return 0
-    if given[0] in ("-V", "--version"):
-        sys.stdout.write(f"graphrag-bench {__version__}\n")
-        return 0
+    if not given or given[0] == "help":
+        given = ["--help"]
     name, rest = given[0], given[1:]
-    if name not in COMMANDS:
+    if name not in COMMANDS and not name.startswith("-"):
         close = ", ".join(nearest(name, COMMANDS)) or ", ".join(COMMANDS)
         sys.stderr.write(f"graphrag-bench: no command '{name}'. Nearest: {close}.\n")
         return 2
     try:
         with _ended_by_sigterm():
+            if name not in COMMANDS:
+                _parser().read(given)
+                return 2
             _refuse_secrets(rest)
             rest = with_config_dirs(rest)
             module = import_module(f"graphrag_bench.cli.{name}")
-            return int(module.main(_home_as_option(rest) if name in _OF_A_HOME else rest))
+            return int(module.main(rest))
+    except SystemExit as shown:  # argparse, after it has printed the help
+        return int(shown.code or 0)
     except UserError as error:
         sys.stderr.write(f"graphrag-bench {name}: {error}\n")
         return error.exit_code
@@ -163,13 +157,6 @@ def _refuse_secrets(words: Sequence[str]) -> None:
             refuse_secrets(name, value)
         elif word.startswith("--"):
             refuse_secrets(word, after)
-
-
-def _home_as_option(words: Sequence[str]) -> list[str]:
-    """The words with `paths.home=DIR` as `--home=DIR`."""
-    return [
-        f"--home={word.removeprefix(_HOME)}" if word.startswith(_HOME) else word for word in words
-    ]
 
 
 if __name__ == "__main__":

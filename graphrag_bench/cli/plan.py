@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from graphrag_bench.cli.run_help import help_text
+from graphrag_bench.cli.settings_words import settings_parser
 from graphrag_bench.config.words import given_names
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.checking import checked_words
@@ -19,14 +19,25 @@ from graphrag_bench.sweeps.cells import Cell, Preparing, cell_of, cells, checked
 from graphrag_bench.sweeps.shared_work import left_alone, left_together
 from graphrag_bench.sweeps.tuning import is_tuning
 
+_ABOUT = """
+Prints what a run with the same words would build, read, write and call; touches no model. Every
+`run ...` becomes its plan by this one word.
+
+examples
+  graphrag-bench plan dataset=sample method=hipporag
+  graphrag-bench plan -m dataset=sample method=hipporag method.damping=0.1,0.5 answer=off
+    every cell of the sweep, how many builds and calls that comes to, and what sharing saves
+"""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Print the plan of one run, or of every cell of a sweep; equal cells once."""
-    if {"-h", "--help"} & set(arguments):
-        sys.stdout.write(help_text("plan"))
-        return 0
-    multirun = bool({"-m", "--multirun"} & set(arguments))
-    words = checked_words([word for word in arguments if word not in ("-m", "--multirun")])
+    usage = "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]"
+    parser = settings_parser("plan", _ABOUT, usage)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="groups and settings, as of a run")
+    parser.flag("--multirun", "plan a sweep: see run --help", "-m")
+    given = parser.read(arguments, alone=True)
+    multirun, words = given.multirun, checked_words(given.words)
     if multirun and is_tuning(words):
         raise UserError("A sweeper chooses these cells as it goes: plan one of them, without -m.")
     preparing = Preparing()

@@ -19,6 +19,8 @@ from graphrag_bench.analysis.questions.abstract import (
 )
 from graphrag_bench.analysis.questions.made import REVIEW, Made, reviewed, write_set
 from graphrag_bench.analysis.questions.specific import SPECIFIC, specific_questions
+from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.settings_words import refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.checking import checked_words
@@ -28,27 +30,10 @@ from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.llm import Metered
 from graphrag_bench.plain_yaml import read_yaml
 
-_HELP = """usage: graphrag-bench questions dataset=NAME kind=abstract|specific [SETTING=VALUE ...]
-
+_ABOUT = """
 Makes questions for a corpus and writes them with it into a folder. They are asked of the same set,
 whose graphs are used again (dataset.questions=FOLDER), or the folder runs as a set of its own
-(dataset=jsonl dataset.root=FOLDER).
-
-  kind=abstract   questions about the corpus as a whole, by the papers' protocol: a description of
-                  the set, users who would need it, their tasks, and questions for each task
-  kind=specific   questions from chains of facts in the graph that is built without a language
-                  model, each with its answer and the documents that hold its facts
-  n=N             how many; default 125 (abstract: users x tasks x per_task), 60 (specific)
-  users=5 tasks=5 per_task=5      sizes of the abstract protocol
-  description="TEXT"              of the set, in the place of its card and titles
-  hops=1,2,3      lengths of the chains, as many questions of each
-  wording=llm     specific ones are worded by the model; template needs none
-  seed=0          which chains are drawn
-  out=FOLDER      default: HOME/questions/<dataset>/<kind>-<key>
-  review=FILE     read a review sheet back (decision: keep, drop or edit) and stop
-
-The model is llm_build=, or llm= where that is not set. Other settings are those of a run:
-dataset.root= build.extraction= chunking= cache.* budget.* paths.home=
+(dataset=jsonl dataset.root=FOLDER). The model is llm_build=, or llm= where that is not set.
 
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30
@@ -57,6 +42,29 @@ examples
   graphrag-bench questions review=questions/sample/specific-0a1b2c3d/review.csv
   graphrag-bench run dataset=sample dataset.questions=questions/sample/specific-0a1b2c3d
 """
+_SETTINGS = {
+    "kind": (
+        "abstract|specific",
+        "abstract: questions about the corpus as a whole, by the papers' protocol: a description "
+        "of the set, users who would need it, their tasks, and questions for each task; specific: "
+        "questions from chains of facts in the graph that is built without a language model, each "
+        "with its answer and the documents that hold its facts",
+    ),
+    "n": ("N", "how many; default 125 (abstract: users x tasks x per_task), 60 (specific)"),
+    "users": ("5", "of the abstract protocol"),
+    "tasks": ("5", "of each user"),
+    "per_task": ("5", "questions for each task"),
+    "description": ('"TEXT"', "of the set, in the place of its card and titles"),
+    "hops": ("1,2,3", "lengths of the chains, as many questions of each"),
+    "wording": ("llm", "specific ones are worded by the model; template needs none"),
+    "out": ("FOLDER", "default: HOME/questions/<dataset>/<kind>-<key>"),
+    "review": ("FILE", "read a review sheet back (decision: keep, drop or edit) and stop"),
+}
+_TAKEN = (
+    "dataset", "method", "llm", "llm_build", "embedder", "nlp", "chunking", "build", "graph",
+    "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
+)  # fmt: skip
+"""The settings of a run on which the graph, the models and what is drawn depend."""
 
 
 class QuestionSettings(BaseModel):
@@ -88,10 +96,7 @@ class QuestionSettings(BaseModel):
 
 def main(arguments: Sequence[str]) -> int:
     """Make the questions and write them, or read a review back."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    own, rest = _divided(arguments)
+    own, rest = _read(arguments)
     if "review" in own:
         if len(own) + len(rest) > 1:
             raise UserError("review=FILE stands alone: the sheet's folder says the rest.")
@@ -114,18 +119,16 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _divided(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def _read(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """The settings of this command, and those of a run."""
-    names = {*QuestionSettings.model_fields, "review"}
-    own: dict[str, str] = {}
-    rest = []
-    for word in arguments:
-        name, equals, value = word.partition("=")
-        if equals and name in names:
-            own[name] = value
-        else:
-            rest.append(word)
-    return own, rest
+    usage = "dataset=NAME kind=abstract|specific [SETTING=VALUE ...]"
+    parser = command_parser("questions", _ABOUT, usage)
+    parser.add_argument("words", nargs="*", metavar="WORD", help=f"of a run: {', '.join(_TAKEN)}")
+    parser.settings([(name, shown, None, said) for name, (shown, said) in _SETTINGS.items()])
+    given = parser.read(arguments)
+    refuse_but("questions", given.words, _TAKEN, tuple(_SETTINGS))
+    own = {name: getattr(given, name) for name in _SETTINGS}
+    return {name: value for name, value in own.items() if value is not None}, given.words
 
 
 def _checked(own: Mapping[str, str]) -> QuestionSettings:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.cli.run_help import help_text
+from graphrag_bench.cli.settings_words import settings_parser
 from graphrag_bench.config.words import Word
-from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.execute import RunResult
 from graphrag_bench.experiment.failing import too_many
@@ -22,25 +21,47 @@ from graphrag_bench.sweeps.tuning import Tuning, is_tuning, require_plugins, sel
 FAILED = 1
 """The exit code of a sweep of which some cells failed, and of a run that lacks answers."""
 
+_ABOUT = """
+Answers the questions of a data set by a method, scores the answers and the evidence, and prints one
+table. What is finished is kept below HOME/runs, and the same command goes on where it stopped.
+
+examples
+  graphrag-bench run dataset=sample method=hipporag limit=5
+  graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
+  graphrag-bench run dataset=jsonl dataset.root=FOLDER method=raptor llm=openai_compatible \\
+    llm.model=NAME llm.base_url=ADDRESS
+
+sweeps (-m): cells share what is the same; a failed one is listed, and the same command retries it
+  graphrag-bench run -m method=hipporag method.damping=0.1,0.5 answer=off \\
+    split=dev objective=evidence_recall@5     names the best cell, and the command to report it by
+  graphrag-bench run -m hydra/sweeper=optuna hydra.sweeper.n_trials=30 method=hipporag \\
+    'method.damping=interval(0.1,0.9)'        Optuna chooses the cells, on split=dev alone
+  one cell at a time, for job arrays: graphrag-bench sweep --help
+
+exit code: 0 when every question has a row; 1 when more questions failed than failures.limit allows,
+or all of them, or a cell of a sweep; 2 for input that is wrong
+"""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Run, print `run: <folder>` for each run and the table; 0 when every question has a row.
 
     1 when more questions of a method failed than `failures.limit` allows, or all of them.
     """
-    if {"-h", "--help"} & set(arguments):
-        sys.stdout.write(help_text("run"))
-        return 0
-    multirun = bool({"-m", "--multirun"} & set(arguments))
-    rest = [word for word in arguments if word not in ("-m", "--multirun")]
-    flags = [word for word in rest if word.startswith("-")]
-    if flags:
-        raise UserError(f"There is no option '{flags[0]}'; there are -m and --help.")
-    if multirun:
-        return _swept(checked_words(rest))
+    usage = "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]"
+    parser = settings_parser("run", _ABOUT, usage)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="a group or a setting: see below")
+    parser.flag(
+        "--multirun",
+        "sweep over every group and setting with several values: a,b, glob(a*), range(1,4)",
+        "-m",
+    )
+    given = parser.read(arguments, alone=True)
+    if given.multirun:
+        return _swept(checked_words(given.words))
     results: Results = {}
     preparing = Preparing()
-    values = checked_alone(checked_words(rest), preparing)
+    values = checked_alone(checked_words(given.words), preparing)
     run_one(values, results, preparing)
     _show(results)
     return _told(results)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +17,7 @@ from graphrag_bench.analysis.cleanup import (
     run_folders,
     size,
 )
-from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.parsing import RUN, Parser, command_parser
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.reopen import read_references
 from graphrag_bench.offline.manifest import RECIPE
@@ -27,26 +26,14 @@ from graphrag_bench.report.tables import Table, show
 from graphrag_bench.runs.damage import METRICS, DamagedRun, check_run, read_json, sealed_faults
 from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder
 
-_HELP = """usage: graphrag-bench runs ls [dataset=NAME] [method=NAME] [--home HOME]
-       graphrag-bench runs show RUN [--home HOME]
-       graphrag-bench runs rm RUN [RUN ...] [--yes] [--home HOME]
-       graphrag-bench runs gc [--delete] [--home HOME]
-
+_ABOUT = """
 Every run is a folder HOME/runs/<data set>/<method>/<key>/. RUN is such a folder or the beginning
-of its key.
+of its key. `graphrag-bench runs ACTION --help` has the options of an action.
 
-  ls    a line for each run: data set, method, key, questions, failures, last change, model, size
-  show  its configuration, metrics, cost, artifacts, environment and files
-  rm    remove runs, after asking; one that a process is at work on is not removed, nor anything
-        that is not a run below HOME/runs. Artifacts and the cache of replies stay.
-  gc    what no stored run needs: artifacts that none refers to, folders of builds, imports and
-        removals that were broken off, files that were never finished. It lists them; only with
-        --delete are they removed. The cache of paid replies is never touched, nor is a store of
-        others (paths.shared_artifacts), nor a broken-off build that a stored run still waits for.
-
-  --yes        remove without asking
-  --delete     remove what gc lists
-  --home HOME  the folder that holds runs/ and artifacts/ (paths.home of a run); default: .
+gc collects artifacts that no run refers to, folders of builds, imports and removals that were
+broken off, and files that were never finished. It lists them; only with --delete are they removed.
+The cache of paid replies is never touched, nor is a store of others (paths.shared_artifacts), nor a
+broken-off build that a stored run still waits for.
 
 examples
   graphrag-bench runs ls dataset=sample method=hipporag
@@ -59,13 +46,10 @@ _FILTERS = ("dataset", "method")
 
 def main(arguments: Sequence[str]) -> int:
     """Print the list, the page, or what was or would be removed; 1 when removal was declined."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    asked = _parser().parse_args(arguments)
+    asked = _parser().read(arguments)
     home = Path(asked.home)
     if asked.action == "ls":
-        show(_listed(home, _filters(asked.filters)))
+        show(_listed(home, {n: v for n in _FILTERS if (v := getattr(asked, n))}))
         return 0
     if asked.action == "show":
         _show(find_folder(asked.run, home), home)
@@ -76,31 +60,23 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("runs")
-    actions = parser.add_subparsers(dest="action", required=True)
-    listing, showing, removing, collecting = (
-        actions.add_parser(name, add_help=False, allow_abbrev=False)
-        for name in ("ls", "show", "rm", "gc")
+def _parser() -> Parser:
+    parser = command_parser("runs", _ABOUT)
+    listing = parser.action("ls", "a line for each run: model, questions, failures, size")
+    listing.usage = "graphrag-bench runs ls [dataset=NAME] [method=NAME] [OPTIONS]"
+    listing.settings((name, "NAME", None, f"only runs with this {name}") for name in _FILTERS)
+    showing = parser.action("show", "its configuration, metrics, cost, artifacts and environment")
+    removing = parser.action(
+        "rm", "remove runs below HOME/runs that no process is at work on; artifacts and cache stay"
     )
-    listing.add_argument("filters", nargs="*")
-    showing.add_argument("run")
-    removing.add_argument("runs", nargs="+")
-    removing.add_argument("--yes", action="store_true")
-    collecting.add_argument("--delete", action="store_true")
+    collecting = parser.action("gc", "what no stored run needs any more")
+    showing.add_argument("run", metavar="RUN", help=RUN)
+    removing.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
+    removing.flag("--yes", "remove without asking")
+    collecting.flag("--delete", "remove what gc lists")
     for action in (listing, showing, removing, collecting):
-        action.add_argument("--home", default=".")
+        action.home()
     return parser
-
-
-def _filters(words: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for word in words:
-        name, sign, value = word.partition("=")
-        if not sign or name not in _FILTERS:
-            raise unknown("filter of runs", name, _FILTERS)
-        found[name] = value
-    return found
 
 
 def _listed(home: Path, filters: dict[str, str]) -> Table:

@@ -6,28 +6,19 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from graphrag_bench.cli.help_lines import entry
-from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.parsing import RUN, Parser, command_parser
+from graphrag_bench.cli.settings_words import setting_rows
 from graphrag_bench.errors import UserError
 from graphrag_bench.plain_yaml import read_yaml
 from graphrag_bench.runs.rescoring import rescored
 from graphrag_bench.runs.stored import StoredRun, find_run
 from graphrag_bench.sweeps.stored_differences import stored_differences, with_baseline
 
-_HELP = """usage: graphrag-bench score RUN... [--metrics NAMES] [evaluation.NAME=VALUE ...]
-                            [--home HOME]
-
-Scores the stored answers and contexts of finished runs anew, with no model call, writes their
+_ABOUT = """
+Re-scores the stored answers and contexts of finished runs, with no model call, writes their
 metrics.json and prints the table, every metric, and the differences from evaluation.baseline, whose
 run is one of RUN... or, where the baseline is given, any below HOME. What a run cost stays as it
-is. RUN is a folder (`run: ...` of a run prints it) or the beginning of its key. What a judge has
-said (judged.jsonl in the folder of a run) is taken in.
-
-  --metrics NAMES        answer metrics beside those of the set's card, with commas between:
-{metrics}
-  evaluation.NAME=VALUE  how to score; what is not given is as the run was scored last:
-{settings}
-  --home HOME            the folder that holds runs/ (paths.home of a run); default: .
+is. What a judge has said (judged.jsonl in the folder of a run) is taken in.
 
 example
   graphrag-bench score runs/squality/vanilla/0a1b2c3d4e5f --metrics rouge_l,meteor
@@ -36,40 +27,36 @@ example
 """
 
 
-def help_text() -> str:
-    """What `--help` prints: every metric and setting with its meaning."""
-    from graphrag_bench.config.settings import explained
+def _parser() -> Parser:
+    """The parser, whose help has every metric and setting with its meaning."""
     from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
 
+    usage = "RUN [RUN ...] [evaluation.NAME=VALUE ...] [OPTIONS]"
+    made = command_parser("score", _ABOUT, usage)
+    made.add_argument("words", nargs="+", metavar="RUN", help=RUN)
+    made.option(
+        "--metrics",
+        "NAMES",
+        "answer metrics in addition to those of the set's card, with commas between",
+        "",
+    )
+    made.home()
     metrics = [
-        entry(
-            f"    {name}",
-            metric.meaning + (f" (needs {metric.package})" if metric.package else ""),
-            21,
-        )
+        (name, metric.meaning + (f" (needs {metric.package})" if metric.package else ""))
         for name, metric in ANSWER_METRICS.items()
     ]
-    settings = [
-        entry(f"    {name.removeprefix('evaluation.')}={default}", meaning, 39)
-        for name, default, meaning in explained()
-        if name.startswith("evaluation.")
-    ]
-    return _HELP.format(metrics="\n".join(metrics), settings="\n".join(settings))
+    made.rows("answer metrics", metrics)
+    kept = "What is not given is as the run was scored last."
+    made.rows("how to score", setting_rows("evaluation."), kept)
+    return made
 
 
 def main(arguments: Sequence[str]) -> int:
     """Score every run, then print one table of them all."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(help_text())
-        return 0
+    asked = _parser().read(arguments)
     from graphrag_bench.report.all_metrics import metrics_table
     from graphrag_bench.report.tables import run_table, show
 
-    parser = command_parser("score")
-    parser.add_argument("words", nargs="+", metavar="RUN")
-    parser.add_argument("--metrics", default="")
-    parser.add_argument("--home", default=".")
-    asked = parser.parse_intermixed_args(arguments)
     changes, names = _read(asked.words)
     if asked.metrics:
         changes["metrics"] = [name.strip() for name in asked.metrics.split(",") if name.strip()]

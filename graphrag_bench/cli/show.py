@@ -10,21 +10,15 @@ from pathlib import Path
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.own_question import of_run, told
 from graphrag_bench.analysis.explaining.text import explained_lines
-from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.parsing import RUN, command_parser
 from graphrag_bench.lookup import by_beginning
 from graphrag_bench.runs.record import Row
 from graphrag_bench.runs.stored import StoredRun, find_run
 from graphrag_bench.text import short
 
-_HELP = """usage: graphrag-bench show RUN [QUESTION] [--json] [--home HOME]
-
-Why a question of a finished run was answered so: its answer beside the gold, the context with its
+_ABOUT = """
+Why a question of a finished run was answered so: its answer and the gold, the context with its
 scores, and every step with the names of nodes, relationships, chunks and paths. No model is called.
-RUN is a folder (`run: ...` of a run prints it) or the beginning of its key. QUESTION is the id of a
-question, or the beginning of its id or text; without one the questions are listed.
-
-  --json        the same for a program, with every row
-  --home HOME   the folder that holds runs/ and artifacts/ (paths.home of a run); default: .
 
 examples
   graphrag-bench show 0a1b2c
@@ -35,15 +29,18 @@ _MOST_LISTED = 200
 
 def main(arguments: Sequence[str]) -> int:
     """Print the question, or the list of them."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    parser = command_parser("show")
-    parser.add_argument("run")
-    parser.add_argument("question", nargs="?")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--home", default=".")
-    asked = parser.parse_args(arguments)
+    parser = command_parser("show", _ABOUT)
+    parser.add_argument("run", metavar="RUN", help=RUN)
+    parser.add_argument(
+        "question",
+        nargs="?",
+        metavar="QUESTION",
+        help="the id of a question, or the beginning of its id or text; without one the questions "
+        "are listed",
+    )
+    parser.flag("--json", "print all rows, for a program")
+    parser.home()
+    asked = parser.read(arguments)
     run = find_run(asked.run, asked.home)
     if asked.question is None:
         _list(run)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.config.words import is_setting
 from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.experiment.checking import checked_words
@@ -17,54 +18,54 @@ from graphrag_bench.sweeps.tuning import is_tuning
 
 CELL_FAILED = 1
 _WIDEST_ERROR = 100
-_HELP = """usage: graphrag-bench sweep list [SETTING=VALUES ... | KEY | ] [paths.home=HOME]
-       graphrag-bench sweep run cell=N SETTING=VALUES ...
-
+_ABOUT = """
 A sweep is what `graphrag-bench run -m SETTING=VALUES ...` goes through. Its cells are numbered from
 1, and HOME/runs/.sweeps/KEY/manifest.jsonl says of each in which settings it differs, where its run
 is, and what became of it: waiting, started (at work, or killed), done, or failed with its error.
 
-  list SETTINGS    the cells of these settings, whether the sweep has begun or not
-  list KEY         the cells of a sweep that has begun; the beginning of its key is enough
-  list             the sweeps of HOME
-  run cell=N ...   one cell, with what it needs; exit code 1 when it failed
-
 Graphs, indices and replies are shared by all cells: the first that needs one builds it, the others
 wait. When all cells are done, `run -m` with the same settings prints the table and runs nothing.
 
-a job array of 20 cells (Slurm)
+example: a job array of 3 cells (Slurm)
   graphrag-bench sweep list dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
   sbatch --array=1-3 --wrap='graphrag-bench sweep run cell=$SLURM_ARRAY_TASK_ID \\
     dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off'
   graphrag-bench run -m dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
 """
-_ACTIONS = ("list", "run")
+_ACTIONS = {
+    "list SETTINGS": "the cells of these settings, whether the sweep has begun or not",
+    "list KEY": "the cells of a sweep that has begun; the beginning of its key is enough",
+    "list": "the sweeps of HOME",
+    "run cell=N ...": "one cell, with what it needs; exit code 1 when it failed",
+}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the cells, or run one; 0, or 1 when it failed."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    action, *rest = arguments
-    if action not in _ACTIONS:
-        close = ", ".join(nearest(action, _ACTIONS) or _ACTIONS)
-        raise UserError(f"sweep has no '{action}'. Nearest: {close}.")
-    rest = [word for word in rest if word not in ("-m", "--multirun")]
-    return _run(rest) if action == "run" else _list(rest)
+    usage = "list [SETTING=VALUES ... | KEY | ] [paths.home=HOME]\nrun cell=N SETTING=VALUES ..."
+    parser = command_parser("sweep", _ABOUT, usage)
+    parser.add_argument("action", metavar="ACTION", help="list or run")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="settings, as of `run -m`; or KEY")
+    parser.flag("--multirun", "taken, and needed by nothing", "-m")
+    parser.rows("actions", _ACTIONS.items())
+    parser.settings([("cell", "N", None, "the number of the cell that is run")])
+    given = parser.read(arguments)
+    if given.action not in ("list", "run"):
+        close = ", ".join(nearest(given.action, ("list", "run")) or ("list", "run"))
+        raise UserError(f"sweep has no '{given.action}'. Nearest: {close}.")
+    return _run(given.words, given.cell) if given.action == "run" else _list(given.words)
 
 
-def _run(words: Sequence[str]) -> int:
-    numbers = [word.partition("=")[2] for word in words if word.startswith("cell=")]
-    if len(numbers) != 1:
+def _run(words: Sequence[str], cell: str | None) -> int:
+    if cell is None:
         raise UserError(
             "sweep run takes one cell=N; graphrag-bench sweep list shows their numbers."
         )
-    grid = _grid([word for word in words if not word.startswith("cell=")])
+    grid = _grid(words)
     n = len(grid.made)
-    if not numbers[0].isdecimal() or not 1 <= int(numbers[0]) <= n:
-        raise UserError(f"cell={numbers[0]}: this sweep has the cells 1 to {n}.")
-    number = int(numbers[0])
+    if not cell.isdecimal() or not 1 <= int(cell) <= n:
+        raise UserError(f"cell={cell}: this sweep has the cells 1 to {n}.")
+    number = int(cell)
     manifest = grid.started()
     results: Results = {}
     run_cell(manifest, number, grid.values[number - 1], results, Preparing())

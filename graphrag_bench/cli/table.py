@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -29,7 +29,7 @@ from graphrag_bench.analysis.papers.runs import (
 )
 from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.analysis.papers.table import comparison_tables, long_table
-from graphrag_bench.cli.parsing import command_parser
+from graphrag_bench.cli.parsing import RUN, Parser, command_parser
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import read_word
 from graphrag_bench.errors import UserError, nearest
@@ -40,10 +40,7 @@ from graphrag_bench.report.tables import Table, show
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.stored import stored_runs
 
-_HELP = """usage: graphrag-bench table
-       graphrag-bench table PAPER/TABLE [--run [--small] [SETTING=VALUE ...]] [OPTIONS]
-       graphrag-bench table [RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=WHAT] [OPTIONS]
-
+_ABOUT = """
 Alone it lists the tables and figures of the papers.
 
 PAPER/TABLE prints the paper's figures with ours beside them, from the runs that are stored; nothing
@@ -56,25 +53,9 @@ from 6 methods and 30 questions on.
 † marks a printed figure that there is reason to doubt, and the note says which. What is lacking is
 followed by the command that fills it.
 
-  --run             run what is lacking, at the paper's settings; what is stored is kept, so the
-                    same command goes on after a stop, and a row that fails does not stop the others
-  --small           on 10 questions of the set `sample` with the packaged model, at the methods'
-                    own settings (grade C); alone it shows such runs and runs nothing
-  SETTING=VALUE     laid over every row, e.g. dataset.root=FOLDER llm.base_url=ADDRESS limit=20
-  --papers-prompts  these runs had the prompts of the paper itself, as files of your own
-
-RUN is a folder, or the beginning of a key; without any, all runs below HOME are taken. The free
-table has a row and a column for each value of a field: method, title, dataset, llm, embedder,
-profile, fidelity, extraction, or any setting by its path. `values` are metrics, `by` splits the
-questions by hops, type or scope. Defaults: rows=title cols=dataset values=accuracy. Runs over
-different versions of a corpus are not put into one table, unless rows or cols is corpus.
-
-  --across-corpora  put them into one table all the same
-
-  --format FORMAT   terminal, markdown, latex (booktabs) or csv (a row for each cell, a number in
-                    each column)
-  --out FILE        write it there; .md, .tex and .csv choose the format
-  --home HOME       the folder that holds runs/ (paths.home of a run); default: .
+The free table has a row and a column for each value of a field: method, title, dataset, llm,
+embedder, profile, fidelity, extraction, or any setting by its path. Runs over different versions of
+a corpus are not put into one table, unless rows or cols is corpus.
 
 examples
   graphrag-bench table zhou2025/table5
@@ -83,37 +64,67 @@ examples
   graphrag-bench table rows=method cols=dataset values=accuracy by=hops
   graphrag-bench table runs/sample rows=damping cols=method values=evidence_recall@5
 """
+_USAGE = """
+PAPER/TABLE [--run [--small] [SETTING=VALUE ...]] [OPTIONS]
+[RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=WHAT] [OPTIONS]"""
+_LAYOUT = (
+    ("rows", "FIELD", None, "what has a row each; default: title"),
+    ("cols", "FIELD", None, "what has a column each; default: dataset"),
+    ("values", "METRIC", None, "metrics, with commas between; default: accuracy"),
+    ("by", "WHAT", None, "splits the questions by hops, type or scope"),
+)
+_DEFAULTS = {"rows": "title", "cols": "dataset", "values": "accuracy", "by": ""}
+_OPTIONS = {
+    "--run": "run what is lacking, at the paper's settings; what is stored is kept, so the same "
+    "command goes on after a stop, and a row that fails does not stop the others; SETTING=VALUE is "
+    "laid over every row, e.g. dataset.root=FOLDER llm.base_url=ADDRESS limit=20",
+    "--small": "on 10 questions of the set `sample` with the packaged model, at the methods' own "
+    "settings (grade C); alone it shows such runs and runs nothing",
+    "--papers-prompts": "these runs had the prompts of the paper itself, as files of your own",
+    "--across-corpora": "put runs over different versions of a corpus into one table all the same",
+}
 _ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
-_LAYOUT = {"rows": "title", "cols": "dataset", "values": "accuracy", "by": ""}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 1 when a row of `--run` has failed."""
-    if {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    asked = _parser().parse_intermixed_args(arguments)
+    asked = _parser().read(arguments, alone=True)
     form = _format(asked)
     words, given = _split(asked.words)
+    laid = {name: value for name in _DEFAULTS if (value := getattr(asked, name)) is not None}
     if len(words) == 1 and _is_of_paper(words[0]):
+        given += [f"{name}={value}" for name, value in laid.items()]
         return _of_paper(load_table(words[0]), given, asked, form)
     if asked.run or asked.small or asked.papers_prompts:
         raise UserError("--run, --small and --papers-prompts go with a table of a paper.")
-    if not given and (not words or set(words) <= set(paper_names())):
+    if given:
+        name = given[0].partition("=")[0]
+        close = ", ".join(nearest(name, _DEFAULTS) or _DEFAULTS)
+        raise UserError(f"A free table has no '{name}'. Nearest: {close}.")
+    if not laid and (not words or set(words) <= set(paper_names())):
         _put([_listing(words or paper_names())], form, asked.out)
         return 0
-    _put(_free(words, given, asked, form), form, asked.out)
+    _put(_free(words, {**_DEFAULTS, **laid}, asked, form), form, asked.out)
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = command_parser("table")
-    parser.add_argument("words", nargs="*")
-    for flag in ("--run", "--small", "--papers-prompts", "--across-corpora"):
-        parser.add_argument(flag, action="store_true")
-    parser.add_argument("--format")
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--home", default=".")
+def _parser() -> Parser:
+    parser = command_parser("table", _ABOUT, _USAGE)
+    words = f"PAPER/TABLE; or runs, each {RUN}; without any, all runs below HOME are taken"
+    parser.add_argument("words", nargs="*", metavar="WORD", help=words)
+    parser.settings(_LAYOUT)
+    for flag, meaning in _OPTIONS.items():
+        parser.flag(flag, meaning)
+    parser.option(
+        "--format",
+        "FORMAT",
+        "terminal, markdown, latex (booktabs) or csv (a row for each cell, a number in each "
+        "column)",
+    )
+    parser.option(
+        "--out", "FILE", "write it there; .md, .tex and .csv choose the format", kind=Path
+    )
+    parser.home()
     return parser
 
 
@@ -204,15 +215,8 @@ def _run(
 
 
 def _free(
-    names: Sequence[str], given: Sequence[str], asked: argparse.Namespace, form: str
+    names: Sequence[str], layout: Mapping[str, str], asked: argparse.Namespace, form: str
 ) -> list[Table]:
-    layout = dict(_LAYOUT)
-    for text in given:
-        name, _, value = text.partition("=")
-        if name not in layout:
-            close = ", ".join(nearest(name, layout) or layout)
-            raise UserError(f"A free table has no '{name}'. Nearest: {close}.")
-        layout[name] = value
     stored = named_runs(list(names), asked.home)
     if not asked.across_corpora and "corpus" not in (layout["rows"], layout["cols"]):
         refuse_across([run.metrics for run in stored])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,16 +11,14 @@ from typing import Any
 
 from graphrag_bench.analysis.timing.hardware import cores, load
 from graphrag_bench.analysis.timing.serial import Timing, is_busy, measure, prepare_timing
-from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.cli.parsing import RUN, command_parser
+from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.describe import estimate_lines
 from graphrag_bench.report.tables import Table, show
 from graphrag_bench.runs.folder import SERIAL
 from graphrag_bench.runs.stored import StoredRun, find_run
 
-_HELP = """usage: graphrag-bench time RUN [n=20] [warm_up=1] [budget.usd=X] [budget.tokens=X]
-                           [--busy] [--home HOME] [--shared DIR]
-
+_ABOUT = """
 How long a question takes: the first n finished questions of a stored run are asked once more, one
 at a time and one call at a time, with no reply from the cache, after a warm-up. Median (p50) and
 95th percentile (p95) of the seconds of a question, and of every step, are printed and written to
@@ -30,39 +29,18 @@ Nothing is built, and the stored answers stay as they are. It first says how man
 and what they are expected to cost; a model that costs money is paid again. The budget of the run
 holds for the timing on its own, or the one that is given here.
 
-  RUN           a folder (`run: ...` of a run prints it) or the beginning of its key
-  n=20          questions that are timed (also --n 20)
-  warm_up=1     questions asked before them and not counted
-  budget.usd=X  stop before it costs more; budget.tokens=X likewise
-  --busy        time although others keep the machine busy (load average above half of its cores),
-                which is refused otherwise; the figures are marked
-  --home HOME   the folder that holds runs/ and artifacts/ (paths.home of a run); default: .
-  --shared DIR  the second artifacts/ folder of a run that read one (paths.shared_artifacts)
-
 examples
   graphrag-bench time runs/sample/hipporag/f5e4d3c2b1a0
   graphrag-bench time f5e4d3 n=50 warm_up=3 budget.usd=0.50
 """
-_COUNTS = {"n": 20, "warm_up": 1}
+_LEAST = {"n": 1, "warm_up": 0}
 _FIGURES = ("p50", "p95", "mean", "least", "most")
-_BUDGETS = ("budget.usd", "budget.tokens")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Say what it will cost, measure, and print the seconds."""
-    if not arguments or {"-h", "--help"} & set(arguments):
-        sys.stdout.write(_HELP)
-        return 0
-    parser = command_parser("time")
-    parser.add_argument("run")
-    parser.add_argument("settings", nargs="*")
-    parser.add_argument("--n", dest="n")
-    parser.add_argument("--busy", action="store_true")
-    parser.add_argument("--home", default=".")
-    parser.add_argument("--shared")
-    asked = parser.parse_intermixed_args(arguments)
-    words = [*asked.settings, *([f"n={asked.n}"] if asked.n is not None else [])]
-    counts, budget = _settings(words)
+    asked = _read(arguments)
+    counts, budget = _settings(vars(asked))
     home = Path(asked.home)
     run = find_run(asked.run, home)
     timing = prepare_timing(run, counts["n"], counts["warm_up"], budget, home, shared=asked.shared)
@@ -80,27 +58,47 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _settings(words: Sequence[str]) -> tuple[dict[str, int], dict[str, Any]]:
-    """The counts and the budget; raises UserError for another name or value."""
-    counts, budget = dict(_COUNTS), dict[str, Any]()
-    for word in words:
-        name, _, value = word.partition("=")
-        if name not in (*_COUNTS, *_BUDGETS):
-            raise unknown("setting of time", name, (*_COUNTS, *_BUDGETS))
-        least = 0 if name == "warm_up" else 1
-        number = _number(value)
-        if name == "budget.usd":
-            if not number > 0:
-                raise UserError(f"{word}: US dollars above 0 were expected.")
-            budget["usd"] = number
-            continue
-        if number != number or number % 1 or number < least:
-            raise UserError(f"{word}: a whole number from {least} on was expected.")
-        if name == "budget.tokens":
-            budget["tokens"] = int(number)
-        else:
-            counts[name] = int(number)
+def _read(arguments: Sequence[str]) -> argparse.Namespace:
+    usage = "RUN [n=20] [warm_up=1] [budget.usd=X] [budget.tokens=X] [OPTIONS]"
+    parser = command_parser("time", _ABOUT, usage)
+    parser.add_argument("run", metavar="RUN", help=RUN)
+    parser.settings(
+        [
+            ("n", "20", "20", "questions that are timed"),
+            ("warm_up", "1", "1", "questions asked before them and not counted"),
+            ("budget.usd", "X", None, "stop before it costs more US dollars"),
+            ("budget.tokens", "X", None, "stop before it takes more tokens"),
+        ]
+    )
+    parser.option("--n", "20", "the same as n=20", "20")
+    parser.flag(
+        "--busy",
+        "time although others keep the machine busy (load average above half of its cores), "
+        "which is refused otherwise; the figures are marked",
+    )
+    parser.home()
+    parser.shared()
+    return parser.read(arguments)
+
+
+def _settings(given: Mapping[str, str | None]) -> tuple[dict[str, int], dict[str, Any]]:
+    """The counts and the budget; raises UserError for another value."""
+    counts = {name: _whole(name, given[name] or "", least) for name, least in _LEAST.items()}
+    budget = dict[str, Any]()
+    if (tokens := given["budget.tokens"]) is not None:
+        budget["tokens"] = _whole("budget.tokens", tokens, 1)
+    if (usd := given["budget.usd"]) is not None:
+        budget["usd"] = _number(usd)
+        if not budget["usd"] > 0:
+            raise UserError(f"budget.usd={usd}: US dollars above 0 were expected.")
     return counts, budget
+
+
+def _whole(name: str, text: str, least: int) -> int:
+    number = _number(text)
+    if number != number or number % 1 or number < least:
+        raise UserError(f"{name}={text}: a whole number from {least} on was expected.")
+    return int(number)
 
 
 def _number(text: str) -> float:

@@ -44,10 +44,10 @@ def detectable_difference(
 
 
 def detectable_share(n_questions: int, discordant: float = DISCORDANT) -> float:
-    """The difference of two shares of right answers that `n_questions` pairs detect, at most 1.
+    """The difference of two shares of questions that `n_questions` pairs detect, at most 1.
 
     Known before a run: (z_0.975 + z_0.8) * sqrt(`discordant` / n), where `discordant` is the share
-    of questions that just one of the two answers rightly. Power 80 %, two-sided level 5 %.
+    of questions that count for just one of the two. Power 80 %, two-sided level 5 %.
     Raises ValueError for no questions. Source: Connor 1987, with the variance under the null for
     both parts, which is the larger one; Miller 2024 (arXiv 2411.00640), section 5.
     """

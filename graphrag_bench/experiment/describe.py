@@ -46,7 +46,7 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
     yield from planned_lines(experiment, measured)
     yield ""
     yield "steps"
-    for step in pipeline.steps():
+    for step in pipeline.steps(settings.answering):
         for op in step.operators():
             reads = [r.slot for r in op.operator.reads if not r.optional or r.slot in op.use]
             writes = [*op.operator.writes, *op.operator.may_write]
@@ -71,9 +71,11 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     left = [q for q in selected if q.id not in (answered if q.id in to_answer else done)]
     calls = sum(pipeline.bound(question.id in to_answer) for question in left)
     yield f"questions: {len(selected)} selected, {len(selected) - len(left)} done, {len(left)} left"
-    yield f"LLM calls: at most {calls} ({pipeline.bound()} for each answered question)"
-    yield from form_lines(pipeline, [q for q in selected if q.id in to_answer])
-    yield from _reader(experiment.settings)
+    each = f" ({pipeline.bound()} for each answered question)" if to_answer else ""
+    yield f"LLM calls: at most {calls}{each}"
+    if to_answer:
+        yield from form_lines(pipeline, [q for q in selected if q.id in to_answer])
+        yield from _reader(experiment.settings)
     yield from _comparable(experiment, len(selected))
     n_answers = sum(question.id in to_answer for question in left)
     yield from estimate_lines(estimates(experiment, len(left), n_answers))
@@ -92,12 +94,13 @@ def _comparable(experiment: Experiment, n_questions: int) -> Iterator[str]:
     """The context budget, and what so many questions can show."""
     yield from context_lines(experiment)
     if n_questions:
-        yield (
-            f"detectable: a difference of {detectable_share(n_questions):.3f} between two methods' "
-            "shares of right answers"
-        )
-        yield "  (4 runs of 5 show it at 5 %, when half of the questions are answered rightly by"
-        yield "  just one of the two; smaller with fewer of them)"
+        of, when = "questions with all evidence found", "all evidence is found"
+        if experiment.settings.answering:
+            of, when = "right answers", "the answer is right"
+        least = detectable_share(n_questions)
+        yield f"detectable: a difference of {least:.3f} between two methods' shares of {of}"
+        yield f"  (4 runs of 5 show it at 5 %, when {when} by just one of the two for half of the"
+        yield "  questions; smaller with fewer of them)"
 
 
 def estimate_lines(rows: Sequence[Estimate]) -> Iterator[str]:

@@ -52,16 +52,14 @@ def estimates(
     `n_early` questions go through conversion and retrieval, `n_answers` of them through
     generation. What a prompt holds follows from the context budget, its blocks and the mean chunk;
     all rounds of a `repeat` are expected. With `learn` the means of calls that this run has already
-    made take the place of the formula.
+    made take the place of the formula. With `answer=off` generation has no row.
     """
-    pipeline = experiment.method.pipeline
+    steps = experiment.method.pipeline.steps(experiment.settings.answering or n_answers > 0)
     ledgers = experiment.folder.files("ledger") if learn else []
     known = {name: held.paid for (name,), held in sums(read_ledger(*ledgers), "step").items()}
     sizes = _sizes(experiment)
     rows = _building(experiment, sizes, left=learn)
-    for op, given, times in visited(
-        pipeline.steps(), _kinds(experiment), sizes, _given(experiment)
-    ):
+    for op, given, times in visited(steps, _kinds(experiment), sizes, _given(experiment)):
         if op.bound():
             n = times * (n_answers if op.label.startswith("generate") else n_early)
             rows.append(_estimate(experiment, op, n, given, known.get(op.label)))

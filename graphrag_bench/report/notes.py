@@ -20,14 +20,16 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     """The notes of a main table; what begins with `!` is a warning."""
 
     def said(name: str) -> str:
-        return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
+        return _listed(runs, name)
 
+    answering = [run for run in runs if answers(run)]
+    by = f"answers by {_listed(answering, 'llm')}; " if answering else ""
     notes = [
-        f"answers by {said('llm')}; build model {said('llm_build')}; embedder {said('embedder')}",
+        f"{by}build model {said('llm_build')}; embedder {said('embedder')}",
         f"profile {said('profile')}, fidelity {said('fidelity')}; "
         f"extraction: {_extractions(runs)}; commit {said('commit')}; "
         f"contexts counted in tokens of {said('tokenizer')}",
-        f"{_framed(runs)}intervals are 95 % bootstrap over {_drawn(runs)}",
+        f"{_framed(answering)}intervals are 95 % bootstrap over {_drawn(runs)}",
     ]
     notes += corpus_notes(runs)
     notes += long_text_notes(runs)
@@ -53,8 +55,17 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def answers(run: Run) -> bool:
+    """Whether a run answers questions, or has answered some; not with `answer=off`."""
+    return bool(run["answered"]) or run.get("answer") != "off"
+
+
+def _listed(runs: Sequence[Run], name: str) -> str:
+    return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
+
+
 def _framed(runs: Sequence[Run]) -> str:
-    """What the rows that frame the others are."""
+    """What the answering rows that frame the others are."""
     roles = {run["role"] for run in runs}
     said = ["closed-book is the reader's floor"] if "floor" in roles else []
     said += ["oracle (gold passages as context) is its ceiling"] if "ceiling" in roles else []
@@ -125,9 +136,10 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
                 if budget
                 else "budget_context=N gives all one budget"
             )
+            more = "finds and answers more" if any(map(answers, held)) else "finds more"
             yield (
                 f"! {dataset}: contexts differ by more than 10 % ({by[0]['title']} {least:.0f} "
-                f"tokens, {by[-1]['title']} {most:.0f}), and a longer one finds and answers more: "
+                f"tokens, {by[-1]['title']} {most:.0f}), and a longer one {more}: "
                 f"{why}; match_tokens=METHOD gives a baseline that of a method"
             )
 

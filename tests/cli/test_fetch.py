@@ -82,8 +82,8 @@ def test_a_set_on_disk_needs_no_fetch(home: Path) -> None:
         (["dataset=musiqe"], "Did you mean 'musique'"),
         (["dataset=novelqa"], "1. Log in at https://huggingface.co/datasets/NovelQA/NovelQA"),
         (["dataset=toy"], "there is nothing to fetch"),
-        (["musique"], "'musique' is no setting of fetch; nearest: dataset="),
-        (["data.root=x", "dataset=musique"], "nearest: dataset.root="),
+        (["musique"], "'musique' is not an option or a setting of graphrag-bench fetch"),
+        (["data.root=x", "dataset=musique"], "Nearest: dataset.root="),
         (["--again"], "Which set?"),
     ],
 )

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, command, ran, refused
 
-from graphrag_bench.cli.help_lines import entry
+import graphrag_bench
+from graphrag_bench.cli.ask import UNREAD
 from graphrag_bench.cli.main import COMMANDS, GROUPS
+from graphrag_bench.config.settings import RunSettings, explained
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -23,16 +25,16 @@ def test_every_command_shows_an_example_of_itself_within_100_columns(name: str) 
 def test_the_list_of_the_commands_is_aligned() -> None:
     rows = [line for line in command().out.splitlines() if line.startswith("  ")]
     starts = {len(line) - len(line[12:].lstrip()) for line in rows[: len(COMMANDS)]}
-    assert starts == {13}
+    assert starts == {17}
 
 
 def test_the_commands_are_named_in_groups_and_each_once() -> None:
     shown = command("--help").out
     assert shown == command().out
-    heads = [line for line in shown.splitlines() if line in GROUPS]
+    heads = [line[:-1] for line in shown.splitlines() if line[:-1] in GROUPS and line[-1] == ":"]
     assert heads == list(GROUPS)[:-1]
     names = [line.split()[0] for line in shown.partition("start here")[0].splitlines()
-             if line.startswith("  ")]  # fmt: skip
+             if line.startswith("  ") and line[2] != "-"]  # fmt: skip
     assert sorted(names) == sorted(COMMANDS)
     assert shown.index("run and plan") < shown.index("  ask ") < shown.index("look at what was run")
 
@@ -51,15 +53,6 @@ def test_plan_offers_no_sweeper_which_it_refuses() -> None:
     assert "hydra/sweeper" in command("run", "--help").out
 
 
-def test_a_meaning_goes_on_below_itself_and_a_long_head_stands_alone() -> None:
-    assert entry("  k=", "v", 6) == "  k=  v"
-    assert entry("  k=", "v " * 60, 10).splitlines() == [
-        "  k=      " + "v " * 44 + "v",
-        "          " + "v " * 14 + "v",
-    ]
-    assert entry("  long=[1, 2]", "v", 6) == "  long=[1, 2]\n      v"
-
-
 def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> None:
     ran(*TOY, "method=bm25", "answer=off", "frame=off", f"paths.home={tmp_path}")
     for words in (["runs", "ls"], ["table", "rows=method", "values=mrr"], ["artifacts", "ls"]):
@@ -70,3 +63,72 @@ def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> Non
 
 def test_an_unknown_option_is_answered_with_the_nearest() -> None:
     assert "Nearest: --questions" in refused("0a1b", "--qestions", name="funnel")
+
+
+def test_an_option_is_declared_once_and_its_help_is_written_by_argparse() -> None:
+    """No hand-written help: what a command shows is what its parser takes."""
+    for file in sorted((Path(graphrag_bench.__file__).parent / "cli").glob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        assert '"--help"} & set' not in text and "_HELP" not in text, file.name
+        assert text.count("ArgumentParser") == (1 if file.stem == "parsing" else 0), file.name
+
+
+@pytest.mark.parametrize("words", [["runs", "rm"], ["artifacts", "export"], ["cache", "stats"]])
+def test_an_action_shows_its_own_options(words: list[str]) -> None:
+    shown = command(*words, "--help")
+    assert shown.code == 0
+    assert "--home HOME" in shown.out
+
+
+def test_a_setting_and_an_option_that_are_near_are_named() -> None:
+    assert "Nearest: --yes" in refused("rm", "0a1b", "--yess", name="runs")
+    assert "Nearest: dataset=" in refused("ls", "datset=toy", name="runs")
+    assert "has no 'lst'. Nearest: ls" in refused("lst", name="runs")
+    assert "limit=" in refused("--limt", "3").partition("Nearest")[2]
+
+
+UNREAD_BY_ASK = (
+    "limit=5", "split=dev", "dev_share=0.3", "shard=1/3", "workers=2", "repeats=3", "objective=f1",
+    "evaluation.cuts=[1]", "llm_judge=scripted", "frame=off", "answer=off",
+    "match_tokens=bm25", "trace=off",
+)  # fmt: skip
+
+
+def test_ask_refuses_what_it_does_not_read_all_at_once() -> None:
+    said = refused(*TOY, *UNREAD_BY_ASK, "Who founded the Norvik Observatory?", name="ask")
+    assert f"{len(UNREAD_BY_ASK)} setting(s) would change nothing in ask" in said
+    for word in UNREAD_BY_ASK:
+        assert f"  {word.partition('=')[0]}: " in said
+    assert "`run` asks those of a data set" in said
+
+
+def test_what_ask_refuses_are_settings_of_a_run() -> None:
+    known = {*RunSettings.model_fields, *(name for name, *_ in explained())}
+    assert set(UNREAD) <= known
+    assert set(UNREAD) == {word.partition("=")[0].removesuffix(".cuts") for word in UNREAD_BY_ASK}
+
+
+def test_ask_has_no_sweep() -> None:
+    assert "--multirun" not in command("ask", "--help").out
+    assert "'-m' is not an option" in refused(*TOY, "-m", "Who?", name="ask")
+
+
+def test_a_plan_takes_the_words_of_the_run_that_it_plans() -> None:
+    words = [*TOY, "method=bm25", "answer=2", "limit=3", "split=dev", "shard=1/1", "workers=1",
+             "repeats=2", "evaluation.cuts=[1]", "trace=off", "budget.usd=1"]  # fmt: skip
+    assert command("plan", *words).code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("doctor", ["limit=5", "frame=off"]), ("questions", ["limit=5", "evaluation.cuts=[1]"]),
+     ("judge", ["0a1b", "limit=5", "trace=off"]),
+     ("compare", ["0a1b", "limit=5", "embedder=hashing"])],
+)  # fmt: skip
+def test_a_command_names_every_setting_of_a_run_that_it_does_not_take(
+    name: str, words: list[str]
+) -> None:
+    said = refused(*words, name=name)
+    for word in words:
+        if "=" in word:
+            assert f"'{word.partition('=')[0]}' is not a setting of {name}" in said

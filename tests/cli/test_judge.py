@@ -119,7 +119,9 @@ def test_a_judge_has_to_be_named(run: Path) -> None:
 def test_wrong_words_are_answered_with_the_nearest_right_ones(run: Path) -> None:
     assert "faithfulness" in refused(str(run), "--metrics", "faithfullness", *JUDGE, name="judge")
     assert "llm_judge" in refused(str(run), "llm_juge=scripted", name="judge")
-    assert "no setting 'method'" in refused(str(run), "method=vanilla", *JUDGE, name="judge")
+    assert "'method' is not a setting of judge" in refused(
+        str(run), "method=vanilla", *JUDGE, name="judge"
+    )
     assert "a folder" in refused(*JUDGE, name="judge")
 
 

@@ -117,7 +117,10 @@ def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path
         (["n=3"], "kind=abstract or kind=specific"),
         (["kind=specific", "hops=4"], "hops=4"),
         (["kind=specific", "n=0"], "n=0"),
-        (["kind=specific", "wordin=template"], "There is no setting 'wordin'"),
+        (
+            ["kind=specific", "wordin=template"],
+            "'wordin' is not a setting of questions. Nearest: wording",
+        ),
         (["review=nowhere/review.csv"], "stands alone"),
     ],
 )

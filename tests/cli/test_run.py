@@ -209,7 +209,9 @@ def test_list_names_choices_and_operators_with_what_they_read_and_write() -> Non
 
 
 def test_ask_answers_a_question_with_its_context_and_stores_no_run(home: Path) -> None:
-    ended = command("ask", *HIPPORAG, "Is it true that x=1 for Mira Holt and Otto Brandt?")
+    ended = command(
+        "ask", *TOY, "method=hipporag", "Is it true that x=1 for Mira Holt and Otto Brandt?"
+    )
     assert ended.code == 0
     assert ended.out.startswith("Ada Marsh\n")
     assert "mira" in ended.out
@@ -220,9 +222,9 @@ def test_ask_answers_a_question_with_its_context_and_stores_no_run(home: Path) -
 
 def test_ask_takes_settings_whose_values_hold_spaces() -> None:
     said = "llm.replies.Question=the River Isk"
-    ended = command("ask", *VANILLA, said, "What flows by Lund Harbour?")
+    ended = command("ask", *TOY, "method=vanilla", said, "What flows by Lund Harbour?")
     assert ended.out.startswith("the River Isk\n")
-    assert "one question" in refused(*VANILLA, name="ask")
+    assert "one question" in refused(*TOY, name="ask")
 
 
 def test_per_scope_retrieves_within_the_scope_of_the_question(home: Path) -> None:

@@ -128,7 +128,7 @@ def test_a_setting_may_be_a_row() -> None:
         (["zhou2025/tabel5"], "zhou2025/table5"),
         (["zhou2025/table5", "limit=3"], "settings go with --run"),
         (["zhou2025/table5", "--format", "latx"], "latex"),
-        (["zhou2025/table5", "--smal"], "unrecognized"),
+        (["zhou2025/table5", "--smal"], "Nearest: --small"),
         (["rows=metod"], "no run below"),
         (["--run"], "go with a table of a paper"),
         (["zhou2025/table5", "--run", "--small", "dataset=smaple"], "sample"),

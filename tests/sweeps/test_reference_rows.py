@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, asked, metrics, ran, refused, write_set
+from toy_runs import TOY, asked, command, metrics, ran, refused, write_set
 
 
 @pytest.fixture(autouse=True)
@@ -105,3 +105,30 @@ def test_a_baseline_that_is_no_method_is_refused_before_anything_runs() -> None:
     assert "'vanila'" in said
     assert "vanilla" in said.partition("nearest")[2]
     assert asked == []
+
+
+def shown(*words: str) -> str:
+    """What a command prints, in small letters, but for the lines with folders."""
+    ended = command(*words)
+    assert ended.code == 0, ended.err
+    lines = [one for one in ended.out.splitlines() if not one.startswith(("run: ", "sweep: "))]
+    return "\n".join(lines).lower()
+
+
+@pytest.mark.parametrize("methods", ["hipporag,bm25", "oracle,zeroshot,graphrag_cc"])
+def test_with_answer_off_nothing_speaks_of_answers(methods: str) -> None:
+    words = ["-m", *TOY, f"method={methods}", "answer=off", "reader_prompt=common"]
+    for name in ("plan", "run"):
+        said = shown(name, *words)
+        assert "answer" not in said and "reader" not in said, said
+    assert "shares of questions with all evidence found" in shown("plan", *words)
+    assert "and a longer one finds more: bm25 does not fill" in shown("run", *words)
+
+
+def test_with_answers_the_same_lines_speak_of_them() -> None:
+    words = ["-m", *TOY, "method=hipporag,bm25", "limit=2"]
+    planned, said = shown("plan", *words), shown("run", *words)
+    for line in ("shares of right answers", "for each answered question", "answer.direct"):
+        assert line in planned
+    for line in ("answers by scripted", "finds and answers more", "is the reader's floor"):
+        assert line in said
