@@ -96,9 +96,8 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     artifacts = home / "artifacts"
     found: list[Garbage] = []
     for folder in sorted(artifacts.glob("*/*/*")):
-        place = folder.relative_to(artifacts).as_posix()
-        if folder.is_dir() and not folder.is_symlink() and place.split("/")[0] not in kept_sets:
-            found += _of_artifacts(folder, place, used)
+        if folder.is_dir() and not folder.is_symlink() and not _is_kept(folder, kept_sets):
+            found += _of_artifacts(folder, used)
     for folder in sorted(artifacts.glob(".import-*")):
         if _is_old(folder):
             found.append(Garbage(folder, "broken-off import", size(folder)))
@@ -131,18 +130,29 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
     return gone
 
 
-def _of_artifacts(folder: Path, place: str, used: frozenset[str]) -> Iterator[Garbage]:
+def _is_kept(folder: Path, kept: frozenset[str]) -> bool:
+    """Whether an artifact is of a corpus whose runs keep all; made questions add to its name."""
+    corpus = folder.parent.parent.name
+    return any(name == corpus or name.startswith(f"{corpus}-") for name in kept)
+
+
+def _of_artifacts(folder: Path, used: frozenset[str]) -> Iterator[Garbage]:
     """The folder as garbage, if it is an artifact without a run or what a build left behind."""
     if folder.suffix in _UNFINISHED:
         whole = folder.with_suffix("")
-        waited_for = place.removesuffix(folder.suffix) in used
+        waited_for = _named(whole) in used
         if waited_for and not (whole / RECIPE).is_file():
             return
         if _free(folder):
             yield Garbage(folder, "broken-off build", size(folder), _calls(folder))
-    elif place not in used and _free(folder):
+    elif _named(folder) not in used and _free(folder):
         kind = "no run refers to it" if (folder / RECIPE).is_file() else "broken-off build"
         yield Garbage(folder, kind, size(folder), _calls(folder))
+
+
+def _named(folder: Path) -> str:
+    """`resource/key`, which tells an artifact from all others."""
+    return f"{folder.parent.name}/{folder.name}"
 
 
 def _calls(folder: Path) -> int:
@@ -167,7 +177,10 @@ def _free(path: Path) -> bool:
 
 
 def _used(home: Path) -> tuple[frozenset[str], frozenset[str], list[str]]:
-    """The places that runs refer to, the data sets of which nothing is removed, and why not."""
+    """The artifacts that runs refer to, the data sets of which nothing is removed, and why not.
+
+    An artifact is named `resource/key`, which does not depend on the name of the data set.
+    """
     used: set[str] = set()
     kept: set[str] = set()
     notes: list[str] = []
@@ -195,7 +208,7 @@ def _used(home: Path) -> tuple[frozenset[str], frozenset[str], list[str]]:
                 "ones it used"
             )
         else:
-            used |= held.places
+            used |= {place.partition("/")[2] for place in held.places}
     for asked in all_kept(home):
-        used |= asked.places
+        used |= {place.partition("/")[2] for place in asked.places}
     return frozenset(used), frozenset(kept), notes

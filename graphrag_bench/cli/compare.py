@@ -45,7 +45,9 @@ from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.tables import Table, markdown, show
+from graphrag_bench.report.corpora import refuse_across
+from graphrag_bench.report.long_texts import with_cut_notes
+from graphrag_bench.report.tables import markdown, show
 from graphrag_bench.runs.folder import RunFolder, write_whole
 
 _ABOUT = """
@@ -72,6 +74,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("compare takes two runs or more: folders, or beginnings of keys.")
     criteria = criteria_of([name for name in given.criteria.split(",") if name])
     runs, settings = judged_runs(asked_for, words, given.home)
+    refuse_across([run.metrics for run in runs])
     comparison = Comparison.of(runs, given.limit)
     if given.sheet:
         for path in write_blind(comparison, criteria, Path(given.sheet), given.seed):
@@ -165,7 +168,8 @@ def _judged(
             matches.append(Match(titles[a], titles[b], name, tuple(held.values()), scopes))
     judge = models.identity("llm_judge")
     caption = f"{len(comparison.questions)} questions, judged by {judge}"
-    tables: list[Table] = [match_table(caption, matches), audit_table(matches)]
+    of_runs = [run.metrics for run in comparison.runs]
+    tables = [with_cut_notes(match_table(caption, matches), of_runs), audit_table(matches)]
     if len(comparison.keys) > 2:
         tables += matrix_tables([titles[key] for key in comparison.keys], matches)
     for table in tables:

@@ -10,6 +10,7 @@ from graphrag_bench.cli.parsing import RUN, command_parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.corpora import differ, refuse_pair
 from graphrag_bench.report.differences import difference_table, flipped_line, settings_that_differ
+from graphrag_bench.report.long_texts import with_cut_notes
 from graphrag_bench.report.tables import show
 from graphrag_bench.runs.rescoring import scores_of
 from graphrag_bench.runs.stored import StoredRun, find_run
@@ -48,7 +49,8 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("The two runs have no question in common.")
     sys.stdout.write(f"A: {first.folder.path}\nB: {second.folder.path}\n\n")
     caption = f"A: {first.metrics['title']}, B: {second.metrics['title']}"
-    show(difference_table(caption, before, after, first.scopes))
+    table = difference_table(caption, before, after, first.scopes)
+    show(with_cut_notes(table, (first.metrics, second.metrics)))
     if differ(first.metrics, second.metrics):
         sys.stdout.write("! A and B are over different corpora: questions alone are the same\n")
     for name in _FLIPS:

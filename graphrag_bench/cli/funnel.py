@@ -11,6 +11,7 @@ from typing import Any
 from graphrag_bench.analysis.funnel.stored import RunFunnel, run_funnel
 from graphrag_bench.analysis.funnel.table import LEGEND, SAID, funnel_lines, funnel_table
 from graphrag_bench.cli.parsing import RUN, command_parser
+from graphrag_bench.report.long_texts import with_cut_notes
 from graphrag_bench.report.tables import show
 from graphrag_bench.runs.stored import find_run
 
@@ -52,7 +53,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.shared()
     asked = parser.read(arguments)
     home = Path(asked.home)
-    found = [run_funnel(find_run(name, home), home, asked.shared) for name in asked.runs]
+    runs = [find_run(name, home) for name in asked.runs]
+    found = [run_funnel(run, home, asked.shared) for run in runs]
     if asked.json:
         text = json.dumps([_as_json(one) for one in found], indent=1, ensure_ascii=False)
         sys.stdout.write(text + "\n")
@@ -63,7 +65,8 @@ def main(arguments: Sequence[str]) -> int:
     if len(found) > 1:
         sets = ", ".join(sorted({one.dataset for one in found}))
         rows = [(one.title, one.funnel) for one in found]
-        show(funnel_table(f"{sets}: where evidence was lost", rows))
+        table = funnel_table(f"{sets}: where evidence was lost", rows)
+        show(with_cut_notes(table, [run.metrics for run in runs]))
     return 0
 
 

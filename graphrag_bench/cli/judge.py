@@ -24,6 +24,7 @@ from graphrag_bench.cli.judging_words import (
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.progress import Progress
+from graphrag_bench.report.long_texts import with_cut_notes
 from graphrag_bench.report.tables import show
 from graphrag_bench.runs.judged import judged_values
 
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
     for run in runs:
         rows = judge_answers(run, models, asked, Progress())
         judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
-    show(judged_table(judged))
+    show(with_cut_notes(judged_table(judged), [run.metrics for run in runs]))
     for run in runs:
         sys.stdout.write(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}\n")
     return 0

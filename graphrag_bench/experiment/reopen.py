@@ -50,7 +50,8 @@ def reopened(
 class References:
     """The keys of a run's artifacts by resource, for each scope that has a graph of its own.
 
-    A run over one graph of everything has the one scope None. `dataset` is the folder's name.
+    A run over one graph of everything has the one scope None. `dataset` is the name of
+    the folder of the corpus below artifacts/.
     """
 
     dataset: str
@@ -82,7 +83,7 @@ def references_of(experiment: Experiment, selected: Sequence[Question]) -> Refer
         scope: {item.resource: item.key for item in plan}
         for scope, plan in zip(scopes, plans, strict=True)
     }
-    return References(safe_name(experiment.dataset.name), keys)
+    return References(safe_name(experiment.dataset.corpus_name), keys)
 
 
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from graphrag_bench.models.fit import Fit
+from graphrag_bench.report.rendering import Table
 
 Run = Mapping[str, Any]
 _CUT, _UNKNOWN = ":long=cut(", "(not known"
@@ -48,3 +50,9 @@ def cut_notes(embedders: Iterable[tuple[str, str]]) -> list[str]:
         "! texts longer than the embedder reads are cut (embedder.long_texts=cut): "
         f"{', '.join(cut)}"
     ]
+
+
+def with_cut_notes(table: Table, runs: Iterable[Run]) -> Table:
+    """The table with a warning that names the runs whose embedder cuts longer texts."""
+    notes = cut_notes((str(run["title"]), str(run.get("embedder", ""))) for run in runs)
+    return replace(table, notes=(*table.notes, *notes))

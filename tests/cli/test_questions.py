@@ -150,6 +150,9 @@ def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path:
     assert {path.name for path in (tmp_path / "artifacts").iterdir()} == {"toy"}
     assert set(built) <= {path.name for path in (tmp_path / "artifacts" / "toy").iterdir()}
     assert {row["question"] for row in records(run.folder)} == {row["id"] for row in rows(folder)}
+    collected = command("runs", "gc", "--home", str(tmp_path)).out
+    (scope,) = json.loads((run.folder / "artifacts.json").read_text())["artifacts"]
+    assert not [key for key in scope["keys"].values() if key in collected]
     again = command("score", str(run.folder), "--home", str(tmp_path))  # which reads the set anew
     assert again.code == 0, again.err
 

@@ -89,6 +89,9 @@ def test_a_table_warns_of_what_was_cut(fake: FakeOpenAI) -> None:
     assert "! toy: " in table
     pivoted = command("table", str(ended.folder), "values=evidence_recall@5")
     assert "! texts longer than the embedder reads are cut" in " ".join(pivoted.out.split())
+    for name in ("diff", "funnel"):
+        compared = command(name, str(ended.folder), str(ended.folder)).out
+        assert "are cut (embedder.long_texts=cut)" in " ".join(compared.split()), name
 
 
 def test_windows_and_cut_are_two_runs_with_indices_of_their_own(fake: FakeOpenAI) -> None:
