@@ -149,7 +149,8 @@ class ReplyStore:
         `replace`. Raises RunStopped when the file cannot be written.
         """
         gives_way = _always if replace else _not_reusable
-        done = self._commits.submit(lambda into: self._replies.put(into, reply, gives_way))
+        replies = self._replies  # a job holds the rows and not the store, as `judge` has it
+        done = self._commits.submit(lambda into: replies.put(into, reply, gives_way))
         return cast(StoredReply, done.result())
 
     def add(self, replies: Iterable[StoredReply]) -> int:
@@ -182,8 +183,8 @@ class ReplyStore:
 
     def put_vectors(self, vectors: StoredVectors, *, replace: bool = False) -> None:
         """Store a block; returns once it is committed. One that is there stays, or is replaced."""
-        gives_way = _always if replace else _never
-        self._commits.submit(lambda into: self._blocks.put(into, vectors, gives_way)).result()
+        gives_way, blocks = _always if replace else _never, self._blocks
+        self._commits.submit(lambda into: blocks.put(into, vectors, gives_way)).result()
 
     def rows(self) -> Iterator[StoredReply]:
         """All replies, in the order of their keys, read in portions."""
@@ -207,7 +208,8 @@ class ReplyStore:
             self._session.close()
 
     def _adding(self, batch: list[StoredReply]) -> Work:
-        return lambda into: [self._replies.put(into, reply, _not_reusable) for reply in batch]
+        replies = self._replies
+        return lambda into: [replies.put(into, reply, _not_reusable) for reply in batch]
 
     def _read(self, query: str, key: str) -> list[tuple[object, ...]]:
         try:

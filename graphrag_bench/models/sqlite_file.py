@@ -76,6 +76,7 @@ class SqliteFile:
                     self.version = self._known_version(connection, own) or version
                 return
             path.parent.mkdir(parents=True, exist_ok=True)
+            Path(f"{path}.lock").touch()  # a lock that cannot be made is waited for
             with self.locked(), closing(self.connect()) as connection:
                 self._prepare(connection, create, own)
         except (sqlite3.Error, OSError) as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -100,8 +101,14 @@ def started(arguments: Sequence[str]) -> subprocess.Popen[str]:
     """A process of `graphrag-bench run`."""
     command = [sys.executable, "-m", "graphrag_bench.cli.main", "run", *arguments]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
-    )
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
+        preexec_fn=_heeding_signals,
+    )  # fmt: skip
+
+
+def _heeding_signals() -> None:
+    """SIGINT as a terminal sends it; a shell in the background has its children ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ended(process: subprocess.Popen[str]) -> Ended:

@@ -17,7 +17,7 @@ from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.models.reply_store import ReplyStore
 
 KEY = "sk-planted-0123456789abcdef"
-FAST = {"first_pause": 0.01, "longest_pause": 0.02, "total": 0.1}
+FAST = {"first_pause": 0.01, "longest_pause": 0.02, "total": 5.0}
 ECHO = '{"error": {"message": "I saw {key}"}}'
 
 

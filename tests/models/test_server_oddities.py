@@ -182,7 +182,7 @@ def test_a_row_that_the_file_cannot_hold_fails_alone(tmp_path):
 
 def test_of_writes_that_share_a_commit_only_the_wrong_one_fails(tmp_path):
     file = sqlite_file.SqliteFile(
-        tmp_path / "x.sqlite", "CREATE TABLE IF NOT EXISTS t (n INT)", 1, own=("t", ("n",))
+        tmp_path / "x.sqlite", lambda c: c.execute("CREATE TABLE t (n INT)"), 1, own=("t", ("n",))
     )
     commits = sqlite_file.Commits(file)
     values = [1, 10**30, 2]
