@@ -8,11 +8,12 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
        --constraint constraints.txt $(PIP_ARGS)
 export HF_HUB_OFFLINE ?= 1
 
-.PHONY: help quickstart test lint types unit clean
+.PHONY: help quickstart test quick lint types unit clean
 
 help:
 	@echo "make quickstart   install, then five methods on the sample set and one table (6 minutes)"
 	@echo "make test         lint, types, tests"
+	@echo "make quick        lint, types, the fast tests (under 90 seconds)"
 	@echo "make clean        remove .venv"
 
 quickstart: $(VENV)/.installed
@@ -20,6 +21,9 @@ quickstart: $(VENV)/.installed
 	  budget_context=500
 
 test: lint types unit
+
+quick: lint types
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow and not real"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

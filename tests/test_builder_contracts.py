@@ -29,6 +29,8 @@ from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
 
+pytestmark = pytest.mark.slow
+
 OFFLINE = Path(__file__).resolve().parent.parent / "graphrag_bench" / "offline"
 for module in sorted(path.stem for path in OFFLINE.glob("*.py")):
     import_module(f"graphrag_bench.offline.{module}")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "chaos.py"
 KINDS = {"faults", "outage", "kills", "artifacts", "run folders", "stores", "inputs"}
 

@@ -32,6 +32,8 @@ from graphrag_bench.values import (
     Subgraph,
 )
 
+pytestmark = pytest.mark.slow
+
 for package in ("operators", "methods"):
     import_module(package)
 

@@ -13,6 +13,8 @@ from toy_runs import TOY, refused
 import graphrag_bench
 import graphrag_bench as gb
 
+pytestmark = pytest.mark.slow
+
 METHOD = """name: mine
 top_k: 4
 dampng: 0.3

@@ -12,6 +12,8 @@ from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import load
 from graphrag_bench.locations import checkout
 
+pytestmark = pytest.mark.slow
+
 METHODS = names("method")
 
 

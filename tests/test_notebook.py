@@ -13,6 +13,8 @@ from nbclient import NotebookClient
 from graphrag_bench.contract import operators
 from graphrag_bench.registry import ContractError
 
+pytestmark = pytest.mark.slow
+
 SETUP = """
 import numpy as np
 from pydantic import PositiveInt

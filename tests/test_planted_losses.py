@@ -17,6 +17,8 @@ from graphrag_bench.models.world_reader import WorldReader
 from graphrag_bench.offline.chunking import presplit
 from graphrag_bench.offline.planted import planted_extraction
 
+pytestmark = pytest.mark.slow
+
 SIZES: dict[str, Any] = {"size": 60, "n_questions": 24, "noise": 0.2, "contradictions": 0.0}
 WORLD = [
     "dataset=world",

@@ -16,6 +16,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.known_identities import identity_of
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 REAL = "sentence-transformers:all-MiniLM-L6-v2@{}:384:unit:long=windows(256):prefixes=,"
 SETTINGS = ["dataset=toy", "method=hipporag", "frame=off", "answer=on"]

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from toy_runs import WEIGHTLESS, Ended, shell
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "writing_operators.md"
 SMALL = ["dataset=toy", *WEIGHTLESS, "frame=off"]

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, WEIGHTLESS, command, ran, records, refused, shell, stops_on, write_set
 
+pytestmark = pytest.mark.slow
+
 VANILLA = [*TOY, "method=vanilla"]
 HIPPORAG = [*TOY, "method=hipporag"]
 NOWHERE = "llm.base_url=http://127.0.0.1:9/v1"

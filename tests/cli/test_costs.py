@@ -16,6 +16,8 @@ from cli.killing import served
 from graphrag_bench.errors import UserError
 from graphrag_bench.runs.folder import RunFolder
 
+pytestmark = pytest.mark.slow
+
 METHOD = ["method=hipporag", "method.conversion=llm", "build.extraction=llm"]
 METHOD += ["embedder=hashing", "frame=off"]
 SCOPED = ["dataset=jsonl", "dataset.root=scoped", "graph.scope=per_scope", *METHOD]

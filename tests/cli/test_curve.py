@@ -11,6 +11,8 @@ from toy_runs import TOY, asked, command, ran, refused
 from graphrag_bench.evaluation.statistics import Mean
 from graphrag_bench.report.curves import Point, curve_table
 
+pytestmark = pytest.mark.slow
+
 QUIET = [*TOY, "frame=off", "answer=off"]
 
 

@@ -26,6 +26,8 @@ from graphrag_bench.offline.shapes import misfits
 from graphrag_bench.offline.sharing import check_columns
 from graphrag_bench.offline.store import loaded
 
+pytestmark = pytest.mark.slow
+
 METHODS = ("hipporag", "raptor", "bm25", "ggraphrag", "llightrag", "linearrag")
 
 

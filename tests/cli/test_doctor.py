@@ -8,6 +8,8 @@ import pytest
 from fake_openai import FakeOpenAI
 from toy_runs import Ended, command
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-planted-0123456789abcdef"
 HASHING = "embedder=hashing"
 WARSAW = {"Marie Curie born": '{"city": "Warsaw"}'}

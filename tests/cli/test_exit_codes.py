@@ -15,6 +15,8 @@ from toy_runs import TOY, command, refused
 
 from cli.killing import CONCURRENCY, Setup, ended, finished, started, tiny_set, wait_for_calls
 
+pytestmark = pytest.mark.slow
+
 VANILLA = [*TOY, "method=vanilla", "frame=off"]
 
 

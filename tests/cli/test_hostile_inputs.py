@@ -16,6 +16,8 @@ from toy_runs import TOY, WEIGHTLESS, refused, write_set
 from graphrag_bench.data.archives import unpack
 from graphrag_bench.errors import UserError
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = [{"id": "q", "text": "Who?", "answers": ["Ada"], "evidence": ["d"]}]
 CORPUS = [{"id": "d", "title": "T", "text": "Ada Marsh made it."}]
 SET = ["dataset=jsonl", "dataset.root=set", *WEIGHTLESS, "method=bm25", "frame=off", "answer=off"]

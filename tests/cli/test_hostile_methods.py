@@ -13,6 +13,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.locations import project_folder
 from graphrag_bench.plain_yaml import read_yaml
 
+pytestmark = pytest.mark.slow
+
 NINE = ", ".join(["*x{}"] * 9)
 BOMB = "x0: &x0 [0, 0, 0, 0, 0, 0, 0, 0, 0]\n" + "".join(
     f"x{n}: &x{n} [{NINE.format(*[n - 1] * 9)}]\n" for n in range(1, 12)

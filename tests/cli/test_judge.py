@@ -14,6 +14,8 @@ from toy_runs import TOY, command, ran, refused
 
 from graphrag_bench.runs.seals import SEALS
 
+pytestmark = pytest.mark.slow
+
 JUDGE = ["llm_judge=scripted", "llm_judge._target_=planted_judges.strict", "embedder=hashing"]
 
 

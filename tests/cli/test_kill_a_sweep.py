@@ -20,6 +20,8 @@ from cli.killing import (
     wait_for_calls,
 )
 
+pytestmark = pytest.mark.slow
+
 N_CELLS, N_QUESTIONS = 20, 4
 N_CALLS = N_CELLS * N_QUESTIONS
 """An answer for each cell and question; no two prompts are alike, as each has more passages."""

@@ -28,6 +28,8 @@ from cli.killing import (
     wait_for_rows,
 )
 
+pytestmark = pytest.mark.slow
+
 N_CALLS = 140
 """Two for each of 40 documents and two for each of 30 questions, no two alike."""
 

@@ -11,6 +11,8 @@ from toy_runs import TOY, asked, command, metrics, ran, records, refused
 import graphrag_bench as gb
 from graphrag_bench.experiment.match_tokens import _with_budget
 
+pytestmark = pytest.mark.slow
+
 QUIET = [*TOY, "frame=off", "answer=off"]
 VANILLA = [*QUIET, "method=vanilla"]
 

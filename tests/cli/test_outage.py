@@ -11,6 +11,8 @@ from toy_runs import Ended, command, metrics
 
 from cli.killing import determined, served
 
+pytestmark = pytest.mark.slow
+
 TOY = ["dataset=toy", "method=hipporag", "method.conversion=llm", "build.extraction=llm"]
 TOY += ["embedder=hashing", "frame=off", "workers=1"]
 IMPATIENT = ["llm.patience={total: 5.0, first_pause: 0.01, longest_pause: 0.02}"]

@@ -13,6 +13,8 @@ from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.llm import Completion
 from graphrag_bench.models.scripted import Scripted
 
+pytestmark = pytest.mark.slow
+
 VANILLA = [*TOY, "method=vanilla", "frame=off"]
 tried: list[int] = []
 """The repeat of every call that reached the moody reader."""

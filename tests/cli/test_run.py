@@ -21,6 +21,8 @@ from toy_runs import (
     write_set,
 )
 
+pytestmark = pytest.mark.slow
+
 VANILLA = [*TOY, "method=vanilla", "frame=off"]
 HIPPORAG = [*TOY, "method=hipporag", "frame=off"]
 

@@ -15,6 +15,8 @@ import pytest
 from filelock import FileLock
 from toy_runs import TOY, command, ran, refused
 
+pytestmark = pytest.mark.slow
+
 QUIET = [*TOY, "answer=off", "frame=off"]
 
 

@@ -12,6 +12,8 @@ from toy_runs import TOY, command, metrics, ran, refused, write_set
 
 from graphrag_bench.runs.stored import find_run
 
+pytestmark = pytest.mark.slow
+
 QUIET = [*TOY, "frame=off"]
 
 

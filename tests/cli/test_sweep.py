@@ -15,6 +15,8 @@ from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.offline.plan import Planned
 from graphrag_bench.offline.store import Store
 
+pytestmark = pytest.mark.slow
+
 VANILLA = [*TOY, "method=vanilla", "frame=off"]
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, command, ran, refused
 
+pytestmark = pytest.mark.slow
+
 ROWS = 4
 """The runs that fill Table 8: its 3 methods, and RAPTOR with k-means."""
 

@@ -15,6 +15,8 @@ from graphrag_bench.cli import time as timing
 from graphrag_bench.models.llm import CallFailed, Chat
 from graphrag_bench.models.scripted import Scripted
 
+pytestmark = pytest.mark.slow
+
 PAUSE = 0.02
 SLOW = [*TOY, f"llm._target_={__name__}.slow", "frame=off"]
 under_way: list[int] = [0, 0]

@@ -11,6 +11,8 @@ from toy_runs import TOY, asked, command, metrics, ran, records, refused
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.splits import is_dev
 
+pytestmark = pytest.mark.slow
+
 HIPPORAG = [*TOY, "method=hipporag", "frame=off"]
 OPTUNA = ["-m", "hydra/sweeper=optuna", "hydra.sweeper.n_trials=4", *HIPPORAG]
 INTERVAL = "method.damping=interval(0.1,0.9)"

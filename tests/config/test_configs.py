@@ -16,6 +16,8 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.locations import project_folder
 from graphrag_bench.models.from_config import make
 
+pytestmark = pytest.mark.slow
+
 CONFIGS = project_folder("configs")
 FILES = sorted(path.relative_to(CONFIGS).as_posix() for path in CONFIGS.rglob("*.yaml"))
 

@@ -16,6 +16,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.locations import project_folder
 
+pytestmark = pytest.mark.slow
+
 METHOD = """name: {name}
 title: {title}
 top_k: 2

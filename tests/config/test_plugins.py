@@ -12,6 +12,8 @@ from toy_runs import TOY, Ended, shell
 
 import graphrag_bench
 
+pytestmark = pytest.mark.slow
+
 OPERATOR = '''
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable

@@ -16,6 +16,8 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.sweeps.cells import cells
 
+pytestmark = pytest.mark.slow
+
 FILE = {
     "name": "mine",
     "damping": 0.5,

@@ -16,6 +16,8 @@ from graphrag_bench.evaluation.answers import exact_match, f1, overlap
 from graphrag_bench.evaluation.reference_texts import bleu, meteor, rouge
 from graphrag_bench.evaluation.retrieval import evidence_recall, ndcg, reciprocal_rank
 
+pytestmark = pytest.mark.slow
+
 CASES = 300
 some = st.sampled_from(
     ["the", "The", "a", "cat", "cats", "sat", "Sat", "sitting", "on", "mat,", "mat.", "yes", "no",

@@ -8,6 +8,8 @@ import scipy.stats
 
 from graphrag_bench.evaluation.significance import clusters_of, holm, sign_flip_p
 
+pytestmark = pytest.mark.slow
+
 NULLS = 3000
 Numbers = np.ndarray
 SEED = 20

@@ -12,6 +12,8 @@ from toy_runs import WEIGHTLESS, command
 from graphrag_bench.config.choices import names
 from graphrag_bench.locations import project_folder
 
+pytestmark = pytest.mark.slow
+
 OLDER = {"retrieval_only", "world_noise"}
 STUDIES = [name for name in names("experiment") if name not in OLDER]
 EXPECTED = {

@@ -16,6 +16,8 @@ from graphrag_bench.contract import operators
 from graphrag_bench.experiment.budgets import budgeted, packing
 from graphrag_bench.experiment.context_room import LEAST
 
+pytestmark = pytest.mark.slow
+
 QUIET = [*TOY, "answer=off", "frame=off"]
 UNBOUNDED = {"zeroshot", "dalk"}
 

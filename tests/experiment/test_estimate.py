@@ -21,6 +21,8 @@ from graphrag_bench.pipeline.build import build
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 8
 WITHIN = 0.25
 OWN_BOUNDS = {

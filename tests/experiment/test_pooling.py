@@ -22,6 +22,8 @@ from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import run_steps
 from graphrag_bench.values import Context, Question, RetrievalState
 
+pytestmark = pytest.mark.slow
+
 TABLES = ["lgraphrag", "vgraphrag", "llightrag", "glightrag", "hlightrag", "fastgraphrag",
           "graphrag_er", "gretriever"]  # fmt: skip
 """Methods that pack ranked relationships as a table, in a stage of their own."""

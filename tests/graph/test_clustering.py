@@ -17,6 +17,8 @@ from graphrag_bench.graph.clustering import (
     reduce,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def crowds(*centres: tuple[float, float, float], each: int = 20) -> np.ndarray:
     """Points of standard deviation 0.05 around each centre, one crowd after the other."""

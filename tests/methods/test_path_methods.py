@@ -23,7 +23,7 @@ from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.steps import Outcome, run_steps
-from graphrag_bench.pipeline.steps import World as Running
+from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Context, Node, Question, Ranked, Relationship, RetrievalState
 from methods.context import nodes_context, relationships_context
@@ -31,6 +31,8 @@ from methods.paths import paths_context
 from methods.reader import reader_values
 from operators.node import by_step
 from operators.path import flow_prune, k_shortest, members, pool
+
+pytestmark = pytest.mark.slow
 
 
 def of_kind(context: Context, kind: str) -> list[str]:

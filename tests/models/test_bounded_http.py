@@ -21,6 +21,8 @@ from graphrag_bench.models.openai_compatible import OpenAICompatible
 from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.scripted import Scripted
 
+pytestmark = pytest.mark.slow
+
 REPLY = json.dumps(
     {
         "model": "m",

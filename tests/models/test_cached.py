@@ -24,6 +24,8 @@ from graphrag_bench.models.sqlite_file import file_system
 from graphrag_bench.models.structured import ask
 from graphrag_bench.models.trial import OnTrial
 
+pytestmark = pytest.mark.slow
+
 PROCESS = Path(__file__).with_name("paying_process.py")
 
 

@@ -10,6 +10,8 @@ from graphrag_bench.models.attempts import Clock
 from graphrag_bench.models.llm import CallFailed, Completion, RunStopped, reply
 from graphrag_bench.models.openai_compatible import OpenAICompatible
 
+pytestmark = pytest.mark.slow
+
 FAST = {"first_pause": 0.01, "longest_pause": 0.05, "total": 5.0}
 
 

@@ -15,6 +15,8 @@ from graphrag_bench.models.local import Local
 from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.structured import ask
 
+pytestmark = pytest.mark.slow
+
 
 class City(BaseModel):
     name: str

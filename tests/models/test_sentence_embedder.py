@@ -11,6 +11,8 @@ import pytest
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder
 
+pytestmark = pytest.mark.slow
+
 FACT = "The treasure of the old queen lies under the lighthouse of Norvik."
 OPENING = " ".join(
     f"In the year {1500 + year} the town built a bridge, and its mayor spoke long on the river."

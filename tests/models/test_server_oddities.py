@@ -19,6 +19,8 @@ from graphrag_bench.models.reply_store import ReplyStore, StoredReply
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.spending import OwnAccount
 
+pytestmark = pytest.mark.slow
+
 FAST = {"first_pause": 0.01, "longest_pause": 0.02, "total": 5.0}
 DEEP = "[" * 200_000 + "]" * 200_000
 

@@ -14,6 +14,8 @@ from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.values import Chunk, Question, Ranked
 
+pytestmark = pytest.mark.slow
+
 N_PASSAGES, N_QUESTIONS = 40, 100
 TRUTH = 5 / 40
 """The expected evidence recall@5 of an order by chance."""

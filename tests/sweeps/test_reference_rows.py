@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, asked, command, metrics, ran, refused, write_set
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

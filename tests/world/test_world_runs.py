@@ -10,6 +10,8 @@ from toy_runs import metrics, ran, records, refused
 
 from graphrag_bench.api import dataset
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"size": 60, "n_questions": 24}
 WORLD = [
     "dataset=world",

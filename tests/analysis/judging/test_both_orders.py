@@ -16,6 +16,8 @@ from graphrag_bench.analysis.judging.both_orders import (
     win_matrix,
 )
 
+pytestmark = pytest.mark.slow
+
 TRUTH = 0.7
 Judge = Callable[[np.random.Generator, bool, bool, int], bool]
 """Whether A wins, from whether A is better, whether it stands first, and which one is longer."""

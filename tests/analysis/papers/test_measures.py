@@ -30,6 +30,8 @@ from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.stored import StoredRun, stored_runs
 from graphrag_bench.text import count_tokens
 
+pytestmark = pytest.mark.slow
+
 DIMENSIONS = ("comprehensiveness", "diversity", "logicality", "relevance", "coherence")
 
 

@@ -24,6 +24,8 @@ from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.sweeps.cells import cells, one_method_only
 
+pytestmark = pytest.mark.slow
+
 MODELS = ("llm=", "llm.", "embedder=", "embedder.")
 ABSTRACT = ("zhou2025/fig7", "zhou2025/table10", "pathrag/table1", "pathcorag/table2",
             "pankrag/table1", "zhou2025tr/fig28", "pathrag/fig3")  # fmt: skip
