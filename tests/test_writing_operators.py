@@ -114,7 +114,7 @@ def test_the_operator_of_the_readme_runs_beside_vanilla(
     assert ended.methods == ["mine", "vanilla"]
 
 
-def test_the_batched_form_gives_what_the_function_gives(
+def test_the_batched_form_gives_what_the_single_form_gave(
     done: dict[str, Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
