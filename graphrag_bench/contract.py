@@ -4,6 +4,7 @@ Positional parameters name the state an operator reads (by type), keyword-only p
 a default the resources it needs (by name), keyword-only parameters with a default its settings;
 the return type names the slots it writes. Offline builders follow the same rule: their needs are
 other artifacts, and their return type is the artifact. A keyword-only `Prompt` is a setting.
+A batched operator is written for many questions, and its form for one is derived from it.
 """
 
 from __future__ import annotations

@@ -190,7 +190,9 @@ def test_the_contract_of_a_batched_function_is_that_of_its_single_form():
         ("query", True),
     ]
     assert held.needs == ("graph",)
-    assert held.settings["damping"] == Setting("damping", Annotated[float, Field(ge=0, lt=1)], 0.5)
+    assert held.settings["damping"].default == 0.5
+    with pytest.raises(UserError, match="setting 'damping' is 1"):
+        held.settings["damping"].check(1)
     assert held.writes == ("chunks", "node_scores")
     assert held.batch is walks
     assert held.origin.endswith(":walks") and held.code == fingerprint.code(walks)
