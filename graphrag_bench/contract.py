@@ -192,7 +192,8 @@ def alone(batch: Callable[..., list[R]]) -> Callable[..., R]:
     """The single form of a batched function: one value for each sequence, and one result.
 
     An optional value, `Sequence[T | None]`, may be left out. Raises ContractError when a positional
-    parameter is no Sequence or has a default, or when the function returns no list.
+    parameter is no Sequence or has a default, or when the return type is no list; the single form
+    raises ValueError when it is given no result or several.
     """
     signature, hints = _for_one(batch)
 
@@ -200,8 +201,10 @@ def alone(batch: Callable[..., list[R]]) -> Callable[..., R]:
     def single(*values: Any, **named: Any) -> R:
         given = signature.bind(*values, **named)
         given.apply_defaults()
-        (found,) = batch(*([value] for value in given.args), **given.kwargs)
-        return found
+        found = batch(*([value] for value in given.args), **given.kwargs)
+        if len(found) != 1:
+            raise ValueError(f"{batch.__qualname__} gave {len(found)} results for one question")
+        return found[0]
 
     single.__annotations__ = hints
     single.__signature__ = signature  # type: ignore[attr-defined]

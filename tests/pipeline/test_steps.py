@@ -112,6 +112,14 @@ def test_a_batch_that_raises_is_replaced_by_single_calls():
     assert [found[row].get("nodes").ids.tolist() for row in (0, 2)] == [[2], [6]]
 
 
+def test_what_a_batch_gives_is_held_against_its_signature():
+    for texts in (("1",), ("1", "2"), ("1", "none")):
+        first, *rest = outcomes([START, {"op": "tiny.muddled"}], *texts)
+        assert first.message == "gave Mentions for 'nodes', where its signature says Ranked[Node]"
+        assert "tiny_operators.py" in first.where[0] and first.where[0].endswith("in muddled")
+    assert rest[0].message == "muddled gave 0 results for one question"
+
+
 def test_failed_questions_are_no_part_of_a_later_block():
     outcomes([START, CHUNKS, {"op": "tiny.twice"}], "1", "13", "3")
     assert tiny_operators.blocks == [2]

@@ -92,6 +92,11 @@ def twice(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
     return [Ranked(2 * one.ids, one.scores) for one in nodes]
 
 
+def muddled(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
+    """Names in the place of nodes; nothing at all where a question has no number."""
+    return [Mentions(()) for one in nodes if len(one)]  # type: ignore[misc]
+
+
 def either(question: Question) -> tuple[Mentions | None, Query]:
     """Names where there are any, and the question as a query."""
     return names(question) if names(question).names else None, Query((question.text,))
@@ -164,6 +169,7 @@ def register() -> None:
     for function in plain:
         operator(f"tiny.{function.__name__}")(function)
     operator("tiny.twice", batched=True)(twice)
+    operator("tiny.muddled", batched=True)(muddled)
     operator("tiny.answer")(answer)
     operator("tiny.typed", requires={"node.type"})(start)
     operator("tiny.say", calls=2, supplies={"question"})(say)
