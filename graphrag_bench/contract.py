@@ -4,15 +4,16 @@ Positional parameters name the state an operator reads (by type), keyword-only p
 a default the resources it needs (by name), keyword-only parameters with a default its settings;
 the return type names the slots it writes. Offline builders follow the same rule: their needs are
 other artifacts, and their return type is the artifact. A keyword-only `Prompt` is a setting.
+A batched operator is written for many questions, and its form for one is derived from it.
 """
 
 from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from graphrag_bench import fingerprint
@@ -24,6 +25,7 @@ from graphrag_bench.values import slot_of
 
 REQUIRED: Any = inspect.Parameter.empty
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,9 @@ class Setting:
 class Operator:
     """A registered operator with its contract.
 
-    `returns` names the slots in the order of the return type: those it `writes`, and those it
-    `may_write`.
+    `function` takes the values of one question; `batch` is the function for many, which `function`
+    is derived from. `returns` names the slots in the order of the return type: those it `writes`,
+    and those it `may_write`.
     """
 
     name: str
@@ -81,14 +84,13 @@ class Operator:
     unordered: str
     supplies: frozenset[str]
     tokens: TokensOf | None
-    twin: Callable[..., Any] | None = None
+    batch: Callable[..., Any] | None = None
     expected: ExpectedOf | None = None
 
     @cached_property
     def code(self) -> str:
-        """The fingerprint of the code, the batched twin's included."""
-        own = fingerprint.code(self.function)
-        return fingerprint.digest(own, fingerprint.code(self.twin)) if self.twin else own
+        """The fingerprint of the code."""
+        return fingerprint.code(self.function)
 
     @property
     def origin(self) -> str:
@@ -151,58 +153,85 @@ operators: Registry[Operator] = Registry("operator")
 builders: Registry[Builder] = Registry("builder")
 
 
-class _OperatorDecorator:
-    """`@operator(name)` registers a function; `@operator.batched(name)` its batched twin."""
+def operator(
+    name: str,
+    *,
+    batched: bool = False,
+    requires: frozenset[str] | set[str] = frozenset(),
+    calls: int | Callable[[Mapping[str, Any]], int] = 0,
+    unordered: str = "",
+    supplies: frozenset[str] | set[str] = frozenset(),
+    tokens: TokensOf | None = None,
+    expected: ExpectedOf | None = None,
+) -> Callable[[F], F]:
+    """Register an operator and return the function unchanged.
 
-    def __call__(
-        self,
-        name: str,
-        *,
-        requires: frozenset[str] | set[str] = frozenset(),
-        calls: int | Callable[[Mapping[str, Any]], int] = 0,
-        unordered: str = "",
-        supplies: frozenset[str] | set[str] = frozenset(),
-        tokens: TokensOf | None = None,
-        expected: ExpectedOf | None = None,
-    ) -> Callable[[F], F]:
-        """Register an operator and return the function unchanged.
+    A `batched` function takes a `Sequence[T]` for each value that it reads, one value for each
+    question, and returns a list of results. `requires` names graph attributes, `calls` bounds the
+    LLM calls of one question, `unordered` says in words which order the result has when it is not
+    score order, `supplies` names the variables that its prompts are given, `tokens` estimates what
+    one call costs, and `expected` how many there are where it is not half of an even bound.
+    """
 
-        `requires` names graph attributes, `calls` bounds the LLM calls of one question,
-        `unordered` says in words which order the result has when it is not score order,
-        `supplies` names the variables that its prompts are given, `tokens` estimates what one
-        call costs, and `expected` how many there are where it is not half of an even bound.
-        """
+    def register(function: F) -> F:
+        single = alone(function) if batched else function
+        reads, needs, settings, hints = _read(single, reads_state=True)
+        returns, writes, may_write = _written(single, hints.get("return"))
+        made = Operator(
+            name, single, reads, needs, settings, returns, writes, may_write,
+            frozenset(requires), calls, unordered, frozenset(supplies), tokens,
+            function if batched else None, expected,
+        )  # fmt: skip
+        operators.add(made)
+        return function
 
-        def register(function: F) -> F:
-            reads, needs, settings, hints = _read(function, reads_state=True)
-            returns, writes, may_write = _written(function, hints.get("return"))
-            made = Operator(
-                name, function, reads, needs, settings, returns, writes, may_write,
-                frozenset(requires), calls, unordered, frozenset(supplies), tokens,
-                expected=expected,
-            )  # fmt: skip
-            operators.add(made)
-            return function
-
-        return register
-
-    def batched(self, name: str) -> Callable[[F], F]:
-        """Register the twin of an operator: it takes and returns a list for each value."""
-
-        def register(function: F) -> F:
-            single = operators.get(name)
-            names = [read.parameter for read in single.reads]
-            given = list(inspect.signature(function).parameters)
-            want = [*names, *single.needs, *single.settings]
-            if given != want:
-                raise ContractError(f"the twin of '{name}' takes {given}, not {want}")
-            operators.add(Operator(**{**_fields(single), "twin": function}))
-            return function
-
-        return register
+    return register
 
 
-operator = _OperatorDecorator()
+def alone(batch: Callable[..., list[R]]) -> Callable[..., R]:
+    """The single form of a batched function: one value for each sequence, and one result.
+
+    An optional value, `Sequence[T | None]`, may be left out. Raises ContractError when a positional
+    parameter is no Sequence or has a default, or when the return type is no list; the single form
+    raises ValueError when it is given no result or several.
+    """
+    signature, hints = _for_one(batch)
+
+    @wraps(batch)
+    def single(*values: Any, **named: Any) -> R:
+        given = signature.bind(*values, **named)
+        given.apply_defaults()
+        found = batch(*([value] for value in given.args), **given.kwargs)
+        if len(found) != 1:
+            raise ValueError(f"{batch.__qualname__} gave {len(found)} results for one question")
+        return found[0]
+
+    single.__annotations__ = hints
+    single.__signature__ = signature  # type: ignore[attr-defined]
+    return single
+
+
+def _for_one(batch: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
+    """The signature and type hints of a batched function's single form."""
+    hints = get_type_hints(batch, include_extras=True)
+    batched = f"{batch.__qualname__} is batched"
+    if get_origin(hints.get("return")) is not list:
+        raise ContractError(f"{batched}: it must return a list, one result for each question")
+    hints["return"] = get_args(hints["return"])[0]
+    parameters = []
+    for name, parameter in inspect.signature(batch).parameters.items():
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            if get_origin(hints.get(name)) is not Sequence:
+                raise ContractError(f"{batched}: '{name}' must be a Sequence of values")
+            if parameter.default is not REQUIRED:
+                raise ContractError(f"{batched}: '{name}' must have no default")
+            hints[name] = get_args(hints[name])[0]
+            parameter = parameter.replace(default=None if _strip_none(hints[name])[1] else REQUIRED)
+        parameters.append(parameter.replace(annotation=hints.get(name, REQUIRED)))
+    try:
+        return inspect.Signature(parameters, return_annotation=hints["return"]), hints
+    except ValueError:
+        raise ContractError(f"{batched}: values that may be None must come last") from None
 
 
 def artifact(
@@ -229,10 +258,6 @@ def artifact(
         return function
 
     return register
-
-
-def _fields(item: Operator) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in Operator.__dataclass_fields__}
 
 
 def _read(

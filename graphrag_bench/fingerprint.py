@@ -83,7 +83,7 @@ def _decorated(tree: ast.FunctionDef, places: tuple[int, ...]) -> ast.FunctionDe
 
 
 def _head(node: ast.AST) -> str:
-    """The name that an expression such as `operator.batched("chunk.vdb")` begins with."""
+    """The name that an expression such as `contract.operator("chunk.vdb")` begins with."""
     while isinstance(node, ast.Call | ast.Attribute):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -29,36 +30,20 @@ from graphrag_bench.values import (
 from operators.similarity import most_similar
 
 
-@operator("chunk.vdb")
+@operator("chunk.vdb", batched=True)
 def vdb(
-    question: Question,
-    query: Query | None = None,
+    question: Sequence[Question],
+    query: Sequence[Query | None],
     *,
     chunk_index: VectorIndex,
     embedder: Embedder,
     top_k: PositiveInt = 4,
-) -> Ranked[Chunk]:
+) -> list[Ranked[Chunk]]:
     """The chunks most similar to the question, or to a query that the step uses instead.
 
     Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id.
     Source: Zhou et al. 2025, section 7 (VanillaRAG); technical report, B.1, chunk "VDB".
     """
-    (found,) = vdb_batched(
-        [question], [query], chunk_index=chunk_index, embedder=embedder, top_k=top_k
-    )
-    return found
-
-
-@operator.batched("chunk.vdb")
-def vdb_batched(
-    question: list[Question],
-    query: list[Query | None],
-    *,
-    chunk_index: VectorIndex,
-    embedder: Embedder,
-    top_k: int = 4,
-) -> list[Ranked[Chunk]]:
-    """The chunks of many questions, with one call of the embedder."""
     return most_similar(question, query, chunk_index, embedder, top_k)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -31,15 +32,15 @@ Positive = Annotated[float, Field(gt=0)]
 Joined = Literal["relationships_and_chunks", "chunks"]
 
 
-@operator("chunk.similarity")
+@operator("chunk.similarity", batched=True)
 def similarity(
-    question: Question,
-    query: Query | None = None,
+    question: Sequence[Question],
+    query: Sequence[Query | None],
     *,
     chunk_index: VectorIndex,
     embedder: Embedder,
     scale: Scale = "min_max",
-) -> ChunkScores:
+) -> list[ChunkScores]:
     """The similarity of every chunk to the question, or to a query that the step uses instead.
 
     Score with `min_max`: the cosine moved and stretched so that the least similar chunk has 0 and
@@ -47,30 +48,14 @@ def similarity(
     query texts the best one counts; without a text every score is 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4: passages in the reset.
     """
-    (found,) = similarity_batched(
-        [question], [query], chunk_index=chunk_index, embedder=embedder, scale=scale
-    )
-    return found
-
-
-@operator.batched("chunk.similarity")
-def similarity_batched(
-    question: list[Question],
-    query: list[Query | None],
-    *,
-    chunk_index: VectorIndex,
-    embedder: Embedder,
-    scale: Scale = "min_max",
-) -> list[ChunkScores]:
-    """The chunk scores of many questions, with one call of the embedder."""
     found = scaled_scores(question, query, chunk_index, embedder, scale)
     return [ChunkScores(scores) for scores in found]
 
 
-@operator("chunk.ppr")
+@operator("chunk.ppr", batched=True)
 def ppr(
-    nodes: Ranked[Node],
-    chunk_scores: ChunkScores,
+    nodes: Sequence[Ranked[Node]],
+    chunk_scores: Sequence[ChunkScores],
     *,
     graph: Graph,
     damping: Damping = 0.5,
@@ -80,7 +65,7 @@ def ppr(
     contains_weight: Positive = 1.0,
     top_k: PositiveInt = 4,
     tolerance: Positive = 1e-10,
-) -> Ranked[Chunk]:
+) -> list[Ranked[Chunk]]:
     """The best chunks by personalised PageRank over a graph in which chunks are nodes too.
 
     Score: the mass of the chunk, divided by that of the best one, 0..1; ties by lower id. A node
@@ -92,36 +77,6 @@ def ppr(
     restart). Without nodes it restarts at the chunks alone, without any weight anywhere.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4 and its released defaults.
     """
-    (found,) = ppr_batched(
-        [nodes],
-        [chunk_scores],
-        graph=graph,
-        damping=damping,
-        passage_weight=passage_weight,
-        joined=joined,
-        contains=contains,
-        contains_weight=contains_weight,
-        top_k=top_k,
-        tolerance=tolerance,
-    )
-    return found
-
-
-@operator.batched("chunk.ppr")
-def ppr_batched(
-    nodes: list[Ranked[Node]],
-    chunk_scores: list[ChunkScores],
-    *,
-    graph: Graph,
-    damping: float = 0.5,
-    passage_weight: float = 0.05,
-    joined: Joined = "relationships_and_chunks",
-    contains: Contains = "one",
-    contains_weight: float = 1.0,
-    top_k: int = 4,
-    tolerance: float = 1e-10,
-) -> list[Ranked[Chunk]]:
-    """PageRank for many questions in one product of the transition matrix."""
     walk = walk_with_chunks(
         graph,
         relationships=joined == "relationships_and_chunks",
@@ -142,33 +97,20 @@ def _of_the_best(mass: FloatArray) -> FloatArray:
     return np.asarray(mass / best if best > 0 else mass, np.float64)
 
 
-@operator("chunk.activated")
+@operator("chunk.activated", batched=True)
 def activated(
-    chunk_scores: ChunkScores,
-    node_scores: NodeScores,
+    chunk_scores: Sequence[ChunkScores],
+    node_scores: Sequence[NodeScores],
     *,
     tri_graph: TriGraph,
     ratio: NonNegativeFloat = 1.5,
-) -> ChunkScores:
+) -> list[ChunkScores]:
     """The scores of the chunks, raised for those that name active nodes.
 
     Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s that names a
     node of score a m times; negative node scores count as 0. Natural logarithms.
     Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is that of its released code.
     """
-    (found,) = activated_batched([chunk_scores], [node_scores], tri_graph=tri_graph, ratio=ratio)
-    return found
-
-
-@operator.batched("chunk.activated")
-def activated_batched(
-    chunk_scores: list[ChunkScores],
-    node_scores: list[NodeScores],
-    *,
-    tri_graph: TriGraph,
-    ratio: float = 1.5,
-) -> list[ChunkScores]:
-    """The raised scores of many questions in one product with the mentions."""
     mentions = tri_graph.chunk_entity.astype(np.float64)
     mentions.data = np.log1p(mentions.data)
     active = np.stack([np.maximum(scores.values, 0.0) for scores in node_scores], axis=1)

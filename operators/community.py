@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -92,10 +93,10 @@ def layer(
     return Ranked.top(counts + _fraction(reports), top_k, among=kept)
 
 
-@operator("community.vdb")
+@operator("community.vdb", batched=True)
 def vdb(
-    question: Question,
-    query: Query | None = None,
+    question: Sequence[Question],
+    query: Sequence[Query | None],
     *,
     community_index: VectorIndex,
     communities: Communities,
@@ -103,39 +104,13 @@ def vdb(
     embedder: Embedder,
     level: NonNegativeInt | None = None,
     top_k: PositiveInt = 4,
-) -> Ranked[Community]:
+) -> list[Ranked[Community]]:
     """The communities whose reports are most similar to the question, or to a query used instead.
 
     Score: cosine, -1..1; of several query texts the best one counts. `level` leaves out what lies
     below it (0 is the coarsest). Communities without a report are left out. Ties by lower id.
     Source: Zhou et al. 2025, technical report, B.1, community "VDB".
     """
-    (found,) = vdb_batched(
-        [question],
-        [query],
-        community_index=community_index,
-        communities=communities,
-        reports=reports,
-        embedder=embedder,
-        level=level,
-        top_k=top_k,
-    )
-    return found
-
-
-@operator.batched("community.vdb")
-def vdb_batched(
-    question: list[Question],
-    query: list[Query | None],
-    *,
-    community_index: VectorIndex,
-    communities: Communities,
-    reports: Reports,
-    embedder: Embedder,
-    level: int | None = None,
-    top_k: int = 4,
-) -> list[Ranked[Community]]:
-    """The communities of many questions, with one call of the embedder."""
     among = _reported(communities, reports, level)
     found: list[Ranked[Community]] = []
     for vectors in vectors_of(question, query, embedder):

@@ -25,7 +25,7 @@ from graphrag_bench.offline.triple_training import triple_weights
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Node, Ranked
-from operators.relationship.triples import triple_scores_batched
+from operators.relationship.triples import triple_scores
 
 TOP_K = 50
 HIDDEN = {"hashing": 128, "sentence": 64}
@@ -60,7 +60,7 @@ def figures(model: str) -> dict[str, tuple[float, float]]:
         found_by = {}
         for name, scorer in (("cosine", cosine), ("mlp", mlp)):
             began = time.perf_counter()
-            found = triple_scores_batched(
+            found = triple_scores(
                 list(data.questions), [None] * len(linked), linked,
                 triple_scorer=scorer, graph=graph, embedder=embedder, top_k=TOP_K,
             )  # fmt: skip

@@ -1,5 +1,7 @@
 """A signature is a contract: what it says, what breaks it, and which settings it takes."""
 
+import inspect
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,8 +9,8 @@ import numpy as np
 import pytest
 from pydantic import Field, PositiveInt
 
-from graphrag_bench import contract
-from graphrag_bench.contract import REQUIRED, Operator, Setting, artifact, operator
+from graphrag_bench import contract, fingerprint
+from graphrag_bench.contract import REQUIRED, Operator, Setting, alone, artifact, operator
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.vector_index import VectorIndex
@@ -158,40 +160,100 @@ def test_no_slot_is_written_twice():
         operator("x")(doubles)
 
 
-# ---- twins
+# ---- batched operators
 
 
-def test_a_twin_takes_what_its_single_takes():
-    operator("chunk.walk")(walk)
+def walks(
+    nodes: Sequence[Ranked[Node]],
+    query: Sequence[Query | None],
+    *,
+    graph: Graph,
+    damping: Annotated[float, Field(ge=0, lt=1)] = 0.5,
+) -> list[tuple[Ranked[Chunk], NodeScores]]:
+    """Chunks near the nodes."""
+    scores = [damping * (1 if one is None else len(one)) for one in query]
+    return [
+        (Ranked[Chunk](found.ids, found.scores), NodeScores(np.full(graph.n_nodes, score)))
+        for found, score in zip(nodes, scores, strict=True)
+    ]
 
-    @operator.batched("chunk.walk")
-    def walk_batched(
-        nodes: list[Ranked[Node]],
-        query: list[Query | None],
-        *,
-        graph: Graph,
-        damping: float = 0.5,
-        top_k: int = 4,
-    ) -> list[tuple[Ranked[Chunk], NodeScores]]:
+
+PAIR = Graph.from_arrays(source=[0], target=[1])
+SEED = Ranked[Node](np.array([1]), np.array([1.0]))
+
+
+def test_the_contract_of_a_batched_function_is_that_of_its_single_form():
+    assert operator("chunk.walk", batched=True)(walks) is walks
+    held = registered("chunk.walk")
+    assert [(read.slot, read.optional) for read in held.reads] == [
+        ("nodes", False),
+        ("query", True),
+    ]
+    assert held.needs == ("graph",)
+    assert held.settings["damping"].default == 0.5
+    with pytest.raises(UserError, match="setting 'damping' is 1"):
+        held.settings["damping"].check(1)
+    assert held.writes == ("chunks", "node_scores")
+    assert held.batch is walks
+    assert held.origin.endswith(":walks") and held.code == fingerprint.code(walks)
+
+
+def test_the_single_form_takes_one_value_for_each_and_gives_the_one_result():
+    operator("chunk.walk", batched=True)(walks)
+    single = registered("chunk.walk").function
+    chunks, scores = single(SEED, graph=PAIR)
+    assert (chunks.ids.tolist(), scores.values.tolist()) == ([1], [0.5, 0.5])
+    _, scores = single(SEED, query=Query(("a", "b")), graph=PAIR, damping=0.25)
+    assert scores.values.tolist() == [0.5, 0.5]
+
+
+def test_the_single_form_has_a_signature_of_its_own():
+    single = alone(walks)
+    signature = inspect.signature(single)
+    assert list(signature.parameters) == ["nodes", "query", "graph", "damping"]
+    assert signature.parameters["nodes"].annotation == Ranked[Node]
+    assert signature.parameters["query"].default is None
+    assert signature.return_annotation == tuple[Ranked[Chunk], NodeScores]
+    assert single.__doc__ == walks.__doc__
+    with pytest.raises(TypeError, match="missing a required argument: 'nodes'"):
+        single(graph=PAIR)
+
+
+def test_a_batched_function_that_reads_or_gives_no_sequence_is_refused():
+    def reads_one(nodes: Ranked[Node]) -> list[Ranked[Chunk]]:
         raise NotImplementedError
 
-    assert registered("chunk.walk").function is walk
-    assert registered("chunk.walk").twin is walk_batched
-
-
-def test_a_twin_with_other_parameters_is_refused():
-    operator("chunk.walk")(walk)
-
-    def walk_batched(nodes: list[Ranked[Node]], *, graph: Graph) -> list[Ranked[Chunk]]:
+    def gives_one(nodes: Sequence[Ranked[Node]]) -> Ranked[Chunk]:
         raise NotImplementedError
 
-    with pytest.raises(ContractError, match="the twin of 'chunk.walk' takes"):
-        operator.batched("chunk.walk")(walk_batched)
+    def has_a_default(query: Sequence[Query | None] = ()) -> list[Ranked[Chunk]]:
+        raise NotImplementedError
+
+    def asks_late(
+        query: Sequence[Query | None], nodes: Sequence[Ranked[Node]]
+    ) -> list[Ranked[Chunk]]:
+        raise NotImplementedError
+
+    for function, said in (
+        (reads_one, "'nodes' must be a Sequence of values"),
+        (gives_one, "it must return a list, one result for each question"),
+        (has_a_default, "'query' must have no default"),
+        (asks_late, "values that may be None must come last"),
+    ):
+        with pytest.raises(ContractError, match=f"{function.__name__} is batched: {said}"):
+            operator("x", batched=True)(function)
 
 
-def test_a_twin_without_its_single_is_an_unknown_operator():
-    with pytest.raises(UserError, match="No operator 'chunk.walk'"):
-        operator.batched("chunk.walk")(walk)
+def test_a_batched_function_reads_values_like_any_other():
+    def reads_numbers(top_k: Sequence[int]) -> list[Query]:
+        raise NotImplementedError
+
+    def gives_texts(question: Sequence[Question]) -> list[str]:
+        raise NotImplementedError
+
+    for function in (reads_numbers, gives_texts):
+        with pytest.raises(ContractError, match="is no value type"):
+            operator("x", batched=True)(function)
 
 
 # ---- builders

@@ -262,14 +262,14 @@ def test_what_goes_in_is_left_as_it_was(op, world):
 
 
 @each_world
-@pytest.mark.parametrize("op", [op for op in OPERATORS if op.twin], ids=lambda op: op.name)
-def test_a_batched_twin_gives_what_the_single_gives_for_each(op, world):
+@pytest.mark.parametrize("op", [op for op in OPERATORS if op.batch], ids=lambda op: op.name)
+def test_a_batch_gives_what_the_single_form_gives_for_each(op, world):
     amounts = ("several", "none", "one", "several")
     for way in ways(op):
         block = [world.values(amount) for amount in amounts]
         rows = [reads(op, world, values, way) for values in block]
         columns = [list(column) for column in zip(*rows, strict=True)]
-        together = op.twin(*columns, **needs(op, world), **way.settings)
+        together = op.batch(*columns, **needs(op, world), **way.settings)
         for values, found in zip(block, together, strict=True):
             assert plainly(by_slot(op, found)) == plainly(call(op, world, values, way))
 

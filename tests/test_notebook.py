@@ -112,7 +112,7 @@ def test_two_modules_cannot_hold_one_name() -> None:
 
     def vdb() -> None: ...
 
-    assert built_in.chunk.vdb is operators.get("chunk.vdb").function
+    assert built_in.chunk.vdb is operators.get("chunk.vdb").batch
     vdb.__module__ = "laboratory"
     item = operators.get("chunk.vdb")
     other = replace(item, function=vdb)

@@ -116,21 +116,25 @@ def test_the_operator_of_the_readme_runs_beside_vanilla(
     assert ended.methods == ["mine", "vanilla"]
 
 
-def test_the_batched_form_gives_what_the_function_gives(
+def test_the_batched_operator_gives_what_the_plain_one_gives(
     done: dict[str, Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert "node.bridges.batched" in done["graphrag-bench list plugins=[mylab]"].out
     monkeypatch.chdir(tmp_path)
     for language, text in blocks(PAGE.read_text(encoding="utf-8")):
         written(language, text)
     Path("same.py").write_text(
         "import numpy as np\n"
+        "from graphrag_bench.contract import alone\n"
         "from graphrag_bench.graph.graph import Graph\n"
         "from graphrag_bench.values import Node, Ranked\n"
-        "from mylab.bridges import bridges, bridges_batched\n"
+        "from mylab import bridges, bridges_batched\n"
         "graph = Graph.from_arrays([0, 1, 2, 0], [1, 2, 3, 3])\n"
         "given = [Ranked[Node](ids, np.ones(len(ids))) for ids in ([0], [0, 2], [1, 3], [])]\n"
-        "both = zip(bridges_batched(given, graph=graph), given)\n"
-        "assert all(a.ids.tolist() == bridges(b, graph=graph).ids.tolist() for a, b in both)\n"
+        "plain = [bridges.bridges(one, graph=graph).ids.tolist() for one in given]\n"
+        "many = bridges_batched.bridges\n"
+        "assert [one.ids.tolist() for one in many(given, graph=graph)] == plain\n"
+        "assert [alone(many)(one, graph=graph).ids.tolist() for one in given] == plain\n"
     )
     run = subprocess.run(
         [sys.executable, "same.py"], capture_output=True, text=True, check=False,

@@ -88,7 +88,7 @@ def _without_none(hint: Any) -> Any:
 
 
 def _wrong(operator: Operator, message: str) -> WrongReturn:
-    code = getattr(operator.function, "__code__", None)
+    code = getattr(operator.batch or operator.function, "__code__", None)
     at = f'  File "{code.co_filename}", line {code.co_firstlineno}' if code else ""
     where = (f"{at}, in {operator.function.__name__}",) if at else ()
     return WrongReturn(message, where)

@@ -60,7 +60,7 @@ def run(
     `start` makes the state that the first step is given. Without `answering` the last steps are
     those that pack the context, as long as they call no model.
 
-    Retrieval runs in blocks, so that batched twins have work; generation runs in small blocks of
+    Retrieval runs in blocks, for the batched operators; generation runs in small blocks of
     `execution.workers` questions, so that little is lost when a process is killed.
     """
     execution = replace(execution, attempt=attempt)

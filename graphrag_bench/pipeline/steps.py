@@ -143,11 +143,11 @@ class OperatorStep:
     use: tuple[str, ...] = ()
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """One outcome for each state: by the batched twin when there is one and more than one."""
+        """One outcome for each state: of more than one by the batch where there is one."""
         metered = bool(_MODELS.intersection(self.operator.needs))
-        if self.operator.twin is not None and len(states) > 1 and not metered:
+        if self.operator.batch is not None and len(states) > 1 and not metered:
             began = time.perf_counter()
-            results = execution.attempt(self.label, lambda: self._call_twin(states, execution))
+            results = execution.attempt(self.label, lambda: self._call_batch(states, execution))
             if not isinstance(results, Failure):
                 each = (time.perf_counter() - began) / len(states)
                 return [
@@ -173,16 +173,16 @@ class OperatorStep:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _call_twin(self, states: Sequence[RetrievalState], execution: Execution) -> list[Any]:
+    def _call_batch(self, states: Sequence[RetrievalState], execution: Execution) -> list[Any]:
         columns = [
             [self._read(state, read.slot, read.optional) for state in states]
             for read in self.operator.reads
         ]
         needs = {name: execution.resources[name] for name in self.operator.needs}
-        assert self.operator.twin is not None
-        results: list[Any] = self.operator.twin(*columns, **needs, **self.settings)
+        assert self.operator.batch is not None
+        results: list[Any] = self.operator.batch(*columns, **needs, **self.settings)
         if len(results) != len(states):
-            raise ValueError(f"the batched twin gave {len(results)} results for {len(states)}")
+            raise ValueError(f"the batch gave {len(results)} results for {len(states)}")
         return results
 
     def _call_one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -18,10 +19,10 @@ from graphrag_bench.values import DECIMALS, FloatArray, Node, NodeScores, Questi
 from operators.similarity import BoolArray, vectors_of
 
 
-@operator("node.activate")
+@operator("node.activate", batched=True)
 def activate(
-    nodes: Ranked[Node],
-    question: Question,
+    nodes: Sequence[Ranked[Node]],
+    question: Sequence[Question],
     *,
     graph: Graph,
     tri_graph: TriGraph,
@@ -30,7 +31,7 @@ def activate(
     rounds: NonNegativeInt = 2,
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5,
     sentences_per_node: PositiveInt = 1,
-) -> tuple[Ranked[Node], NodeScores]:
+) -> list[tuple[Ranked[Node], NodeScores]]:
     """The nodes that the given ones activate, themselves included, and how strongly each is active.
 
     In each round a node takes the sentences that name it and resemble the question most
@@ -46,34 +47,6 @@ def activate(
     Source: LinearRAG (Zhuang et al. 2025), semantic propagation; defaults of the released code
     (its max_iterations of 3 makes two rounds).
     """
-    (found,) = activate_batched(
-        [nodes],
-        [question],
-        graph=graph,
-        tri_graph=tri_graph,
-        sentence_index=sentence_index,
-        embedder=embedder,
-        rounds=rounds,
-        threshold=threshold,
-        sentences_per_node=sentences_per_node,
-    )
-    return found
-
-
-@operator.batched("node.activate")
-def activate_batched(
-    nodes: list[Ranked[Node]],
-    question: list[Question],
-    *,
-    graph: Graph,
-    tri_graph: TriGraph,
-    sentence_index: VectorIndex,
-    embedder: Embedder,
-    rounds: int = 2,
-    threshold: float = 0.5,
-    sentences_per_node: int = 1,
-) -> list[tuple[Ranked[Node], NodeScores]]:
-    """The activated nodes of many questions, with one call of the embedder."""
     if len(tri_graph.names) != graph.n_nodes:
         raise UserError(
             "node.activate goes along the sentences of a Tri-Graph: build.graph=entities."

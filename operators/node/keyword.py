@@ -17,17 +17,17 @@ from operators.similarity import vectors_of
 NodeQuery = Literal["per_keyword", "joined"]
 
 
-@operator("node.by_keyword", unordered="round robin over the keywords")
+@operator("node.by_keyword", batched=True, unordered="round robin over the keywords")
 def by_keyword(
-    question: Question,
-    keywords: Keywords,
+    question: Sequence[Question],
+    keywords: Sequence[Keywords],
     *,
     node_index: VectorIndex,
     embedder: Embedder,
     node_query: NodeQuery = "per_keyword",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     top_k: PositiveInt = 40,
-) -> Ranked[Node]:
+) -> list[Ranked[Node]]:
     """The nodes most similar to the low-level keywords: the keywords take turns, until `top_k`.
 
     At its turn a keyword takes its most similar node that is not taken yet (ties by lower id), and
@@ -36,30 +36,6 @@ def by_keyword(
     keyword the question itself is looked for.
     Source: PathRAG (Chen et al. 2025), "Node Retrieval"; taking turns is ours, `joined` its code.
     """
-    (found,) = by_keyword_batched(
-        [question],
-        [keywords],
-        node_index=node_index,
-        embedder=embedder,
-        node_query=node_query,
-        min_score=min_score,
-        top_k=top_k,
-    )
-    return found
-
-
-@operator.batched("node.by_keyword")
-def by_keyword_batched(
-    question: list[Question],
-    keywords: list[Keywords],
-    *,
-    node_index: VectorIndex,
-    embedder: Embedder,
-    node_query: NodeQuery = "per_keyword",
-    min_score: float = -1.0,
-    top_k: int = 40,
-) -> list[Ranked[Node]]:
-    """The nodes of many questions, with one call of the embedder."""
     groups = vectors_of(question, [_query(one, node_query) for one in keywords], embedder)
     return [_in_turns(node_index.search(group, top_k), min_score, top_k) for group in groups]
 

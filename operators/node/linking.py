@@ -21,10 +21,10 @@ Exact = Literal["proper", "any"]
 Row = tuple[int, float]
 
 
-@operator("node.link", requires={"node.name"}, unordered="the order of the names")
+@operator("node.link", batched=True, requires={"node.name"}, unordered="the order of the names")
 def link(
-    mentions: Mentions,
-    question: Question,
+    mentions: Sequence[Mentions],
+    question: Sequence[Question],
     *,
     graph: Graph,
     node_index: VectorIndex,
@@ -33,7 +33,7 @@ def link(
     exact: Exact = "proper",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     dedupe: bool = False,
-) -> Ranked[Node]:
+) -> list[Ranked[Node]]:
     """The most similar node of each name, in the order of the names.
 
     Score: cosine, -1..1. A node may come twice unless `dedupe`; names whose best node is below
@@ -48,34 +48,6 @@ def link(
     names beside something else.
     Source: Zhou et al. 2025, section 6.1, "Link" (`vectors`); the other way is ours.
     """
-    (found,) = link_batched(
-        [mentions],
-        [question],
-        graph=graph,
-        node_index=node_index,
-        embedder=embedder,
-        by=by,
-        exact=exact,
-        min_score=min_score,
-        dedupe=dedupe,
-    )
-    return found
-
-
-@operator.batched("node.link")
-def link_batched(
-    mentions: list[Mentions],
-    question: list[Question],
-    *,
-    graph: Graph,
-    node_index: VectorIndex,
-    embedder: Embedder,
-    by: By = "vectors",
-    exact: Exact = "proper",
-    min_score: float = -1.0,
-    dedupe: bool = False,
-) -> list[Ranked[Node]]:
-    """The linked nodes of many questions, with one call of the embedder."""
     if by == "none":
         return [Ranked[Node].empty() for _ in mentions]
     if by == "names_then_vectors":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,16 +17,16 @@ Damping = Annotated[float, Field(ge=0, lt=1)]
 Reset = Literal["specificity", "uniform", "similarity"]
 
 
-@operator("node.ppr")
+@operator("node.ppr", batched=True)
 def ppr(
-    nodes: Ranked[Node],
+    nodes: Sequence[Ranked[Node]],
     *,
     graph: Graph,
     damping: Damping = 0.5,
     reset: Reset = "specificity",
     top_k: PositiveInt = 4,
     tolerance: Annotated[float, Field(gt=0)] = 1e-10,
-) -> tuple[Ranked[Node], NodeScores]:
+) -> list[tuple[Ranked[Node], NodeScores]]:
     """The best nodes by personalised PageRank from the given nodes, and the mass of every node.
 
     Mass sums to 1. `damping` is the chance that the walk goes on (1 - restart): HippoRAG's paper
@@ -36,23 +37,6 @@ def ppr(
     Without nodes the reset is uniform over all nodes.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
-    (found,) = ppr_batched(
-        [nodes], graph=graph, damping=damping, reset=reset, top_k=top_k, tolerance=tolerance
-    )
-    return found
-
-
-@operator.batched("node.ppr")
-def ppr_batched(
-    nodes: list[Ranked[Node]],
-    *,
-    graph: Graph,
-    damping: float = 0.5,
-    reset: Reset = "specificity",
-    top_k: int = 4,
-    tolerance: float = 1e-10,
-) -> list[tuple[Ranked[Node], NodeScores]]:
-    """PageRank for many questions in one product of the transition matrix."""
     restart = np.zeros((graph.n_nodes, len(nodes)))
     for column, seeds in enumerate(nodes):
         restart[seeds.ids, column] = _weights(seeds, graph, reset)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -15,44 +16,22 @@ from graphrag_bench.values import Node, Query, Question, Ranked
 from operators.similarity import at_least, most_similar
 
 
-@operator("node.vdb")
+@operator("node.vdb", batched=True)
 def vdb(
-    question: Question,
-    query: Query | None = None,
+    question: Sequence[Question],
+    query: Sequence[Query | None],
     *,
     node_index: VectorIndex,
     embedder: Embedder,
     top_k: PositiveInt = 4,
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
-) -> Ranked[Node]:
+) -> list[Ranked[Node]]:
     """The nodes most similar to the question, or to a query that the step uses instead.
 
     Score: cosine, -1..1; of several query texts the best one counts. Nodes below `min_score` are
     left out. Ties by lower id. In a tree all layers compete.
     Source: Zhou et al. 2025, section 6.1, node "VDB".
     """
-    (found,) = vdb_batched(
-        [question],
-        [query],
-        node_index=node_index,
-        embedder=embedder,
-        top_k=top_k,
-        min_score=min_score,
-    )
-    return found
-
-
-@operator.batched("node.vdb")
-def vdb_batched(
-    question: list[Question],
-    query: list[Query | None],
-    *,
-    node_index: VectorIndex,
-    embedder: Embedder,
-    top_k: int = 4,
-    min_score: float = -1.0,
-) -> list[Ranked[Node]]:
-    """The nodes of many questions, with one call of the embedder."""
     found = most_similar(question, query, node_index, embedder, top_k)
     return [at_least(one, min_score) for one in found]
 

@@ -1,10 +1,10 @@
 """Relationship operators: from questions, nodes or their scores to ranked relationships."""
 
 from operators.relationship.exploring import agent
-from operators.relationship.linking import filter_llm, filter_none, link, link_batched
-from operators.relationship.ranking import aggregator, onehop, vdb, vdb_batched
+from operators.relationship.linking import filter_llm, filter_none, link
+from operators.relationship.ranking import aggregator, onehop, vdb
 from operators.relationship.scope import in_scope
-from operators.relationship.triples import triple_scores, triple_scores_batched
+from operators.relationship.triples import triple_scores
 
 __all__ = [
     "agent",
@@ -13,10 +13,7 @@ __all__ = [
     "filter_none",
     "in_scope",
     "link",
-    "link_batched",
     "onehop",
     "triple_scores",
-    "triple_scores_batched",
     "vdb",
-    "vdb_batched",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,17 @@ PROMPT = Prompt("operators:prompts/filter_triples.j2")
 _TOKENS_OF_A_TRIPLE = 12.0
 
 
-@operator("relationship.link", requires={"node.name", "relationship.name"})
+@operator("relationship.link", batched=True, requires={"node.name", "relationship.name"})
 def link(
-    question: Question,
-    query: Query | None = None,
+    question: Sequence[Question],
+    query: Sequence[Query | None],
     *,
     graph: Graph,
     relationship_index: VectorIndex,
     embedder: Embedder,
     scale: Scale = "min_max",
     top_k: PositiveInt = 5,
-) -> Ranked[Relationship]:
+) -> list[Ranked[Relationship]]:
     """The facts most similar to the question, or to a query that the step uses instead.
 
     Score with `min_max`: the cosine moved and stretched so that the least similar fact of the
@@ -42,30 +42,6 @@ def link(
     id. Unlike `relationship.vdb` it looks at every fact, for the scale.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
     """
-    (found,) = link_batched(
-        [question],
-        [query],
-        graph=graph,
-        relationship_index=relationship_index,
-        embedder=embedder,
-        scale=scale,
-        top_k=top_k,
-    )
-    return found
-
-
-@operator.batched("relationship.link")
-def link_batched(
-    question: list[Question],
-    query: list[Query | None],
-    *,
-    graph: Graph,
-    relationship_index: VectorIndex,
-    embedder: Embedder,
-    scale: Scale = "min_max",
-    top_k: int = 5,
-) -> list[Ranked[Relationship]]:
-    """The linked facts of many questions, with one call of the embedder."""
     facts = ~np.asarray(graph.synonym, bool)
     wanted = [query is None or len(query) > 0 for query in query]
     found = scaled_scores(question, query, relationship_index, embedder, scale, facts)

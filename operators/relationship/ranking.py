@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -27,10 +28,14 @@ from operators.similarity import most_similar
 Order = Literal["similarity", "degree_weight"]
 
 
-@operator("relationship.vdb", unordered="with degree_weight, the degree of both ends, then weight")
+@operator(
+    "relationship.vdb",
+    batched=True,
+    unordered="with degree_weight, the degree of both ends, then weight",
+)
 def vdb(
-    question: Question,
-    query: Query | None = None,
+    question: Sequence[Question],
+    query: Sequence[Query | None],
     *,
     relationship_index: VectorIndex,
     graph: Graph,
@@ -38,7 +43,7 @@ def vdb(
     top_k: PositiveInt = 4,
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     order: Order = "similarity",
-) -> Ranked[Relationship]:
+) -> list[Ranked[Relationship]]:
     """The relationships most similar to the question, or to a query that the step uses instead.
 
     Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. Of the best
@@ -47,32 +52,6 @@ def vdb(
     al. does.
     Source: Zhou et al. 2025, section 6.1, relationship "VDB".
     """
-    (found,) = vdb_batched(
-        [question],
-        [query],
-        relationship_index=relationship_index,
-        graph=graph,
-        embedder=embedder,
-        top_k=top_k,
-        min_score=min_score,
-        order=order,
-    )
-    return found
-
-
-@operator.batched("relationship.vdb")
-def vdb_batched(
-    question: list[Question],
-    query: list[Query | None],
-    *,
-    relationship_index: VectorIndex,
-    graph: Graph,
-    embedder: Embedder,
-    top_k: int = 4,
-    min_score: float = -1.0,
-    order: Order = "similarity",
-) -> list[Ranked[Relationship]]:
-    """The relationships of many questions, with one call of the embedder."""
     found = most_similar(question, query, relationship_index, embedder, top_k)
     found = [_from(one, min_score) for one in found]
     if order == "similarity":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from pydantic import PositiveInt
 
@@ -16,17 +18,17 @@ TripleScorer = VectorIndex | MlpTripleScorer
 """An index of the triples as texts, by whose cosine they are scored, or a trained scorer."""
 
 
-@operator("relationship.triple_scores")
+@operator("relationship.triple_scores", batched=True)
 def triple_scores(
-    question: Question,
-    relationships: Ranked[Relationship] | None = None,
-    nodes: Ranked[Node] | None = None,
+    question: Sequence[Question],
+    relationships: Sequence[Ranked[Relationship] | None],
+    nodes: Sequence[Ranked[Node] | None],
     *,
     triple_scorer: TripleScorer,
     graph: Graph,
     embedder: Embedder,
     top_k: PositiveInt = 100,
-) -> Ranked[Relationship]:
+) -> list[Ranked[Relationship]]:
     """The relationships that, as triples, help most to answer the question.
 
     Score, 0..1: (1 + cosine of the question and "head relation tail") / 2, or, with
@@ -35,36 +37,6 @@ def triple_scores(
     lower id.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; our specification of path pooling, 4.2.
     """
-    (found,) = triple_scores_batched(
-        [question],
-        [relationships],
-        [nodes],
-        triple_scorer=triple_scorer,
-        graph=graph,
-        embedder=embedder,
-        top_k=top_k,
-    )
-    return found
-
-
-def _some(given: Ranked[Relationship] | None, n_rows: int) -> IntArray | None:
-    """The given rows, ascending; None for all rows, which the questions then share."""
-    rows = None if given is None else np.unique(given.ids)
-    return None if rows is None or len(rows) == n_rows else rows
-
-
-@operator.batched("relationship.triple_scores")
-def triple_scores_batched(
-    question: list[Question],
-    relationships: list[Ranked[Relationship] | None],
-    nodes: list[Ranked[Node] | None],
-    *,
-    triple_scorer: TripleScorer,
-    graph: Graph,
-    embedder: Embedder,
-    top_k: int = 100,
-) -> list[Ranked[Relationship]]:
-    """The triples of many questions, with one call of the embedder and one sparse product."""
     vectors = embedder.encode([asked.text for asked in question], kind="question")
     rows = [_some(given, graph.n_relationships) for given in relationships]
     if isinstance(triple_scorer, VectorIndex):
@@ -84,3 +56,9 @@ def triple_scores_batched(
         best = Ranked[Relationship].top(values, top_k)
         ranked.append(best if own is None else Ranked(own[best.ids], best.scores))
     return ranked
+
+
+def _some(given: Ranked[Relationship] | None, n_rows: int) -> IntArray | None:
+    """The given rows, ascending; None for all rows, which the questions then share."""
+    rows = None if given is None else np.unique(given.ids)
+    return None if rows is None or len(rows) == n_rows else rows

@@ -14,6 +14,7 @@ from toy_runs import asked as prompts
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
+from graphrag_bench.contract import alone
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.context_plan import context_blocks
 from graphrag_bench.experiment.experiment import Experiment
@@ -121,17 +122,17 @@ def test_the_cosine_is_brought_to_zero_and_one() -> None:
 
     index = VectorIndex(np.array([[-1, 0], [0, 1], [1, 0], [0.6, 0.8], [0, -1]], np.float32))
     given_all = {"triple_scorer": index, "graph": graph_of(TRIPLES), "embedder": East()}
-    found = triple_scores(Question("q", "?"), **given_all)
+    found = alone(triple_scores)(Question("q", "?"), **given_all)
     assert found.ids.tolist() == [2, 3, 1, 4, 0]
     assert found.scores == pytest.approx([1.0, 0.8, 0.5, 0.5, 0.0])
     among = Ranked[Relationship](np.array([3, 0]), np.zeros(2))
-    few = triple_scores(Question("q", "?"), among, **given_all, top_k=1)
+    few = alone(triple_scores)(Question("q", "?"), among, **given_all, top_k=1)
     assert (few.ids.tolist(), few.scores.tolist()) == ([3], pytest.approx([0.8]))
 
 
 def test_no_triple_in_scope_gives_none() -> None:
     index = VectorIndex(Hashing().encode([" ".join(t) for t in TRIPLES], kind="passage"))
-    found = triple_scores(
+    found = alone(triple_scores)(
         Question("q", "?"), Ranked.empty(), triple_scorer=index, graph=graph_of(TRIPLES),
         embedder=Hashing(),
     )  # fmt: skip

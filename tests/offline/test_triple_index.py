@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
@@ -45,8 +46,8 @@ def test_triples_are_scored_by_half_of_one_and_the_cosine():
     index = VectorIndex(np.array([(0, 1), (1, 0), (-1, 0), (0.6, 0.8)], np.float32))
     graph = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 0])
     given = {"triple_scorer": index, "graph": graph, "embedder": First()}
-    found = triple_scores(Question("q", "?"), top_k=3, **given)
+    found = alone(triple_scores)(Question("q", "?"), top_k=3, **given)
     assert found.ids.tolist() == [1, 3, 0]
     assert found.scores.tolist() == pytest.approx([1.0, 0.8, 0.5])
-    some = triple_scores(Question("q", "?"), Ranked(np.array([2, 0]), np.ones(2)), **given)
+    some = alone(triple_scores)(Question("q", "?"), Ranked(np.array([2, 0]), np.ones(2)), **given)
     assert some.ids.tolist() == [0, 2] and some.scores.tolist() == pytest.approx([0.5, 0.0])

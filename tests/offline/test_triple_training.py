@@ -27,7 +27,7 @@ from graphrag_bench.offline.triple_training import triple_weights
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Node, Ranked
-from operators.relationship.triples import triple_scores_batched
+from operators.relationship.triples import triple_scores
 
 WORDS = Hashing(128)
 QUIET = Progress(quiet=True)
@@ -170,7 +170,7 @@ def recall_of_chains(
     columns = (graph.source.tolist(), graph.relations, graph.target.tolist())
     row_of = {triple: row for row, triple in enumerate(zip(*columns, strict=True))}
     linked = [Ranked[Node](np.array([node(chain.start)]), np.ones(1)) for chain in known.chains]
-    found = triple_scores_batched(
+    found = triple_scores(
         list(data.questions), [None] * len(linked), linked,
         triple_scorer=scorer, graph=graph, embedder=WORDS, top_k=top_k,
     )  # fmt: skip

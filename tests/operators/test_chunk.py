@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from graphrag_bench.contract import alone
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.bm25 import Bm25
@@ -12,7 +13,7 @@ from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question, Ranked, RelationshipScores
 from operators import node, relationship
-from operators.chunk import aggregator, bm25, vdb, vdb_batched
+from operators.chunk import aggregator, bm25, vdb
 
 
 def asked(text: str) -> Question:
@@ -96,7 +97,7 @@ def test_without_node_scores_nodes_cannot_be_summed(graph):
 
 def test_from_a_node_to_its_chunks(graph):
     """HippoRAG's chain from node 0: the masses are 7/12, 4/12, 1/12 on the path 0 - 1 - 2."""
-    _, mass = node.ppr(Ranked(np.array([0]), np.array([1.0])), graph=graph)
+    _, mass = alone(node.ppr)(Ranked(np.array([0]), np.array([1.0])), graph=graph)
     _, of_relationships = relationship.aggregator(mass, graph=graph)
     found = aggregator(of_relationships, graph=graph)
     assert found.ids.tolist() == [1, 0]
@@ -156,36 +157,36 @@ def library():
 
 
 def test_the_most_similar_chunk_comes_first(library):
-    found = vdb(asked("the green cat"), **library, top_k=2)
+    found = alone(vdb)(asked("the green cat"), **library, top_k=2)
     assert found.ids[0] == 2
     assert found.scores[0] == pytest.approx(1.0)
     assert len(found) == 2
 
 
 def test_more_than_there_are_gives_all(library):
-    assert sorted(vdb(asked("dog"), **library, top_k=9).ids.tolist()) == [0, 1, 2]
+    assert sorted(alone(vdb)(asked("dog"), **library, top_k=9).ids.tolist()) == [0, 1, 2]
 
 
 def test_a_query_takes_the_place_of_the_question(library):
-    found = vdb(asked("the green cat"), Query(("a red dog",)), **library, top_k=1)
+    found = alone(vdb)(asked("the green cat"), Query(("a red dog",)), **library, top_k=1)
     assert found.ids.tolist() == [0]
 
 
 def test_of_several_texts_the_best_score_counts(library):
-    found = vdb(asked(""), Query(("a red dog", "the green cat")), **library, top_k=3)
+    found = alone(vdb)(asked(""), Query(("a red dog", "the green cat")), **library, top_k=3)
     assert found.ids.tolist() == [0, 2, 1]
     np.testing.assert_allclose(found.scores[:2], 1.0, atol=1e-6)
 
 
 def test_no_texts_find_nothing(library):
-    assert len(vdb(asked("dog"), Query(()), **library)) == 0
+    assert len(alone(vdb)(asked("dog"), Query(()), **library)) == 0
 
 
 def test_many_questions_are_answered_each_as_if_alone(library):
     questions = [asked("red"), asked("green cat"), asked("blue")]
     queries = [None, Query(("a red dog", "blue")), Query(())]
-    together = vdb_batched(questions, queries, **library)
+    together = vdb(questions, queries, **library)
     for question, query, found in zip(questions, queries, together, strict=True):
-        alone = vdb(question, query, **library)
-        assert found.ids.tolist() == alone.ids.tolist()
-        np.testing.assert_allclose(found.scores, alone.scores)
+        single = alone(vdb)(question, query, **library)
+        assert found.ids.tolist() == single.ids.tolist()
+        np.testing.assert_allclose(found.scores, single.scores)

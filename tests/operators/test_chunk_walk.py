@@ -5,12 +5,13 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.passages import walk_with_chunks
 from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, NodeScores, Query, Question, Ranked
-from operators.chunk_walk import activated, activated_batched, ppr, ppr_batched, similarity
+from operators.chunk_walk import activated, ppr, similarity
 
 A, B, C = range(3)
 ASKED = Question("q", "east")
@@ -47,27 +48,27 @@ def seeds(**weights: float):
 
 
 def test_the_least_similar_chunk_has_0_and_the_most_similar_1(three_ways):
-    found = similarity(ASKED, **three_ways)
+    found = alone(similarity)(ASKED, **three_ways)
     np.testing.assert_allclose(found.values, [1.0, 0.8, 0.0], atol=1e-6)  # (0.6 + 1) / 2 = 0.8
 
 
 def test_cosines_can_be_left_as_they_are(three_ways):
-    found = similarity(ASKED, scale="cosine", **three_ways)
+    found = alone(similarity)(ASKED, scale="cosine", **three_ways)
     np.testing.assert_allclose(found.values, [1.0, 0.6, -1.0], atol=1e-6)
 
 
 def test_of_several_texts_the_best_counts(three_ways):
-    found = similarity(ASKED, Query(("east", "north")), scale="cosine", **three_ways)
+    found = alone(similarity)(ASKED, Query(("east", "north")), scale="cosine", **three_ways)
     np.testing.assert_allclose(found.values, [1.0, 0.8, 0.0], atol=1e-6)
 
 
 def test_without_a_text_every_chunk_has_0(three_ways):
-    assert similarity(ASKED, Query(()), **three_ways).values.tolist() == [0.0, 0.0, 0.0]
+    assert alone(similarity)(ASKED, Query(()), **three_ways).values.tolist() == [0.0, 0.0, 0.0]
 
 
 def test_chunks_that_are_all_alike_have_1(three_ways):
     alike = {**three_ways, "chunk_index": VectorIndex(np.array([[1, 0], [1, 0]], np.float32))}
-    assert similarity(ASKED, **alike).values.tolist() == [1.0, 1.0]
+    assert alone(similarity)(ASKED, **alike).values.tolist() == [1.0, 1.0]
 
 
 # ---- the walk
@@ -118,48 +119,48 @@ def test_the_more_nodes_a_chunk_has_the_less_it_draws_each(chain):
 
 def test_without_damping_the_mass_is_the_restart(chain):
     nothing = seeds()
-    found = ppr(nothing, scores(0.5, 1.0, 0.0), graph=chain, damping=0.0)
+    found = alone(ppr)(nothing, scores(0.5, 1.0, 0.0), graph=chain, damping=0.0)
     assert found.ids.tolist() == [1, 0, 2]
     assert found.scores.tolist() == [1.0, 0.5, 0.0]
 
 
 def test_a_walk_from_c_reaches_only_its_own_chunk(chain):
-    found = ppr(seeds(c=1.0), scores(0, 0, 0), graph=chain, top_k=3)
+    found = alone(ppr)(seeds(c=1.0), scores(0, 0, 0), graph=chain, top_k=3)
     assert found.ids.tolist() == [2, 0, 1]
     assert found.scores.tolist() == [1.0, 0.0, 0.0]
 
 
 def test_dense_scores_weigh_little_beside_nodes(chain):
     """Restart: C 1, chunk 1 at 0.05 * 1. Chunk 2 gets 1/3 of C's walk, chunk 1 less than 0.05."""
-    found = ppr(seeds(c=1.0), scores(0, 1.0, 0), graph=chain, top_k=1)
+    found = alone(ppr)(seeds(c=1.0), scores(0, 1.0, 0), graph=chain, top_k=1)
     assert found.ids.tolist() == [2]
-    heavy = ppr(seeds(c=1.0), scores(0, 1.0, 0), graph=chain, passage_weight=5.0, top_k=1)
+    heavy = alone(ppr)(seeds(c=1.0), scores(0, 1.0, 0), graph=chain, passage_weight=5.0, top_k=1)
     assert heavy.ids.tolist() == [1]
 
 
 def test_the_mass_of_two_places_is_that_of_their_equations(chain):
     """C and its chunk alone: c = 0.5 * p + 0.5, p = 0.5 * c, so c = 2/3 and p = 1/3."""
     two = Graph.from_arrays([], [], node_chunk=[[1, 0], [0, 1]], n_nodes=2)
-    found = ppr(seeds(a=3.0, b=1.0), scores(0, 0), graph=two)
+    found = alone(ppr)(seeds(a=3.0, b=1.0), scores(0, 0), graph=two)
     assert found.ids.tolist() == [0, 1]
     np.testing.assert_allclose(found.scores, [1.0, 1 / 3], atol=1e-6)
 
 
 def test_negative_scores_count_as_0_and_the_best_of_a_node_given_twice(chain):
     twice = Ranked(np.array([A, A, C]), np.array([0.2, 1.0, -1.0]))
-    once = ppr(seeds(a=1.0), scores(0, 0, -1.0), graph=chain, top_k=3)
-    again = ppr(twice, scores(0, 0, 0), graph=chain, top_k=3)
+    once = alone(ppr)(seeds(a=1.0), scores(0, 0, -1.0), graph=chain, top_k=3)
+    again = alone(ppr)(twice, scores(0, 0, 0), graph=chain, top_k=3)
     assert again.ids.tolist() == once.ids.tolist()
     assert again.scores.tolist() == once.scores.tolist()
 
 
 def test_many_walks_at_once_are_each_as_if_alone(chain):
     starts, dense = [seeds(a=1.0), seeds(), seeds(c=0.3)], [scores(0.1, 0.2, 0.3)] * 3
-    together = ppr_batched(starts, dense, graph=chain, top_k=3)
+    together = ppr(starts, dense, graph=chain, top_k=3)
     for start, found in zip(starts, together, strict=True):
-        alone = ppr(start, dense[0], graph=chain, top_k=3)
-        assert found.ids.tolist() == alone.ids.tolist()
-        assert found.scores.tolist() == alone.scores.tolist()
+        single = alone(ppr)(start, dense[0], graph=chain, top_k=3)
+        assert found.ids.tolist() == single.ids.tolist()
+        assert found.scores.tolist() == single.scores.tolist()
 
 
 # ---- the bonus of active nodes
@@ -175,19 +176,19 @@ def mentions():
 
 def test_a_chunk_gains_by_what_it_names_and_how_often(mentions):
     """Chunk 0: 1.5 * 1 + ln(1 + 1 ln 2) = 2.026589; chunk 1: ln(1 + ln 4 + 0.5 ln 2) = 1.005352."""
-    found = activated(scores(1.0, 0.0), NodeScores(np.array([1.0, 0.5])), tri_graph=mentions)
+    found = alone(activated)(scores(1.0, 0.0), NodeScores(np.array([1.0, 0.5])), tri_graph=mentions)
     np.testing.assert_allclose(found.values, [2.026589, 1.005352], atol=1e-6)
 
 
 def test_without_active_nodes_the_scores_are_only_stretched(mentions):
     quiet = NodeScores(np.array([0.0, -1.0]))
-    found = activated(scores(0.4, 1.0), quiet, tri_graph=mentions, ratio=2.0)
+    found = alone(activated)(scores(0.4, 1.0), quiet, tri_graph=mentions, ratio=2.0)
     np.testing.assert_allclose(found.values, [0.8, 2.0])
 
 
 def test_many_bonuses_at_once_are_each_as_if_alone(mentions):
     active = [NodeScores(np.array([1.0, 0.5])), NodeScores(np.array([0.0, 1.0]))]
     dense = [scores(1.0, 0.0), scores(0.2, 0.3)]
-    for at, found in enumerate(activated_batched(dense, active, tri_graph=mentions)):
-        alone = activated(dense[at], active[at], tri_graph=mentions)
-        np.testing.assert_allclose(found.values, alone.values)
+    for at, found in enumerate(activated(dense, active, tri_graph=mentions)):
+        single = alone(activated)(dense[at], active[at], tri_graph=mentions)
+        np.testing.assert_allclose(found.values, single.values)

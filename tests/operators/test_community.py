@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.contract import alone
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
@@ -120,27 +121,27 @@ def search(held):
 
 
 def test_the_most_similar_reports_come_first(search):
-    found = vdb(Question("q", "0"), **search)
+    found = alone(vdb)(Question("q", "0"), **search)
     assert found.ids.tolist() == [Y, Z, FINE, X]
     np.testing.assert_allclose(found.scores, [0.8, 0.6, 0.4, 0.2], atol=1e-6)
 
 
 def test_a_community_without_a_report_is_not_found_even_where_others_are_dissimilar(search):
-    found = vdb(Question("q", "1"), top_k=5, **search)
+    found = alone(vdb)(Question("q", "1"), top_k=5, **search)
     assert found.ids.tolist() == [Y, Z, FINE, X]
 
 
 def test_similar_reports_below_the_level_are_left_out(search):
-    assert vdb(Question("q", "0"), level=0, **search).ids.tolist() == [Y, X]
+    assert alone(vdb)(Question("q", "0"), level=0, **search).ids.tolist() == [Y, X]
 
 
 def test_of_several_texts_the_best_one_counts(search):
-    found = vdb(Question("q", "1"), Query(("1", "0")), top_k=1, **search)
+    found = alone(vdb)(Question("q", "1"), Query(("1", "0")), top_k=1, **search)
     assert found.ids.tolist() == [Y]
 
 
 def test_a_query_without_texts_finds_none(search):
-    assert len(vdb(Question("q", "0"), Query(()), **search)) == 0
+    assert len(alone(vdb)(Question("q", "0"), Query(()), **search)) == 0
 
 
 @pytest.mark.parametrize(("level", "expected"), [(0, [Y, X]), (1, [Y, Z]), (3, [Y, FINE])])

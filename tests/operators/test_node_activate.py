@@ -5,12 +5,13 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.contract import alone
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Question, Ranked
-from operators.node import activate, activate_batched, specificity
+from operators.node import activate, specificity
 
 A, B, C, D = range(4)
 ASKED = Question("q", "east")
@@ -54,59 +55,57 @@ def weights(found) -> dict[int, float]:
 
 
 def test_a_node_passes_its_score_times_the_cosine_of_its_best_sentence(three_sentences):
-    found, active = activate(seeds(A), ASKED, rounds=1, **three_sentences)
+    found, active = alone(activate)(seeds(A), ASKED, rounds=1, **three_sentences)
     assert weights(found) == {A: 1.8, B: 0.8}  # A is in its own sentence
     assert active.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.0]  # 0.8 / 2
 
 
 def test_the_second_round_goes_on_from_what_the_first_has_reached(three_sentences):
     """B passes 0.8 * 0.96 = 0.768 to B and D; A passes 0.8 * 0.6 = 0.48, which is too little."""
-    found, active = activate(seeds(A), ASKED, rounds=2, **three_sentences)
+    found, active = alone(activate)(seeds(A), ASKED, rounds=2, **three_sentences)
     assert weights(found) == {A: 1.8, B: 1.568, D: 0.768}
     assert active.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.256]  # 0.768 / 3
 
 
 def test_a_sentence_is_taken_once(three_sentences):
     """A has its sentence with C left for the second round: 0.8 * 0.6 = 0.48."""
-    found, _ = activate(seeds(A), ASKED, rounds=2, threshold=0.4, **three_sentences)
+    found, _ = alone(activate)(seeds(A), ASKED, rounds=2, threshold=0.4, **three_sentences)
     assert weights(found) == {A: 2.28, B: 1.568, D: 0.768, C: 0.48}
 
 
 def test_several_sentences_of_a_node_may_count(three_sentences):
-    found, _ = activate(seeds(A), ASKED, rounds=1, sentences_per_node=2, **three_sentences)
+    found, _ = alone(activate)(seeds(A), ASKED, rounds=1, sentences_per_node=2, **three_sentences)
     assert weights(found) == {A: 2.4, B: 0.8, C: 0.6}
 
 
 def test_a_node_below_the_threshold_passes_nothing(three_sentences):
-    found, active = activate(seeds(A, scores=(0.4,)), ASKED, **three_sentences)
+    found, active = alone(activate)(seeds(A, scores=(0.4,)), ASKED, **three_sentences)
     assert weights(found) == {A: 0.4}
     assert active.values.round(6).tolist() == [0.4, 0.0, 0.0, 0.0]
 
 
 def test_without_a_round_the_nodes_stay_as_they_are(three_sentences):
     given = seeds(C, A, C, scores=(0.3, 0.9, 0.5))
-    found, _ = activate(given, ASKED, rounds=0, **three_sentences)
+    found, _ = alone(activate)(given, ASKED, rounds=0, **three_sentences)
     assert weights(found) == {A: 0.9, C: 0.5}
 
 
 def test_two_nodes_may_take_the_same_sentence_in_one_round(three_sentences):
     """B's best sentence is the one with D; both A and D pass to B and to themselves."""
-    found, _ = activate(seeds(B, D), ASKED, rounds=1, **three_sentences)
+    found, _ = alone(activate)(seeds(B, D), ASKED, rounds=1, **three_sentences)
     assert weights(found) == {B: 2.92, D: 2.92}  # 1 + 0.96 + 0.96
 
 
 def test_many_questions_at_once_are_each_as_if_alone(three_sentences):
     given = [seeds(A), seeds(), seeds(B, D)]
-    for alone, found in zip(
-        given, activate_batched(given, [ASKED] * 3, **three_sentences), strict=True
-    ):
-        assert weights(found[0]) == weights(activate(alone, ASKED, **three_sentences)[0])
+    for one, found in zip(given, activate(given, [ASKED] * 3, **three_sentences), strict=True):
+        assert weights(found[0]) == weights(alone(activate)(one, ASKED, **three_sentences)[0])
 
 
 def test_sentences_of_another_graph_are_refused(three_sentences):
     other = {**three_sentences, "graph": Graph.from_arrays([], [], n_nodes=3)}
     with pytest.raises(UserError, match="build.graph=entities"):
-        activate(seeds(A), ASKED, **other)
+        alone(activate)(seeds(A), ASKED, **other)
 
 
 # ---- specificity

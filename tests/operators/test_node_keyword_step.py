@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from graphrag_bench.contract import alone
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Keywords, Question
-from operators.node import by_keyword, by_keyword_batched, by_step
+from operators.node import by_keyword, by_step
 
 QUESTION = Question("q", "0 0 1")
 
@@ -39,32 +40,34 @@ X, Y = "1 0 0", "0.6 0.8 0"
 
 def test_keywords_take_turns_and_take_the_next_node_that_is_left():
     """X likes 0, 1, then 2; Y likes 1 (.96), 2 (.8), 0 (.6): X takes 0, Y 1, X 2, Y 3."""
-    found = by_keyword(QUESTION, Keywords((X, Y), ()), top_k=4, **world(*THREE))
+    found = alone(by_keyword)(QUESTION, Keywords((X, Y), ()), top_k=4, **world(*THREE))
     assert found.ids.tolist() == [0, 1, 2, 3]
     assert found.scores.tolist() == pytest.approx([1.0, 0.96, 0.0, 0.0], abs=1e-6)
-    turned = by_keyword(QUESTION, Keywords((Y, X), ()), top_k=3, **world(*THREE))
+    turned = alone(by_keyword)(QUESTION, Keywords((Y, X), ()), top_k=3, **world(*THREE))
     assert turned.ids.tolist() == [1, 0, 2]
 
 
 def test_a_keyword_whose_nodes_are_too_unlike_it_is_passed_over():
-    found = by_keyword(QUESTION, Keywords((X, Y), ()), min_score=0.5, top_k=4, **world(*THREE))
+    found = alone(by_keyword)(
+        QUESTION, Keywords((X, Y), ()), min_score=0.5, top_k=4, **world(*THREE)
+    )
     assert found.ids.tolist() == [0, 1, 2]
 
 
 def test_joined_keywords_are_one_text():
     given = world(*THREE)
-    by_keyword(QUESTION, Keywords(("ada", "0 1 0"), ()), node_query="joined", **given)
+    alone(by_keyword)(QUESTION, Keywords(("ada", "0 1 0"), ()), node_query="joined", **given)
     assert given["embedder"].asked == [["ada, 0 1 0"]]
 
 
 def test_without_a_low_keyword_the_question_is_looked_for():
-    found = by_keyword(QUESTION, Keywords((), ("theme",)), top_k=1, **world(*THREE))
+    found = alone(by_keyword)(QUESTION, Keywords((), ("theme",)), top_k=1, **world(*THREE))
     assert found.ids.tolist() == [3]
 
 
 def test_many_questions_cost_one_call_of_the_embedder():
     given = world(*THREE)
-    both = by_keyword_batched([QUESTION] * 2, [Keywords((X,), ()), Keywords((Y,), ())], **given)
+    both = by_keyword([QUESTION] * 2, [Keywords((X,), ()), Keywords((Y,), ())], **given)
     assert [found.ids.tolist()[0] for found in both] == [0, 1]
     assert len(given["embedder"].asked) == 1
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.mentions import NameTable
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Mentions, Node, Question, Ranked
-from operators.node import link, link_batched
+from operators.node import link
 
 ASKED = Question("q", "Which way is it?")
 
@@ -41,45 +42,45 @@ def directions():
 
 
 def test_each_name_gives_its_most_similar_node_in_the_order_of_the_names(directions):
-    found = link(Mentions(("east", "north")), ASKED, **directions)
+    found = alone(link)(Mentions(("east", "north")), ASKED, **directions)
     assert found.ids.tolist() == [1, 0]
     assert found.scores.tolist() == [1.0, 1.0]
 
 
 def test_the_score_is_the_cosine(directions):
-    found = link(Mentions(("northeast", "south")), ASKED, **directions)
+    found = alone(link)(Mentions(("northeast", "south")), ASKED, **directions)
     assert found.ids.tolist() == [0, 1]
     np.testing.assert_allclose(found.scores, [0.8, 0.0], atol=1e-6)
 
 
 def test_a_node_may_come_twice(directions):
-    found = link(Mentions(("north", "east", "northeast")), ASKED, **directions)
+    found = alone(link)(Mentions(("north", "east", "northeast")), ASKED, **directions)
     assert found.ids.tolist() == [0, 1, 0]
 
 
 def test_without_duplicates_the_first_name_of_a_node_counts(directions):
-    found = link(Mentions(("northeast", "east", "north")), ASKED, dedupe=True, **directions)
+    found = alone(link)(Mentions(("northeast", "east", "north")), ASKED, dedupe=True, **directions)
     assert found.ids.tolist() == [0, 1]
     np.testing.assert_allclose(found.scores, [0.8, 1.0], atol=1e-6)
 
 
 def test_a_name_that_no_node_resembles_enough_is_left_out(directions):
-    found = link(Mentions(("northeast", "east")), ASKED, min_score=0.9, **directions)
+    found = alone(link)(Mentions(("northeast", "east")), ASKED, min_score=0.9, **directions)
     assert found.ids.tolist() == [1]
 
 
 def test_no_names_give_no_nodes(directions):
-    assert len(link(Mentions(()), ASKED, **directions)) == 0
+    assert len(alone(link)(Mentions(()), ASKED, **directions)) == 0
 
 
 def test_an_empty_index_gives_no_nodes(directions):
     empty = {**directions, "node_index": VectorIndex(np.zeros((0, 2), np.float32))}
-    assert len(link(Mentions(("east",)), ASKED, **empty)) == 0
+    assert len(alone(link)(Mentions(("east",)), ASKED, **empty)) == 0
 
 
 def test_names_of_many_questions_find_their_way_back(directions):
     asked = [Mentions(("east", "north")), Mentions(()), Mentions(("north",))]
-    found = link_batched(asked, [ASKED] * 3, **directions)
+    found = link(asked, [ASKED] * 3, **directions)
     assert [one.ids.tolist() for one in found] == [[1, 0], [], [0]]
 
 
@@ -109,7 +110,9 @@ class Directory:
 
 
 def linked(town, text: str, *names: str, **settings):
-    found = link(Mentions(names), Question("q", text), **town, by="exact_then_vectors", **settings)
+    found = alone(link)(
+        Mentions(names), Question("q", text), **town, by="exact_then_vectors", **settings
+    )
     return found.ids.tolist(), found.scores.round(6).tolist()
 
 
@@ -155,7 +158,7 @@ def test_a_node_named_twice_comes_once_without_duplicates(town):
 
 
 def test_by_vectors_the_question_itself_is_not_read(town):
-    found = link(Mentions(("the observatory",)), Question("q", "Ada Marsh?"), **town)
+    found = alone(link)(Mentions(("the observatory",)), Question("q", "Ada Marsh?"), **town)
     assert found.ids.tolist() == [3]
 
 
@@ -211,7 +214,7 @@ def test_common_nouns_are_linked_when_any_name_may_be(town):
 
 
 def test_linking_can_be_switched_off(town):
-    found = link(Mentions(("norvik",)), Question("q", "Is it Norvik?"), by="none", **town)
+    found = alone(link)(Mentions(("norvik",)), Question("q", "Is it Norvik?"), by="none", **town)
     assert len(found) == 0
 
 
@@ -223,7 +226,7 @@ def test_names_that_are_given_are_those_of_nodes_before_they_are_like_them():
     def linked(*names: str) -> Ranked[Node]:
         mentions, asked = Mentions(names), Question("q", "Is NORVIK in Norvik?")
         how = {"graph": graph, "node_index": index, "embedder": words}
-        return link(mentions, asked, **how, by="names_then_vectors")
+        return alone(link)(mentions, asked, **how, by="names_then_vectors")
 
     found = linked("Norvik", "Ada  Marsh!", "marsh")
     assert found.ids.tolist() == [1, 2, 2]

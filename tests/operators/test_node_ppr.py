@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import Node, Ranked
-from operators.node import ppr, ppr_batched
+from operators.node import ppr
 
 A, B, C, D = range(4)
 
@@ -30,42 +31,42 @@ def seeds(*nodes: int, scores: tuple[float, ...] = ()) -> Ranked[Node]:
     ],
 )
 def test_damping_is_the_chance_that_the_walk_goes_on(path, damping, mass):
-    _, scores = ppr(seeds(A), graph=path, damping=damping)
+    _, scores = alone(ppr)(seeds(A), graph=path, damping=damping)
     np.testing.assert_allclose(scores.values, mass, atol=1e-6)
 
 
 def test_the_mass_of_an_isolated_node_goes_back_to_the_seeds(path):
-    _, scores = ppr(seeds(A, D), graph=path)
+    _, scores = alone(ppr)(seeds(A, D), graph=path)
     np.testing.assert_allclose(scores.values, [0.388889, 0.222222, 0.055556, 0.333333], atol=1e-6)
 
 
 def test_the_walk_prefers_the_heavier_relationship():
     graph = Graph.from_arrays(source=[A, B], target=[B, C], weight=[1, 3], n_nodes=4)
-    _, scores = ppr(seeds(A), graph=graph)
+    _, scores = alone(ppr)(seeds(A), graph=graph)
     np.testing.assert_allclose(scores.values, [0.541667, 0.333333, 0.125, 0.0], atol=1e-6)
 
 
 def test_parallel_relationships_add_up_and_direction_does_not_count():
     heavy = Graph.from_arrays(source=[A, B], target=[B, C], weight=[1, 3])
     parallel = Graph.from_arrays(source=[A, B, C, B], target=[B, C, B, C])
-    of_heavy, of_parallel = (ppr(seeds(A), graph=graph)[1] for graph in (heavy, parallel))
+    of_heavy, of_parallel = (alone(ppr)(seeds(A), graph=graph)[1] for graph in (heavy, parallel))
     np.testing.assert_allclose(of_heavy.values, of_parallel.values)
 
 
 def test_a_relationship_of_a_node_with_itself_is_not_walked():
     loop = Graph.from_arrays(source=[A, A, B], target=[B, A, C], n_nodes=4)
-    _, scores = ppr(seeds(A), graph=loop)
+    _, scores = alone(ppr)(seeds(A), graph=loop)
     np.testing.assert_allclose(scores.values, [0.583333, 0.333333, 0.083333, 0.0], atol=1e-6)
 
 
 def test_the_best_nodes_come_first(path):
-    nodes, _ = ppr(seeds(A), graph=path, top_k=2)
+    nodes, _ = alone(ppr)(seeds(A), graph=path, top_k=2)
     assert nodes.ids.tolist() == [A, B]
     np.testing.assert_allclose(nodes.scores, [0.583333, 0.333333], atol=1e-6)
 
 
 def test_without_seeds_the_walk_starts_anywhere(path):
-    _, scores = ppr(Ranked.empty(), graph=path, damping=0.0)
+    _, scores = alone(ppr)(Ranked.empty(), graph=path, damping=0.0)
     assert scores.values.tolist() == [0.25, 0.25, 0.25, 0.25]
 
 
@@ -83,7 +84,7 @@ def in_chunks():
 
 def start(graph: Graph, nodes: Ranked[Node], reset: str) -> list[float]:
     """The reset itself: a walk that never goes on."""
-    return ppr(nodes, graph=graph, damping=0.0, reset=reset)[1].values.round(6).tolist()
+    return alone(ppr)(nodes, graph=graph, damping=0.0, reset=reset)[1].values.round(6).tolist()
 
 
 def test_a_seed_in_two_chunks_weighs_half(in_chunks):
@@ -111,7 +112,7 @@ def test_similar_seeds_weigh_by_their_best_score_and_negative_ones_nothing(in_ch
 
 def test_many_questions_at_once_are_each_as_if_alone(path):
     several = [seeds(A), seeds(), seeds(C, D), seeds(B)]
-    for alone, (nodes, scores) in zip(several, ppr_batched(several, graph=path), strict=True):
-        expected_nodes, expected_scores = ppr(alone, graph=path)
+    for one, (nodes, scores) in zip(several, ppr(several, graph=path), strict=True):
+        expected_nodes, expected_scores = alone(ppr)(one, graph=path)
         assert nodes.ids.tolist() == expected_nodes.ids.tolist()
         assert np.array_equal(scores.values, expected_scores.values)

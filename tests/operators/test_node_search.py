@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
-from operators.node import onehop, relnode, tfidf, vdb, vdb_batched
+from operators.node import onehop, relnode, tfidf, vdb
 
 A, B, C, D = range(4)
 
@@ -40,32 +41,32 @@ def circle():
 
 
 def test_the_most_similar_nodes_come_first(circle):
-    found = vdb(Question("q", "0"), top_k=2, **circle)
+    found = alone(vdb)(Question("q", "0"), top_k=2, **circle)
     assert found.ids.tolist() == [0, 1]
     np.testing.assert_allclose(found.scores, [1.0, 0.5], atol=1e-6)
 
 
 def test_a_query_takes_the_place_of_the_question_and_its_best_text_counts(circle):
-    found = vdb(Question("q", "0"), Query(("60", "90")), **circle)
+    found = alone(vdb)(Question("q", "0"), Query(("60", "90")), **circle)
     assert found.ids.tolist() == [1, 2, 0]
     np.testing.assert_allclose(found.scores, [1.0, 1.0, 0.5], atol=1e-6)
 
 
 def test_more_than_there_are_gives_all(circle):
-    assert len(vdb(Question("q", "0"), top_k=9, **circle)) == 3
+    assert len(alone(vdb)(Question("q", "0"), top_k=9, **circle)) == 3
 
 
 def test_nodes_below_the_threshold_are_left_out(circle):
-    assert vdb(Question("q", "0"), min_score=0.4, **circle).ids.tolist() == [0, 1]
+    assert alone(vdb)(Question("q", "0"), min_score=0.4, **circle).ids.tolist() == [0, 1]
 
 
 def test_a_query_without_texts_finds_nothing(circle):
-    assert len(vdb(Question("q", "0"), Query(()), **circle)) == 0
+    assert len(alone(vdb)(Question("q", "0"), Query(()), **circle)) == 0
 
 
 def test_each_of_many_questions_gets_its_own_nodes(circle):
     asked = [Question("q", "0"), Question("r", "90"), Question("s", "60")]
-    found = vdb_batched(asked, [None, Query(()), Query(("90", "0"))], top_k=1, **circle)
+    found = vdb(asked, [None, Query(()), Query(("90", "0"))], top_k=1, **circle)
     assert [one.ids.tolist() for one in found] == [[0], [], [0]]
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question, Ranked
@@ -112,18 +113,18 @@ def search(kite):
 
 
 def test_the_most_similar_relationships_come_first(search):
-    found = vdb(Question("q", "0"), top_k=3, **search)
+    found = alone(vdb)(Question("q", "0"), top_k=3, **search)
     assert found.ids.tolist() == [0, 1, 2]
     np.testing.assert_allclose(found.scores, [0.9, 0.8, 0.7], atol=1e-6)
 
 
 def test_a_query_takes_the_place_of_the_question(search):
-    found = vdb(Question("q", "4"), Query(("0",)), top_k=1, **search)
+    found = alone(vdb)(Question("q", "4"), Query(("0",)), top_k=1, **search)
     assert found.ids.tolist() == [0]
 
 
 def test_those_found_may_be_given_by_degree_and_weight(search):
     """Degrees of rows 0 to 3: 5, 4, 3, 5; row 3 weighs more than row 0."""
-    found = vdb(Question("q", "0"), order="degree_weight", **search)
+    found = alone(vdb)(Question("q", "0"), order="degree_weight", **search)
     assert found.ids.tolist() == [3, 0, 1, 2]
     np.testing.assert_allclose(found.scores, [0.6, 0.9, 0.8, 0.7], atol=1e-6)

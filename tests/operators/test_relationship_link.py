@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from small_worlds import Babbling, Obliging
 
+from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.llm import Completion
 from graphrag_bench.models.vector_index import VectorIndex
@@ -44,25 +45,25 @@ def rows(*ids: int, scores: tuple[float, ...] = ()):
 
 
 def test_facts_come_by_their_place_between_the_least_and_the_most_similar(facts):
-    found = link(ASKED, **facts)
+    found = alone(link)(ASKED, **facts)
     assert found.ids.tolist() == [3, 2, 0]
     np.testing.assert_allclose(found.scores, [1.0, 0.6, 0.0], atol=1e-6)
 
 
 def test_a_synonymy_edge_is_no_fact_and_is_not_on_the_scale(facts):
     """To `north` the cosines are 1, 0.8 and 0: the edge's 0 would change nothing but be there."""
-    found = link(ASKED, Query(("north",)), top_k=4, **facts)
+    found = alone(link)(ASKED, Query(("north",)), top_k=4, **facts)
     assert found.ids.tolist() == [0, 2, 3]
 
 
 def test_cosines_can_be_left_as_they_are(facts):
-    found = link(ASKED, Query(("east", "north")), scale="cosine", **facts)
+    found = alone(link)(ASKED, Query(("east", "north")), scale="cosine", **facts)
     assert found.ids.tolist() == [0, 3, 2]
     np.testing.assert_allclose(found.scores, [1.0, 1.0, 0.8], atol=1e-6)
 
 
 def test_without_a_text_there_is_no_fact(facts):
-    assert len(link(ASKED, Query(()), **facts)) == 0
+    assert len(alone(link)(ASKED, Query(()), **facts)) == 0
 
 
 # ---- the filter

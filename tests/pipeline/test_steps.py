@@ -89,26 +89,35 @@ def test_questions_are_answered_by_several_workers_in_the_order_given():
     assert [one.get("answer") for one in found] == [Answer(f"answer {i}") for i in range(9)]
 
 
-# ---- batched twins
+# ---- batched operators
 
 
-def test_a_twin_is_given_the_whole_block():
+def test_a_batch_is_given_the_whole_block():
     found = outcomes([START, {"op": "tiny.twice"}], "1", "2", "3")
     assert [one.get("nodes").ids.tolist() for one in found] == [[2], [4], [6]]
     assert tiny_operators.blocks == [3]
 
 
-def test_a_single_question_needs_no_twin():
-    outcomes([START, {"op": "tiny.twice"}], "1")
-    assert tiny_operators.blocks == []
+def test_a_single_question_is_a_batch_of_one():
+    (found,) = outcomes([START, {"op": "tiny.twice"}], "1 4")
+    assert found.get("nodes").ids.tolist() == [2, 8]
+    assert tiny_operators.blocks == [1]
 
 
-def test_a_twin_that_raises_is_replaced_by_single_calls():
+def test_a_batch_that_raises_is_replaced_by_single_calls():
     """One bad question becomes one failure, not a lost block."""
     found = outcomes([START, {"op": "tiny.twice"}], "1", "13", "3")
-    assert tiny_operators.blocks == [3]
+    assert tiny_operators.blocks == [3, 1, 1, 1]
     assert isinstance(found[1], Failure)
     assert [found[row].get("nodes").ids.tolist() for row in (0, 2)] == [[2], [6]]
+
+
+def test_what_a_batch_gives_is_held_against_its_signature():
+    for texts in (("1",), ("1", "2"), ("1", "none")):
+        first, *rest = outcomes([START, {"op": "tiny.muddled"}], *texts)
+        assert first.message == "gave Mentions for 'nodes', where its signature says Ranked[Node]"
+        assert "tiny_operators.py" in first.where[0] and first.where[0].endswith("in muddled")
+    assert rest[0].message == "muddled gave 0 results for one question"
 
 
 def test_failed_questions_are_no_part_of_a_later_block():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -25,7 +26,7 @@ from graphrag_bench.values import (
 )
 
 blocks: list[int] = []
-"""How many states each call of a batched twin was given."""
+"""How many values each call of a batched operator was given."""
 
 
 def numbers(*ids: int) -> Ranked[Node]:
@@ -83,17 +84,17 @@ def heaviest(scores: NodeScores) -> Query:
     return Query((str(int(scores.values.argmax())),))
 
 
-def twice(nodes: Ranked[Node]) -> Ranked[Node]:
-    """Every number doubled; 13 brings bad luck."""
-    if 13 in nodes.ids:
-        raise ZeroDivisionError("unlucky")
-    return Ranked(2 * nodes.ids, nodes.scores)
-
-
-def twice_batched(nodes: list[Ranked[Node]]) -> list[Ranked[Node]]:
-    """The doubled numbers of many questions; one bad question spoils the block."""
+def twice(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
+    """Every number doubled; 13 brings bad luck to the whole block."""
     blocks.append(len(nodes))
-    return [twice(one) for one in nodes]
+    if any(13 in one.ids for one in nodes):
+        raise ZeroDivisionError("unlucky")
+    return [Ranked(2 * one.ids, one.scores) for one in nodes]
+
+
+def muddled(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
+    """Names in the place of nodes; nothing at all where a question has no number."""
+    return [Mentions(()) for one in nodes if len(one)]  # type: ignore[misc]
 
 
 def either(question: Question) -> tuple[Mentions | None, Query]:
@@ -167,8 +168,8 @@ def register() -> None:
     )
     for function in plain:
         operator(f"tiny.{function.__name__}")(function)
-    operator("tiny.twice")(twice)
-    operator.batched("tiny.twice")(twice_batched)
+    operator("tiny.twice", batched=True)(twice)
+    operator("tiny.muddled", batched=True)(muddled)
     operator("tiny.answer")(answer)
     operator("tiny.typed", requires={"node.type"})(start)
     operator("tiny.say", calls=2, supplies={"question"})(say)
