@@ -13,7 +13,7 @@ from toy_runs import WEIGHTLESS, Ended, shell
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "writing_operators.md"
-SMALL = ["dataset=toy", *WEIGHTLESS, "frame=off"]
+SMALL = ["dataset=toy", *WEIGHTLESS, "reference_rows=off"]
 """What takes the place of models that need weights."""
 
 

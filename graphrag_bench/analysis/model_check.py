@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from graphrag_bench.config.choices import ROLES
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.errors import UnreadableReply, UserError, nearest
+from graphrag_bench.errors import UnreadableReply, UserError, did_you_mean
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import chunk_line
 from graphrag_bench.models.embedder import Embedder
@@ -153,8 +153,8 @@ def _named(name: str, listed: Mapping[str, int | None], answers: bool) -> str:
         return f"'{name}' is one of {len(listed)} that the server lists"
     if answers:
         return f"'{name}' replies; it is not in the server's list of {len(listed)}"
-    close = ", ".join(nearest(name, listed) or sorted(listed)[:5]) or "none"
-    raise UserError(f"The server lists no '{name}' (llm.model). Nearest: {close}.")
+    hint = did_you_mean(name, listed, sorted(listed)[:5])
+    raise UserError(f"The server lists no '{name}' (llm.model). {hint}")
 
 
 def _reached(looks: _Looks, endpoint: Endpoint) -> dict[str, int | None] | None:

@@ -14,7 +14,7 @@ from importlib import import_module
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.cli.config_dirs import with_config_dirs
 from graphrag_bench.cli.parsing import Parser
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.terminal import cleaned
 from graphrag_bench.version import __version__
 
@@ -100,8 +100,7 @@ def _main(given: list[str]) -> int:
         given = ["--help"]
     name, rest = given[0], given[1:]
     if name not in COMMANDS and not name.startswith("-"):
-        close = ", ".join(nearest(name, COMMANDS)) or ", ".join(COMMANDS)
-        sys.stderr.write(f"graphrag-bench: no command '{name}'. Nearest: {close}.\n")
+        sys.stderr.write(f"graphrag-bench: no command '{name}'. {did_you_mean(name, COMMANDS)}\n")
         return 2
     try:
         with _ended_by_sigterm():

@@ -18,7 +18,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 
 SELECTORS = ("profile", "fidelity")
 """The run settings that choose a source."""
@@ -73,9 +73,7 @@ def applied(
             held[folder] = inner if isinstance(inner, dict) else {"variant": inner}
             held = held[folder]
         if last not in held and folders[:1] != ["build"]:
-            close = ", ".join(nearest(last, held) or sorted(held))
-            raise UserError(
-                f"method '{method.get('name')}' has no '{path}' to change; it has {close}."
-            )
+            hint = did_you_mean(last, sorted(held))
+            raise UserError(f"method '{method.get('name')}' has no '{path}' to change. {hint}")
         held[last] = value
     return made

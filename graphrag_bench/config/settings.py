@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.answer_forms import FormName
 from graphrag_bench.data.splits import DEV_SHARE, Split
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 
 NO_SETTINGS = {"experiment", "given", "budget_asked"}
 """Fields of the run settings that nobody sets: the study that was chosen, what was set, and whether
@@ -49,10 +49,10 @@ class DatasetSettings(_Settings):
 
 
 class GraphSettings(_Settings):
-    """What one graph is built of."""
+    """What one graph is built from."""
 
-    scope: Literal["all", "per_scope"] = Field(
-        "all", description="one graph of everything, or one for each scope of the corpus"
+    per: Literal["all", "partition"] = Field(
+        "all", description="all: one graph of the corpus; partition: one graph per scope"
     )
     import_from: str | None = Field(
         None, description="graph to import: GraphRAG folder, .graphml, triples as .jsonl or .csv"
@@ -207,8 +207,8 @@ class RunSettings(_Settings):
     repeats: PositiveInt = Field(
         1, description="ask the answering model so many times; the table has mean and spread"
     )
-    frame: Literal["on", "off"] = Field(
-        "on", description="add closed-book, BM25, VanillaRAG and the oracle to the table"
+    reference_rows: Literal["on", "off"] = Field(
+        "on", description="add closed-book, BM25, VanillaRAG and the oracle as rows of the table"
     )
     trace: Literal["ids", "full", "off"] = Field(
         "ids", description="what a record keeps of every step; full adds the replies"
@@ -271,7 +271,7 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
         for fault in error.errors():
             what, reason = _problem(dict(fault))
             problems.setdefault(what, []).append(reason)
-        lines = "\n".join(f"  {what}{' or '.join(said)}." for what, said in problems.items())
+        lines = "\n".join(f"  {what}{' or '.join(said)}" for what, said in problems.items())
         raise UserError(f"{len(problems)} setting(s) are wrong:\n{lines}") from None
 
 
@@ -279,11 +279,12 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
     """What is wrong, and why; the members of a union give one reason each."""
     path = [str(part) for part in fault["loc"]]
     if fault["type"] == "extra_forbidden":
-        known = list(_model_at(path[:-1]).model_fields)
-        close = nearest(path[-1], known) or sorted(known)
-        return f"There is no setting '{'.'.join(path)}'. Nearest: ", ", ".join(close)
+        group = "".join(f"{part}." for part in path[:-1])
+        known = sorted(_model_at(path[:-1]).model_fields)
+        hint = did_you_mean(path[-1], known, prefix=group)
+        return f"There is no setting '{'.'.join(path)}'. ", hint
     names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
-    return f"{'.'.join(names)}={fault['input']!r}: ", str(fault["msg"])
+    return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}."
 
 
 def _model_at(path: list[str]) -> type[BaseModel]:

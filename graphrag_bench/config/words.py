@@ -13,7 +13,7 @@ from typing import Any
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.config.choices import FILE, GROUPS, names, path_of
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
-from graphrag_bench.errors import UserError, nearest, unknown
+from graphrag_bench.errors import UserError, did_you_mean, unknown
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def read_word(argument: str) -> Word:
         return word
     known = sorted({*RunSettings.model_fields} - NO_SETTINGS | {*GROUPS})
     if name.partition(".")[0] not in known:
-        close = nearest(name.partition(".")[0], known) or known
-        raise UserError(f"There is no setting '{name}'. Nearest: {', '.join(close)}.")
+        hint = did_you_mean(name.partition(".")[0], known)
+        raise UserError(f"There is no setting '{name}'. {hint}")
     if name in ("method.name", f"method.{FILE}"):
         raise UserError(f"{name} is of the method's file: method=NAME, or method=./FILE.yaml.")
     return word

@@ -27,8 +27,8 @@ def imported_choices(settings: RunSettings) -> dict[str, str]:
     """
     if settings.graph.import_from is None:
         return {}
-    if settings.graph.scope != "all":
-        raise UserError("graph.import_from is one graph of everything: graph.scope must be all.")
+    if settings.graph.per != "all":
+        raise UserError("graph.import_from is one graph of everything: graph.per must be all.")
     found = variants_for(Path(settings.graph.import_from))
     chosen = settings.build.get("graph", {})
     variant = chosen.get("variant") if isinstance(chosen, Mapping) else chosen

@@ -146,7 +146,7 @@ def _work(
     label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""
     groups: dict[str | None, list[Question]] = {}
     models: dict[str | None, Models] = {}
-    if experiment.settings.graph.scope == "all":
+    if experiment.settings.graph.per == "all":
         groups, models = {None: list(questions)}, {None: experiment.models}
     else:
         for question in questions:

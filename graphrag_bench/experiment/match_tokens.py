@@ -11,7 +11,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.profiles import SELECTORS
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.budgets import budgeted, packing
 from graphrag_bench.experiment.execute import execute, selection
 from graphrag_bench.experiment.experiment import Experiment
@@ -105,13 +105,11 @@ def _reference(plain: Values, name: str, dataset: Dataset | None) -> Experiment:
         raise UserError(f"match_tokens={name}: {error}") from None
     if not _packers(_known(name)):
         packing = [other for other in readable("method") if _packers(_known(other))]
-        close = ", ".join(nearest(name, packing) or packing)
-        raise UserError(
-            f"match_tokens={name}: '{name}' packs no context; methods that do: {close}."
-        )
+        hint = did_you_mean(name, packing)
+        raise UserError(f"match_tokens={name}: '{name}' packs no context. {hint}")
     sources = {key: plain[key] for key in SELECTORS if key in plain}
     method = compose({"method": name}, sources)["method"]
-    values = {**plain, "method": method, "answer": "off", "frame": "off", "shard": None}
+    values = {**plain, "method": method, "answer": "off", "reference_rows": "off", "shard": None}
     return Experiment.prepare(values, dataset, swept=True)
 
 

@@ -74,7 +74,7 @@ def references_of(experiment: Experiment, selected: Sequence[Question]) -> Refer
     """What these questions of an experiment need, what it is built from included."""
     plans = experiment.plans(selected)
     scopes: list[str | None] = [None]
-    if experiment.settings.graph.scope != "all":
+    if experiment.settings.graph.per != "all":
         asked = {question.scope for question in selected}
         known = {document.scope for document in experiment.dataset.documents}
         scopes = sorted(known & asked, key=lambda scope: scope or "")

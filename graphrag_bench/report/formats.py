@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report.tables import Table, markdown
 from graphrag_bench.terminal import clean_line
 
@@ -27,8 +27,7 @@ def checked_format(name: str) -> Format:
     for known in get_args(Format):
         if name == known:
             return known  # type: ignore[no-any-return]
-    close = ", ".join(nearest(name, get_args(Format)) or get_args(Format))
-    raise UserError(f"There is no format '{name}'. Nearest: {close}.")
+    raise UserError(f"There is no format '{name}'. {did_you_mean(name, get_args(Format))}")
 
 
 def rendered(tables: Sequence[Table], form: Literal["markdown", "latex", "csv"]) -> str:

@@ -104,7 +104,7 @@ def _price(run: Run, build: float, question: float) -> Price:
     """The price of a run; where each scope has an index of its own, questions pay for it."""
     if not _known(run):
         return Price(None, question)
-    if run["settings"].get("graph.scope") == "per_scope":
+    if run["settings"].get("graph.per") == "partition":
         return Price(0.0, question + build / max(run["n"], 1))
     return Price(build, question)
 

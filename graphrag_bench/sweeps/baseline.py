@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphrag_bench.config.choices import names
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.execute import RunResult, selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.repeats import scores_over_repeats
@@ -23,10 +23,8 @@ def check_baseline(experiments: Sequence[Experiment]) -> None:
         wanted = experiment.settings.evaluation.baseline
         known = {*names("method"), *(one.method.name for one in experiments), NONE}
         if wanted not in known:
-            close = ", ".join(nearest(wanted, known) or sorted(known))
-            raise UserError(
-                f"evaluation.baseline: there is no method '{wanted}'; nearest: {close}."
-            )
+            hint = did_you_mean(wanted, sorted(known))
+            raise UserError(f"evaluation.baseline: there is no method '{wanted}'. {hint}")
 
 
 def differences(results: Sequence[RunResult]) -> Table | None:

@@ -143,7 +143,7 @@ def test_a_model_that_is_not_served_is_told_with_the_nearest_names(fake: FakeOpe
     ended, rows = examined(*no_key(url, "llm.model=qwen3"))
     assert ended.code == 1
     assert rows["llm model"][0] == "mend"
-    assert "Nearest: qwen3:8b, qwen3:14b" in rows["llm model"][1]
+    assert "Did you mean 'qwen3:8b' or 'qwen3:14b'" in rows["llm model"][1]
     assert rows["llm JSON reply"][0] == "mend"
     assert rows["llm speed"][0] == "not tried"
 

@@ -15,7 +15,7 @@ from toy_runs import TOY, command, refused
 
 from cli.killing import CONCURRENCY, Setup, ended, finished, started, tiny_set, wait_for_calls
 
-VANILLA = [*TOY, "method=vanilla", "frame=off"]
+VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from toy_runs import TOY, asked, command, metrics, ran, records, refused
 import graphrag_bench as gb
 from graphrag_bench.experiment.match_tokens import _with_budget
 
-QUIET = [*TOY, "frame=off", "answer=off"]
+QUIET = [*TOY, "reference_rows=off", "answer=off"]
 VANILLA = [*QUIET, "method=vanilla"]
 
 

@@ -12,7 +12,7 @@ from toy_runs import TOY, command, metrics, ran, refused, write_set
 
 from graphrag_bench.runs.stored import find_run
 
-QUIET = [*TOY, "frame=off"]
+QUIET = [*TOY, "reference_rows=off"]
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ def test_mistakes_are_answered_with_what_would_be_right(run: Path) -> None:
     def said(*arguments: object) -> str:
         return refused(*map(str, arguments), name="score")
 
-    assert "Nearest: meteor" in said(run, "--metrics", "metor")
-    assert "Nearest: containment" in said(run, "evaluation.contain=substring")
+    assert "Did you mean 'meteor'" in said(run, "--metrics", "metor")
+    assert "Did you mean 'containment'" in said(run, "evaluation.contain=substring")
     assert "evaluation.cuts" in said(run, "evaluation.cuts=[0]")
     assert "No run '" in said("zzzz")
     assert "RUN is missing" in said("evaluation.cuts=[1]")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, Ended, command
 
-RUN = (*TOY, "method=vanilla", "limit=3", "frame=off")
+RUN = (*TOY, "method=vanilla", "limit=3", "reference_rows=off")
 FILES = ["records.jsonl", "contexts.jsonl", "timing.jsonl", "ledger.jsonl"]
 
 

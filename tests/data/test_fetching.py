@@ -261,7 +261,9 @@ def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
     with pytest.raises(UserError, match=r"the hub says 404.*huggingface.co/datasets/yixuantt"):
         fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
     hub(server, "yixuantt/MultiHopRAG", {"corpse.json": b"[]"})
-    with pytest.raises(UserError, match=r"no file 'corpus.json' at c0ffee; nearest: corpse.json"):
+    with pytest.raises(
+        UserError, match=r"no file 'corpus.json' at c0ffee. Did you mean 'corpse.json'"
+    ):
         fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
 
 

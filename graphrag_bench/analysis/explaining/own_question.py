@@ -51,8 +51,8 @@ def question_of(experiment: Experiment, text: str) -> Question:
 
     Raises UserError where every scope has a graph of its own.
     """
-    if experiment.settings.graph.scope != "all":
-        raise UserError("A question of your own has no scope; ask with graph.scope=all.")
+    if experiment.settings.graph.per != "all":
+        raise UserError("A question of your own has no scope; ask with graph.per=all.")
     given = experiment.settings.answers
     return Question(
         "asked", text, form=experiment.dataset.card.form_of("") if given == "auto" else given

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.long_texts import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
@@ -126,23 +126,26 @@ def _field(runs: Sequence[PivotRun], name: str) -> str:
         if field in known:
             return field
     short = [field.removeprefix("method.") for field in known]
-    close = ", ".join(nearest(name, short, n=5) or known[:8])
-    raise UserError(f"No run has a field '{name}'. Nearest: {close}.")
+    raise UserError(f"No run has a field '{name}'. {did_you_mean(name, short, known[:8], n=5)}")
+
+
+_NO_DATA = "none; are the data sets at hand?"
+"""What is listed where no stored run has any name."""
 
 
 def _metric(runs: Sequence[PivotRun], name: str) -> str:
     known = sorted({key for run in runs for scores in run.scores.values() for key in scores})
     if name in known:
         return name
-    close = ", ".join(nearest(name, known, n=5) or known) or "none; are the data sets at hand?"
-    raise UserError(f"No run has a metric '{name}'. Nearest: {close}.")
+    listed = known or [_NO_DATA]
+    raise UserError(f"No run has a metric '{name}'. {did_you_mean(name, known, listed, n=5)}")
 
 
 def _check_attribute(runs: Sequence[PivotRun], name: str | None) -> None:
     known = sorted({key for run in runs for held in run.attributes.values() for key in held})
     if name is not None and name not in known:
-        close = ", ".join(nearest(name, known) or known) or "none; are the data sets at hand?"
-        raise UserError(f"No data set says '{name}' of its questions. Nearest: {close}.")
+        hint = did_you_mean(name, known, known or [_NO_DATA])
+        raise UserError(f"No data set has the attribute '{name}' for its questions. {hint}")
 
 
 def _parts(run: PivotRun, value: str, by: str | None) -> dict[str, dict[str, float]]:

@@ -27,7 +27,7 @@ from graphrag_bench.analysis.papers.names import (
     Sweep,
     values_of,
 )
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.plain_yaml import read_yaml
 
 FOLDER = Path(__file__).parent / "printed_tables"
@@ -35,7 +35,7 @@ _SIZES = ("answer=off", "limit=1")
 """Sizes take no answers, and no question but one."""
 _COUNTING = ("method=bm25", *_SIZES)
 """A run that calls no model and has the chunks of its set, for what is only counted."""
-_ALONE = "frame=off"
+_ALONE = "reference_rows=off"
 """No run of a table is framed: its rows are what it is compared with."""
 _SUSPICIOUS = (
     "doubtful", "implausible", "pair sums to", "swapped", "transposed", "printed identically",
@@ -249,10 +249,9 @@ def load_table(full_name: str) -> PaperTable:
     """The table of a name such as `zhou2025/table5`; raises UserError with the nearest names."""
     names = table_names()
     if full_name not in names:
-        close = nearest(full_name, names, n=5) or paper_names()
+        hint = did_you_mean(full_name, names, paper_names(), n=5)
         raise UserError(
-            f"No paper has a table '{full_name}'. Nearest: {', '.join(close)}. "
-            "`graphrag-bench table` lists all."
+            f"No paper has a table '{full_name}'. {hint} `graphrag-bench table` lists all."
         )
     paper_name, _, name = full_name.partition("/")
     paper = load_paper(paper_name)

@@ -75,7 +75,7 @@ def _small(table: PaperTable, cell: Printed) -> Settings | None:
     if row is None or not any(text.startswith("method=") for text in row):
         return None
     counted = ["answer=off"] if table.shape.kind == "counts" else []
-    return merged([*SMALL, *row, "frame=off", "budget_context=native", *counted])
+    return merged([*SMALL, *row, "reference_rows=off", "budget_context=native", *counted])
 
 
 def run_rows(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphrag_bench.errors import nearest
+from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.joining import described, join
@@ -95,8 +95,7 @@ def _fallback(read: Reader, cases: Mapping[str, Steps]) -> dict[str, str]:
         return {}
     for name, reason in given.items():
         if str(name) not in cases:
-            close = ", ".join(nearest(str(name), cases) or cases) or "none"
-            read.problem("fallback", f"no case '{name}'; nearest: {close}.")
+            read.problem("fallback", f"no case '{name}'. {did_you_mean(str(name), cases)}")
         if not isinstance(reason, str) or not reason.strip():
             read.problem("fallback", f"case '{name}' needs a reason in words, not {reason!r}.")
     return {str(name): str(reason) for name, reason in given.items()}
