@@ -182,7 +182,7 @@ class Answered:
     told: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """The answer, and how much there is beside it; `report()` has it whole."""
+        """The answer, and the size of its context and trace; `report()` has all of it."""
         held = f"{len(self.context.pieces)} pieces of context, {len(self.trace)} steps"
         return f"<Answered {short(self.answer)!r}: {held}; print(answered.report()) shows them>"
 

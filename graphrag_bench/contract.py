@@ -92,7 +92,7 @@ class Operator:
 
     @property
     def origin(self) -> str:
-        """Where the function stands, as module:name."""
+        """Where the function is defined, as module:name."""
         return f"{self.function.__module__}:{self.function.__qualname__}"
 
     def bound(self, settings: Mapping[str, Any]) -> int:
@@ -143,7 +143,7 @@ class Builder:
 
     @property
     def origin(self) -> str:
-        """Where the function stands, as module:name."""
+        """Where the function is defined, as module:name."""
         return f"{self.function.__module__}:{self.function.__qualname__}"
 
 

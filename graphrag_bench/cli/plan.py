@@ -26,7 +26,7 @@ Prints what a run with the same words would build, read, write and call; touches
 examples
   graphrag-bench plan dataset=sample method=hipporag
   graphrag-bench plan -m dataset=sample method=hipporag method.damping=0.1,0.5 answer=off
-    every cell of the sweep, how many builds and calls that comes to, and what sharing saves
+    every cell of the sweep, the total builds and calls, and what sharing saves
 """
 
 

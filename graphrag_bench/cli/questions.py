@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     own, rest = _read(arguments)
     if "review" in own:
         if len(own) + len(rest) > 1:
-            raise UserError("review=FILE stands alone: the sheet's folder says the rest.")
+            raise UserError("review=FILE takes no other setting: the sheet's folder has the rest.")
         counts = reviewed(Path(own["review"]))
         said = ", ".join(f"{name} {count}" for name, count in counts.items())
         sys.stdout.write(f"review: {said}\nset: {Path(own['review']).resolve().parent}\n")

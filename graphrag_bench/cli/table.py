@@ -1,4 +1,4 @@
-"""`graphrag-bench table`: a paper's table with ours beside it, or a free table over stored runs."""
+"""`graphrag-bench table`: a paper's table with our figures, or a free table over stored runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from graphrag_bench.runs.stored import stored_runs
 _ABOUT = """
 Alone it lists the tables and figures of the papers.
 
-PAPER/TABLE prints the paper's figures with ours beside them, from the runs that are stored; nothing
+PAPER/TABLE prints the paper's figures with ours next to them, from the stored runs; nothing
 is run. Each of ours has its interval, n, model, profile and a grade:
   A  same data, models, settings and prompts
   B  the same data and language model; what differs is named

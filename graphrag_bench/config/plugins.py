@@ -119,8 +119,8 @@ def _is_theirs(frame: traceback.FrameSummary) -> bool:
 def _nothing(name: str, folders: Sequence[Path]) -> str:
     module = sys.modules[name]
     file = getattr(module, "__file__", None) or (folders[0] if folders else name)
-    beside = sorted(p.name for folder in folders for p in folder.glob("*.py"))
-    others = [other for other in beside if other != "__init__.py"]
+    there = sorted(p.name for folder in folders for p in folder.glob("*.py"))
+    others = [other for other in there if other != "__init__.py"]
     hint = f" Import there what does: {', '.join(others)}." if others else ""
     return (
         f"plugins: '{name}' registers no operator and no builder and has no configs/ folder "

@@ -24,7 +24,7 @@ SELECTORS = ("profile", "fidelity")
 """The run settings that choose a source."""
 POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
-"""Where a method's file says what they and path pooling stand for."""
+"""The keys of a method's file that define them and path pooling."""
 DEFAULT, PAPER, UNSTATED = "default", "paper", "unstated"
 BUDGETS = {"zhou2025": 7500}
 """Tokens of context of every method under a profile whose paper gives all one window, where a

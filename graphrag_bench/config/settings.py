@@ -81,12 +81,12 @@ class PathSettings(_Settings):
 class EvaluationSettings(_Settings):
     """How stored answers and evidence are scored."""
 
-    cuts: list[PositiveInt] = Field([2, 5, 10], description="the k of evidence_recall@k")
+    cuts: list[PositiveInt] = Field([2, 5, 10], description="the cutoffs k of evidence_recall@k")
     containment: Literal["substring", "token_boundary"] = Field(
         "substring", description="how accuracy finds a gold answer: by characters or whole words"
     )
     metrics: list[str] = Field(
-        [], description="answer metrics beside those of the set's card: [rouge_l,meteor]"
+        [], description="answer metrics in addition to those of the card: [rouge_l,meteor]"
     )
     evidence_tokens: list[PositiveInt] = Field(
         [500, 1000, 2000],
@@ -113,7 +113,7 @@ class CacheSettings(_Settings):
     """What becomes of the replies of language models and embedding services."""
 
     mode: Literal["write", "read", "refresh", "off"] = Field(
-        "write", description="reuse and store; only reuse; ask anew and store; neither"
+        "write", description="reuse and store; only reuse; ask again and store; neither"
     )
     path: str | None = Field(None, description="file of the replies; HOME/cache/replies.sqlite")
     journal: Literal["auto", "wal", "rollback"] = Field(
@@ -173,7 +173,9 @@ class RunSettings(_Settings):
     fidelity: Literal["default", "paper"] = Field(
         "default", description="paper: ask a language model wherever the method's paper does"
     )
-    limit: PositiveInt | None = Field(None, description="only the first questions, types mixed")
+    limit: PositiveInt | None = Field(
+        None, description="only the first questions, stratified by type"
+    )
     split: Split = Field(
         "all", description="dev or test: a part of the questions, by the hash of their ids"
     )
@@ -227,8 +229,10 @@ class RunSettings(_Settings):
     )
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
     experiment: None = None
-    given: list[str] = Field([], description="what was set of the method, by path; no setting")
-    budget_asked: bool = Field(False, description="whether the run set its budget; no setting")
+    given: list[str] = Field(
+        [], description="paths of the method's parameters that were set; not a setting"
+    )
+    budget_asked: bool = Field(False, description="whether the run set its budget; not a setting")
 
     @field_validator("nlp", mode="before")
     @classmethod

@@ -31,13 +31,13 @@ def checked_format(name: str) -> Format:
 
 
 def rendered(tables: Sequence[Table], form: Literal["markdown", "latex", "csv"]) -> str:
-    """The tables one after another; in CSV each has its heads, and a blank line stands between."""
+    """The tables one after another; in CSV each has its heads, with a blank line between them."""
     render = {"markdown": markdown, "latex": latex, "csv": csv_text}[form]
     return "\n".join(render(table) for table in tables)
 
 
 def latex(table: Table) -> str:
-    r"""The table as a `table` float with booktabs rules; notes stand under it in small type.
+    r"""The table as a `table` float with booktabs rules; notes follow it in small type.
 
     It asks for `\usepackage{booktabs}` and, as texts may hold any letter, for UTF-8 input.
     """

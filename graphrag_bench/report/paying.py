@@ -87,7 +87,7 @@ def _tokens(run: Run) -> Price:
 
 
 def _usd(run: Run) -> Price:
-    """In US dollars; a question's at the rate that the calls of all questions came to."""
+    """In US dollars; a question's at the mean rate of the calls of all questions."""
     stages = run["cost"].get("stages", {})
     build = sum(_of(stages["build"], "usd")) if "build" in stages else 0.0
     online = [held for name, held in stages.items() if name not in ("build", "embedding")]

@@ -1,7 +1,7 @@
 """`contexts.jsonl`: the texts of each question's context, for metrics and judges that read them.
 
-Rows hold ids only. The text of a chunk that is a whole document is not kept twice: null stands for
-it, and it is found again in the data set. A fingerprint of all texts tells whether the data set
+Rows hold ids only. The text of a chunk that is a whole document is not kept twice: it is
+null here, and is read from the data set. A fingerprint of all texts tells whether the data set
 still has those that went into the prompt.
 """
 

@@ -1,4 +1,4 @@
-"""Stored runs scored anew from their rows: no model is called, and what they cost stays."""
+"""Stored runs re-scored from their rows: no model is called, and what they cost stays."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
-    """The ids of the questions that a run's metrics are of: its part's first ones, types mixed."""
+    """The ids of the questions behind a run's metrics: the first ones, stratified by type."""
     told = run.metrics
     share = told.get("dev_share", DEV_SHARE)
     questions = run.dataset.interleaved() if run.dataset else ()

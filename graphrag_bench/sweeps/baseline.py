@@ -1,4 +1,4 @@
-"""Finished runs beside a baseline: their questions' scores, and the table of differences."""
+"""Finished runs compared with a baseline: scores per question, and the table of differences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_baseline(experiments: Sequence[Experiment]) -> None:
 def differences(results: Sequence[RunResult]) -> Table | None:
     """The table of differences from the baseline that the first run names.
 
-    None when it names none, and when no other method stands beside a run of the baseline.
+    None when it names none, and when there is no other method next to a run of the baseline.
     """
     asked = results[0].experiment.settings.evaluation
     held = {result.experiment.method.name for result in results}

@@ -60,7 +60,7 @@ class Grid:
 
     @property
     def manifest(self) -> Manifest:
-        """Where it stands."""
+        """The manifest of the sweep."""
         return manifest_of(self.made[0].home, self.words)
 
     @property
@@ -99,7 +99,7 @@ class Grid:
         launched = launch([every], hydras, manifest.folder, job)
         errors = failures(manifest)
         if not (launched or errors):
-            raise UserError("Hydra could not start the sweep; what it says stands above.")
+            raise UserError("Hydra could not start the sweep; its message is above.")
         left = {n: one for n, one in enumerate(self.made, 1) if n not in errors}
         self.collect(list(left.values()), results)
         for row in manifest.rows():

@@ -1,4 +1,4 @@
-"""Damaged rows of a finished run: named by every command that reads them, mended by the run."""
+"""Damaged rows of a finished run: named by every command that reads them, repaired by the run."""
 
 from __future__ import annotations
 

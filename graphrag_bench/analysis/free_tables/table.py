@@ -34,7 +34,7 @@ class PivotRun:
 
 @dataclass(frozen=True)
 class Layout:
-    """What stands in rows, columns and cells; `by` splits the questions of a cell over rows."""
+    """What rows, columns and cells show; `by` splits the questions of a cell over rows."""
 
     rows: str
     cols: str
@@ -48,7 +48,7 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     Questions that share a scope are drawn together. A cell with a run that was chosen on these
     questions has a `*`, and a note with the mark. Where several runs share a cell, a question
     counts with the mean of its scores over them, and the note says in what they differ. Rows and
-    columns stand in the order of the runs, numbers and the parts of a split sorted. Raises
+    columns follow the order of the runs, numbers and the parts of a split sorted. Raises
     UserError, with the nearest names, for a field, metric or attribute that no run has.
     """
     fields, held = _held(runs, layout)

@@ -19,7 +19,7 @@ Verdicts = Mapping[str, bool | None]
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of one document of a question's evidence.
+    """The fate of one document in a question's evidence.
 
     `right` says whether the question was answered right, None where it was not answered.
     """
@@ -83,7 +83,7 @@ class Funnel:
 
     @property
     def n_documents(self) -> int:
-        """Pairs of a question and a document of its evidence."""
+        """Number of pairs of a question and a document in its evidence."""
         return len(self.fates)
 
     @property

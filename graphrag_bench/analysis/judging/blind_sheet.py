@@ -23,7 +23,7 @@ _ONE, _TWO, _TIE = ("1", "answer 1"), ("2", "answer 2"), ("tie", "=", "0", "draw
 
 
 def key_of(sheet: Path) -> Path:
-    """Where the key of a sheet stands: `sheet.key.csv` beside `sheet.csv`."""
+    """The path of a sheet's key: `sheet.key.csv` next to `sheet.csv`."""
     return sheet.with_suffix(".key.csv")
 
 
