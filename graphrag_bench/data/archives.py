@@ -78,7 +78,7 @@ def _check(archive: Path, held: Archive, members: list[str]) -> None:
 
 
 def _names(held: Archive) -> list[str]:
-    """The regular files of an archive, without what macOS leaves beside them."""
+    """The regular files of an archive, without what macOS adds to them."""
     if isinstance(held, zipfile.ZipFile):
         names = [row.filename for row in held.infolist() if not row.is_dir()]
     else:

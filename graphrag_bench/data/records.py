@@ -18,8 +18,8 @@ _BATCH = 64
 def files_of(path: Path) -> list[Path]:
     """The file or folder of that name, or the files whose names match it as a pattern, sorted.
 
-    Parquet files stand for a file of another ending: `test.parquet`, or the shards
-    `test-00000-of-00002-...`, beside it or in `data/`. Raises UserError when there is none.
+    Parquet files replace a file of another ending: `test.parquet`, or the shards
+    `test-00000-of-00002-...`, next to it or in `data/`. Raises UserError when there is none.
     """
     if path.exists():
         return [path]
@@ -29,7 +29,7 @@ def files_of(path: Path) -> list[Path]:
         return found
     there = sorted(item.name for item in path.parent.glob("*"))[:8]
     raise UserError(
-        f"There is no file '{path}', and no {path.stem}*.parquet beside it or in data/. "
+        f"There is no file '{path}', and no {path.stem}*.parquet next to it or in data/. "
         f"The folder holds: {', '.join(there) or 'nothing'}."
     )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FileRow(BaseModel):
-    """The fields of one row of a published format; numbers may stand for texts."""
+    """The fields of one row of a published format; numbers are read as texts."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
@@ -32,7 +32,7 @@ R = TypeVar("R", bound=FileRow)
 
 @dataclass
 class Rows:
-    """The documents and questions of a set by id, the place each stands at, and its triples."""
+    """The documents and questions of a set by id, the file and line of each, and its triples."""
 
     documents: dict[str, Document] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)

@@ -129,7 +129,7 @@ def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Questi
 
 
 def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
-    """The questions of this call, types mixed, and the ids of those to be answered."""
+    """The questions of this call, stratified by type, and the ids of those to be answered."""
     settings = experiment.settings
     found = within_split(experiment.dataset.interleaved(), settings.split, settings.dev_share)
     selected = found[: settings.limit]

@@ -193,7 +193,7 @@ class Experiment:
 
     @property
     def run_path(self) -> Path:
-        """The folder of the run; its repeats after the first stand in folders of it."""
+        """The folder of the run; its repeats after the first are in folders of it."""
         name = safe_name(self.method.name)
         return self.home / "runs" / safe_name(self.dataset.name) / name / self.key
 
@@ -211,7 +211,7 @@ class Experiment:
 
     @property
     def shared_artifacts(self) -> Path | None:
-        """Where those of a second store stand; raises UserError when that is no folder."""
+        """The artifacts/ folder of a second store; raises UserError when that is not a folder."""
         given = self.settings.paths.shared_artifacts
         if given is None:
             return None
@@ -220,7 +220,7 @@ class Experiment:
         return Path(given) / safe_name(self.dataset.corpus_name)
 
     def store(self) -> Store:
-        """The artifacts as they stand; what builds them is given the rest."""
+        """The stored artifacts; what builds them is given the rest."""
         verify = self.settings.paths.verify
         return Store(self.artifacts, shared=self.shared_artifacts, verify=verify)
 

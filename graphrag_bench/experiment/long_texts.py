@@ -117,7 +117,7 @@ def _line(experiment: Experiment, item: Planned, embedder: Embedder, measured: M
 
 
 def _stored(experiment: Experiment, resource: str, item: Planned) -> Any:
-    """What is stored under that name, chunks made anew where they are not; None for anything else.
+    """What is stored under that name, chunks made again where they are not; None for anything else.
 
     A graph for each scope is read nowhere: there may be hundreds.
     """

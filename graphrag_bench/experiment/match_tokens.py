@@ -41,7 +41,7 @@ def matched(
     measure: bool = True,
     swept: bool = False,
 ) -> dict[str, Any]:
-    """The settings with the budget that `match_tokens` stands for, which is no longer in them.
+    """The settings with the budget from `match_tokens`, which is no longer in them.
 
     The budget is the mean number of context tokens of METHOD over the same questions, with the
     same settings otherwise and its own parameters as its file has them. A METHOD that has not run

@@ -102,7 +102,7 @@ def unresolved(config: Mapping[str, Any]) -> list[str]:
 
 
 def _check_prompts(folder: Path, pipeline: Pipeline) -> None:
-    """Refuse a folder of one's own prompts that takes the place of none."""
+    """Refuse a folder of custom prompts that replaces no prompt."""
     if not folder.is_dir():
         raise UserError(f"method.prompts: there is no folder '{folder}'.")
     steps = [operator for step in pipeline.steps() for operator in step.operators()]

@@ -25,8 +25,8 @@ def reopened(
 ) -> Experiment:
     """The experiment of a stored run as the code of today would make it; nothing is run.
 
-    Its home is the one that the run's folder stands in, else `home`; `shared` is a second folder of
-    artifacts, which a run does not write down. `changed` settings take the place of its own.
+    Its home is the one that holds the run's folder, else `home`; `shared` is a second folder of
+    artifacts, which a run does not write down. `changed` settings replace its own.
     Raises UserError when its settings are not valid any more.
     """
     path = run.folder.path.resolve()
@@ -62,7 +62,7 @@ class References:
 
     @property
     def places(self) -> frozenset[str]:
-        """All of them as `dataset/resource/key`, as they stand below artifacts/."""
+        """All of them as `dataset/resource/key`, the paths below artifacts/."""
         return frozenset(
             f"{self.dataset}/{resource}/{key}"
             for held in self.keys.values()

@@ -125,7 +125,7 @@ def count_words(prompt: Chat) -> int:
 
 
 def estimated_tokens(prompt: Chat) -> int:
-    """About how many tokens a prompt comes to (cl100k, and eight for each message)."""
+    """About how many tokens a prompt has (cl100k, and eight per message)."""
     return sum(count_tokens(message.content) + TOKENS_A_MESSAGE for message in prompt)
 
 

@@ -109,7 +109,7 @@ class Endpoint:
         return self.attempts.run(send, n_tokens, used, lost)
 
     def meaning(self, rejected: Rejected) -> Exception:
-        """The error that a rejection stands for: try again, give the call up, or stop."""
+        """The error for a rejection: try again, give the call up, or stop."""
         return of_status(rejected.answer, self.server)
 
     def _post(self, path: str, body: Body) -> Body:

@@ -97,7 +97,7 @@ def tokenizer_of(setting: object, model: str) -> Tokenizer:
     """The tokenizer that `llm.tokenizer` names, or, for None, the one that fits the model's name.
 
     OpenAI's names (behind `provider/` and `ft:` too) have o200k or cl100k. For any other model
-    cl100k stands in, so that no model need be loaded or asked. Raises UserError for another
+    cl100k is used, so that no model need be loaded or asked. Raises UserError for another
     setting.
     """
     if setting is None:

@@ -25,7 +25,7 @@ _States = tuple[tuple[str, int, int, int], ...]
 
 
 class Damaged(UserError):
-    """An artifact is not as it was written; the message names it and the file."""
+    """An artifact was changed after it was written; the message names it and the file."""
 
     def __init__(self, folder: Path, what: str) -> None:
         """Keep where and what; `what` begins with the name of the file."""

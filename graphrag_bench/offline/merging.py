@@ -14,7 +14,7 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.text import count_tokens, fit, normalise_name
 
 BETWEEN = " "
-"""What stands between two descriptions of the same thing."""
+"""The separator of two descriptions of the same thing."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class _Row:
     weight: float = 0.0
 
     def tell(self, description: str, chunks: Iterable[int]) -> None:
-        """Add one description and the chunks it stands in."""
+        """Add one description and the chunks that contain it."""
         if description.strip():
             self.descriptions[description.strip()] = None
         self.chunks.update(dict.fromkeys(chunks))

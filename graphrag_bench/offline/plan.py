@@ -21,7 +21,7 @@ THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
     "edge_drop_seed": Setting("edge_drop_seed", int, 0),
 }
-"""Settings that every graph has beside those of its builder: the share of edges taken out of it."""
+"""Settings of every graph in addition to its builder's: the share of edges removed."""
 
 Choice = str | Mapping[str, Any]
 Identities = Mapping[str, Callable[[], str]]

@@ -142,7 +142,7 @@ def test_a_value_that_hydra_cannot_read_is_named_alone_with_how_to_quote_it() ->
 
 
 def test_words_that_are_no_settings_are_refused() -> None:
-    assert "'vanilla' is no setting" in refused(*TOY, "vanilla")
+    assert "'vanilla' is not a setting" in refused(*TOY, "vanilla")
     assert "'--limit'" in refused(*TOY, "--limit", "3")
     assert "run" in refused(name="rum")
 

@@ -121,7 +121,7 @@ def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path
             ["kind=specific", "wordin=template"],
             "'wordin' is not a setting of questions. Did you mean 'wording'",
         ),
-        (["review=nowhere/review.csv"], "stands alone"),
+        (["review=nowhere/review.csv"], "takes no other setting"),
     ],
 )
 def test_wrong_settings_are_told(words: list[str], said: str) -> None:

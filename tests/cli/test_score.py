@@ -1,4 +1,4 @@
-"""`graphrag-bench score`: stored runs of the toy set scored anew."""
+"""`graphrag-bench score`: stored runs of the toy set re-scored."""
 
 from __future__ import annotations
 

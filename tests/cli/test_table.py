@@ -77,7 +77,7 @@ def test_runs_that_were_made_before_appear_at_once() -> None:
 def test_a_failing_row_is_shown_with_its_error_and_the_others_are_filled() -> None:
     ended = command("table", "zhou2025/table8", "--run", "--small", *TOY, "method.level=1")
     assert ended.code == 1
-    assert "There is no setting 'method.level'; 'raptor' has" in ended.err
+    assert "There is no setting 'method.level' in 'raptor'. " in ended.err
     kept = command("table", "zhou2025/table8")  # which runs nothing
     assert "failed, RAPTOR" in kept.out
     rows = long_rows("zhou2025/table8")

@@ -39,7 +39,8 @@ BLOCK = 32
 class JudgeTask:
     """What to judge: metrics by name (none: all), the first `limit` answers.
 
-    With `retry` also those again whose reply could not be read."""
+    With `retry` also those again whose reply could not be read.
+    """
 
     metrics: tuple[str, ...] = ()
     limit: int | None = None

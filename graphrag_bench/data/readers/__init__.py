@@ -158,7 +158,7 @@ def _files(folder: Path, layout: Layout) -> tuple[Path, Path]:
 
 
 def _training_file(folder: Path, layout: Layout) -> Path | None:
-    """The file of training questions beside those of the run, where the card names one."""
+    """The file of training questions next to the run's questions, where the card names one."""
     name = layout.files.get("training")
     return folder / name if name and is_there(folder / name) else None
 

@@ -17,7 +17,7 @@ from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.progress import Progress
 
 VERSION = 2
-"""Raised when a conversion gives other parts, so that those that are kept are made anew."""
+"""Raised when a conversion gives other parts, so that stored ones are made again."""
 QUESTIONS = "questions.jsonl"
 
 

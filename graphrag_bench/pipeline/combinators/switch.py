@@ -18,8 +18,8 @@ from graphrag_bench.values import RetrievalState
 class Switch:
     """The arm that the value of a slot names; the state goes on unchanged when none does.
 
-    A slot that is not written, or has no items, is `empty`; any other value stands for itself as
-    text, and for `some`. The arm `otherwise` takes what no other arm names. `fallback` says of arms
+    A slot that is not written, or has no items, is `empty`; any other value is itself as
+    text, and `some`. The arm `otherwise` takes what no other arm names. `fallback` says of arms
     that are not the method's own way why they are taken, and what they do instead.
     """
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Path Pooling at the paper's settings. What is given is laid over every run. The models stand at
-# addresses of their own: `graphrag-bench table pathpooling/table1` prints a command for each.
+# Path Pooling at the paper's settings. Arguments override every run. The models are at
+# separate addresses: `graphrag-bench table pathpooling/table1` prints a command for each.
 set -e
 graphrag-bench fetch dataset=cwq
 # Table 2: milliseconds; they take `graphrag-bench time RUN n=20` of each run

@@ -349,7 +349,7 @@ def test_a_chunking_left_to_the_card_is_that_of_the_card() -> None:
 def test_settings_that_are_none_are_refused_by_name() -> None:
     with pytest.raises(UserError, match="no setting 'metod'.*method"):
         composed(read_words(["metod=bm25"]))
-    with pytest.raises(UserError, match="'bm25' is no setting"):
+    with pytest.raises(UserError, match="'bm25' is not a setting"):
         composed(read_words(["bm25"]))
 
 
