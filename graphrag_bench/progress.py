@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with rate and time left, plain lines when output is no terminal."""
+"""Progress of long work: a bar with rate and time left, plain lines when not on a terminal."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def value(slot: str) -> Any:
 
 
 def slot_of(annotation: Any) -> str | None:
-    """The slot a type lives in, or None when it is no value type."""
+    """The slot a type lives in, or None when it is not a value type."""
     return (
         _slots.get(annotation)
         if isinstance(annotation, type | GenericAlias) or hasattr(annotation, "__origin__")

@@ -46,7 +46,7 @@ def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[
 
 
 def divided(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words that are no settings, and the settings, each in order."""
+    """The words that are not settings, and the settings, each in order."""
     settings = [word for word in words if is_setting(word)]
     return [word for word in words if not is_setting(word)], settings
 

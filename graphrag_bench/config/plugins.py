@@ -63,7 +63,7 @@ def _load(name: str) -> None:
 def _folders(name: str) -> list[Path]:
     """The folders of a package; none for a module. Raises UserError when there is neither."""
     if not all(part.isidentifier() for part in name.split(".")):
-        raise UserError(f"plugins: '{name}' is no name of a package; write NAME or NAME.PART.")
+        raise UserError(f"plugins: '{name}' is not a name of a package; write NAME or NAME.PART.")
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)

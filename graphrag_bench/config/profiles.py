@@ -49,7 +49,7 @@ def changes(
     for values in chosen:
         if values is not None and not isinstance(values, Mapping):
             name = method.get("name")
-            raise UserError(f"method '{name}': {values!r} is no mapping from settings to values.")
+            raise UserError(f"method '{name}': {values!r} is not a mapping of settings.")
         found |= values or {}
     return {path: value for path, value in found.items() if value != UNSTATED}
 

@@ -99,7 +99,7 @@ def _wanted(archive: Path, held: Archive, members: Mapping[str, str]) -> dict[st
         wanted |= {name: given or PurePosixPath(name.replace("\\", "/")).name for name in found}
     for name in wanted.values():
         if list(wanted.values()).count(name) > 1 or name in ("", ".", ".."):
-            raise UserError(f"{archive}: two members would become '{name}', or it is no name.")
+            raise UserError(f"{archive}: two members would become '{name}', or it is not a name.")
     return wanted
 
 

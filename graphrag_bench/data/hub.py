@@ -106,4 +106,4 @@ def _told(address: str, page: str) -> DatasetInfo:
             "dataset.root=FOLDER."
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise UserError(f"{address}: the reply is no listing of a data set.") from None
+        raise UserError(f"{address}: the reply is not a listing of a data set.") from None

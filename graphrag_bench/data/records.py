@@ -54,7 +54,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
     """Place and checked row of every object of the files of that name.
 
     A file in .parquet is read in batches, one in .json as a whole (a list, one object, or lines),
-    any other as JSON lines. Raises UserError, with the place, for what is no such row.
+    any other as JSON lines. Raises UserError, with the place, for what is not such a row.
     """
     for file in files_of(path):
         for place, content in _objects(file):

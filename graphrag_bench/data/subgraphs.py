@@ -114,7 +114,7 @@ class Collector:
         flat = list(chain.from_iterable(triples))
         if not set(map(type, flat)) <= {str}:
             wrong = next(part for part in flat if not isinstance(part, str))
-            raise UserError(f"{where}: field 'graph': {wrong!r:.60} is no text.")
+            raise UserError(f"{where}: field 'graph': {wrong!r:.60} is not text.")
         self._place[document] = len(self._columns)
         name, relation = self._names.__getitem__, self._relations.__getitem__
         self._columns.append(

@@ -148,7 +148,7 @@ _MODULES = {"rouge-score": "rouge_score"}
 
 
 def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> None:
-    """Raise UserError for a name that is no metric, with the nearest that are.
+    """Raise UserError for a name that is not a metric, with the nearest that are.
 
     With `installed` also for one whose package is missing, with the line that installs it.
     """

@@ -130,7 +130,7 @@ def budgeted(
     """The method with that budget in every step that has one; unchanged where none has.
 
     The blocks of a context keep their shares of it. What is read by a map step (communities and
-    chunks that are put into many prompts, one group each) has no budget: it is no prompt's
+    chunks that are put into many prompts, one group each) has no budget: it is not a prompt's
     context. With `fill` the chunks of a context are as many as fit, and so are its nodes where it
     holds nothing else, and the lists they are taken from are long enough for it. With `own` a step
     that has a smaller budget of its own keeps that.

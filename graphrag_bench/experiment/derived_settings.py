@@ -22,7 +22,7 @@ Choices = dict[str, dict[str, Any]]
 def imported_choices(settings: RunSettings) -> dict[str, str]:
     """The variants that `graph.import_from` selects; none where it is not set.
 
-    Raises UserError for a path that is no graph, for one graph for many scopes, and where the run
+    Raises UserError for a path that is not a graph, for one graph per partition, and where the run
     itself chooses another way of building what is imported.
     """
     if settings.graph.import_from is None:

@@ -46,7 +46,7 @@ def matched(
     The budget is the mean number of context tokens of METHOD over the same questions, with the
     same settings otherwise and its own parameters as its file has them. A METHOD that has not run
     yet is run first, up to its contexts, or with `measure=False` refused. A cell of a sweep
-    (`swept`) that cannot be given a budget stays as it is. Raises UserError for what is no method,
+    (`swept`) that takes no budget stays as it is. Raises UserError for what is not a method,
     packs no context, or could not pack one for any question.
     """
     name = values.get("match_tokens")
@@ -98,7 +98,7 @@ def _known(name: str) -> Method:
 
 
 def _reference(plain: Values, name: str, dataset: Dataset | None) -> Experiment:
-    """The run whose contexts are counted; raises UserError for a name that is no such method."""
+    """The run whose contexts are counted; raises UserError for a name that is not such a method."""
     try:
         load("method", name)
     except UserError as error:

@@ -110,4 +110,4 @@ def read_references(folder: RunFolder) -> References | None:
         keys = {row["scope"]: dict(row["keys"]) for row in held["artifacts"]}
         return References(str(held["dataset"]), keys)
     except (LookupError, TypeError, ValueError) as error:
-        raise DamagedRun(folder.path, f"{REFERENCES} is no list of artifacts: {error}") from None
+        raise DamagedRun(folder.path, f"{REFERENCES} is not a list of artifacts: {error}") from None

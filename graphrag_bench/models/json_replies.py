@@ -58,7 +58,7 @@ def read_cut_list(text: str, field: str) -> list[Any]:
     """The complete items of a list in a reply that was cut inside it; none without any.
 
     The list is the first value of `field`. An item is whole when what closes it was written: half
-    a name is no item, and a number at the very end may be half a number.
+    a name is not an item, and a number at the very end may be half a number.
     """
     opened = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
     decoder, items = json.JSONDecoder(), list[Any]()

@@ -93,7 +93,7 @@ class SqliteFile:
         )
 
     def connect(self) -> sqlite3.Connection:
-        """A new connection without implicit transactions; text that is no UTF-8 is read as `�`."""
+        """A new connection without implicit transactions; non-UTF-8 text is read as `�`."""
         if self.reading:
             connection = reading_connection(self.path)
             connection.text_factory = _text

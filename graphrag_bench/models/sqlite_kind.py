@@ -26,7 +26,7 @@ def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
     if not header:
         return
     if not header.startswith(MAGIC):
-        raise UserError(f"The cache {path} cannot be opened: it is no SQLite file.")
+        raise UserError(f"The cache {path} cannot be opened: it is not a SQLite file.")
     application = int.from_bytes(header[_AT_APPLICATION], "big")
     if application == APPLICATION:
         return

@@ -104,7 +104,7 @@ def nlp_extraction(
     replaces he, she, it and they as a subject, and co-occurs with the named entities of
     sentences that do not name it; `entity` only makes it a node, `off` does not read it.
     `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
-    relation, in 0..1: a bag of co-occurrences is no knowledge graph.
+    relation, in 0..1: a bag of co-occurrences is not a knowledge graph.
     """
     rows, n_sentences, n_related = [], 0, 0
     texts = [chunk_table.texts[row] for row in range(len(chunk_table))]

@@ -90,7 +90,7 @@ class Merger:
     ) -> bool:
         """Whether the relationship was taken: not one with an end that has no letters, nor a loop.
 
-        Ends that are no nodes yet become nodes, without type and description.
+        Ends that are not nodes yet become nodes, without type and description.
         """
         held = tuple(chunks)
         if not normalise_name(source) or not normalise_name(target):

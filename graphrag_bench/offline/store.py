@@ -169,7 +169,7 @@ class Store:
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
         seal(new)
         target = self.root / sealed.resource / sealed.key
-        shutil.rmtree(target, ignore_errors=True)  # one without a recipe is no artifact
+        shutil.rmtree(target, ignore_errors=True)  # one without a recipe is not an artifact
         new.rename(target)
         if left_out:
             raise Incomplete(planned.key, left_out)

@@ -196,7 +196,7 @@ def _named(arms: Mapping[Any, Any]) -> list[tuple[str, Any]]:
 
 
 def misspelt_stages(method: Mapping[str, Any]) -> list[str]:
-    """The keys of a method that hold a list of steps, and are no stage."""
+    """The keys of a method that hold a list of steps, and are not a stage."""
     forms = {"op", *combinators()}
     return [
         key

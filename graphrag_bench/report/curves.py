@@ -121,8 +121,8 @@ def _notes(rows: Sequence[_CurvePoint], along: str) -> tuple[str, ...]:
     single = ", ".join(title for title, values in several.items() if len(values) == 1)
     if single and along == BUDGET:
         notes.append(
-            f"one budget only, which is no curve: {single}; run -m budget_context=500,1000,2000"
+            f"one budget only, which is not a curve: {single}; run -m budget_context=500,1000,2000"
         )
     elif single:
-        notes.append(f"one value of {along} only, which is no curve: {single}")
+        notes.append(f"one value of {along} only, which is not a curve: {single}")
     return tuple(notes)

@@ -13,7 +13,7 @@ _COMMAND = re.compile(r"([^`]*?): (graphrag-bench \S.*)")
 _WORDS = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+")
 _INDENT = "  "
 _WIDTH = 260
-"""Signs of a line where the output is no terminal: nothing is wrapped."""
+"""Signs of a line where the output is not a terminal: nothing is wrapped."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
     """The place of the run with the highest mean of `metric`, and what its selection was.
 
     Of equal means the first wins, and `n_equal` says how many others are as high. Floor and ceiling
-    are no configurations. Runs with failed questions are not compared: their means are over other
+    are not configurations. Runs with failed questions are not compared: their means are over other
     questions. Raises UserError when no run is left, and for a metric that none of them has. Runs
     are what `metrics.json` holds.
     """

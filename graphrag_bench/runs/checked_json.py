@@ -34,7 +34,7 @@ def read_checked(path: Path) -> object:
 def plain_text(path: Path) -> str:
     """The text of a plain file; raises OSError for another kind, which could be waited for."""
     if not path.is_file():
-        raise OSError("it is no plain file" if path.exists() else "it is not there")
+        raise OSError("it is not a plain file" if path.exists() else "it is not there")
     return path.read_text(encoding="utf-8")
 
 

@@ -68,7 +68,7 @@ def context_texts(
     for path in folder.files(CONTEXTS):
         for row in read_lines(path):
             if not _is_whole(row):
-                raise DamagedRun(folder.path, f"{path.name} holds a row that is no context")
+                raise DamagedRun(folder.path, f"{path.name} holds a row that is not a context")
             held[row["question"]] = row
     found: dict[str, Sequence[str | None]] = {}
     for name, kept in held.items():

@@ -172,7 +172,7 @@ def _fault(path: Path, seal: Seal) -> str:
     """What is wrong with a file; "" when nothing is."""
     try:
         if not path.is_file():
-            return "is no plain file" if os.path.lexists(path) else "is missing"
+            return "is not a plain file" if os.path.lexists(path) else "is missing"
         if (size := path.stat().st_size) != seal.n_bytes:
             return f"has {size:,} bytes, and had {seal.n_bytes:,}"
         with path.open("rb") as file:

@@ -130,7 +130,7 @@ def composed_cells(cell_words: Sequence[Sequence[Word]]) -> list[dict[str, Any]]
 def split_cells(words: Sequence[Word]) -> list[list[Word]]:
     """The words of every cell of a grid, the last one changing first; those of Hydra left out.
 
-    Raises UserError for a setting that cannot be read, and for an interval, which is no grid.
+    Raises UserError for a setting that cannot be read, and for an interval, which is not a grid.
     """
     own = [word for word in words if not word.is_hydras]
     every = [[Word(word.name, text) for text in word.values()] for word in own]

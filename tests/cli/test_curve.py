@@ -52,7 +52,7 @@ def test_runs_may_be_named_and_so_may_metrics() -> None:
     assert "f1 [95 %]" in shown.out
     assert "0.200 [" in shown.out
     one = command("curve", str(short)).out
-    assert "one budget only, which is no curve: toy: VanillaRAG" in one
+    assert "one budget only, which is not a curve: toy: VanillaRAG" in one
 
 
 def test_a_curve_is_drawn_along_any_setting_that_is_a_number() -> None:
@@ -67,7 +67,9 @@ def test_a_curve_is_drawn_along_any_setting_that_is_a_number() -> None:
         )
         assert [row[1] for row in rows] == ["0.1", "0.3", "0.5"] * 2
         assert "evidence_recall@5 [95 %]" in shown.out
-    assert "one value of seed only, which is no curve: toy: BM25" in command("curve", "x=seed").out
+    assert (
+        "one value of seed only, which is not a curve: toy: BM25" in command("curve", "x=seed").out
+    )
     assert "method.damping" in refused("x=method.dampin", name="curve").partition("Did you mean")[2]
 
 

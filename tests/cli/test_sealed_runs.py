@@ -91,4 +91,4 @@ def test_texts_of_another_kind_in_a_run_without_seals_are_named(home: Path) -> N
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = command("score", str(folder(home)))
     assert ended.code == 2
-    assert "contexts.jsonl holds a row that is no context" in ended.err
+    assert "contexts.jsonl holds a row that is not a context" in ended.err

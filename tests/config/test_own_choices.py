@@ -172,7 +172,7 @@ def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(here: Path) -> No
         (b"\xff\xfe", "UTF-8"),
         (b"- a\n- b\n", "a mapping was expected"),
         (b"name: x\nname: y\n", "line 2: "),
-        (b"name: mine\nfile: x\n", "'file' is no parameter's name"),
+        (b"name: mine\nfile: x\n", "'file' is not a parameter's name"),
     ],
 )
 def test_what_is_no_method_is_named_with_its_file(content: bytes, said: str, here: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_connection_that_nobody_answers_is_told_and_no_address_is_told_at_once
     with pytest.raises(UserError, match=r"given up after 7 tries \(.*0 bytes are kept"):
         download(Remote("http://127.0.0.1:9/a", "a"), tmp_path, QUIET)
     assert len(waited) == 6
-    with pytest.raises(UserError, match="this is no address"):
+    with pytest.raises(UserError, match="this is not an address"):
         download(Remote("a file", "a"), tmp_path, QUIET)
     assert len(waited) == 6
 

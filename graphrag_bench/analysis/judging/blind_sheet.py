@@ -58,7 +58,7 @@ def write_blind(
 def read_people(
     comparison: Comparison, criteria: Sequence[str], sheets: Sequence[Path], key: Path | None
 ) -> dict[str, Labels]:
-    """What each person said, by the name of the file; cells left empty are no labels.
+    """What each person said, by the name of the file; cells left empty are not labels.
 
     Raises UserError for a missing key, an item that the key does not hold, runs that are not
     compared here, and a cell that is none of 1, 2 and tie.

@@ -25,7 +25,7 @@ def sections(text: str, name: str = "") -> list[Part]:
 
     A section's title is that of the text (its first heading of level 1, when it is the only one
     on that level, or else `name`) and the headings above it, joined by ` > `; "" without any.
-    Lines in code fences are no headings.
+    Lines in code fences are not headings.
     """
     cut = _cut(text)
     tops = [heading for level, heading, _ in cut if level == 1]
