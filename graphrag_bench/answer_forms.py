@@ -1,7 +1,7 @@
 """The forms of an answer: what a prompt asks for, how it ends, and how long the answer may be.
 
-They stand in `answer_forms.yaml`. A form is chosen for each question, by the card of its data set
-or by the run setting `answers`, so that every method is asked for the same.
+`answer_forms.yaml` has them. A form is chosen for each question, by the card of its data set
+or by the run setting `answers`, the same for every method.
 """
 
 from __future__ import annotations

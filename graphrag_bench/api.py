@@ -17,7 +17,7 @@ from graphrag_bench.config.profiles import DEFAULT, SELECTORS, applied
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.errors import Gathered, UserError, nearest, shown_plainly
+from graphrag_bench.errors import Gathered, UserError, did_you_mean, shown_plainly
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.match_tokens import matched
@@ -79,8 +79,8 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> Pipeline:
         elif name in _RUN_SETTINGS:
             run_settings[name] = value
         else:
-            close = ", ".join(nearest(name, [*known, *_RUN_SETTINGS]) or known) or "none"
-            gathered.add(f"There is no setting '{name}'. Nearest: {close}.")
+            hint = did_you_mean(name, [*known, *_RUN_SETTINGS], known)
+            gathered.add(f"There is no setting '{name}'. {hint}")
     gathered.refuse()
     plain: dict[str, Any] = compose({"method": raw}, {})["method"]
     given = tuple(f"method.{name}" for name in settings if name in known)
@@ -182,7 +182,7 @@ class Answered:
     told: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """The answer, and how much there is beside it; `report()` has it whole."""
+        """The answer, and the size of its context and trace; `report()` has all of it."""
         held = f"{len(self.context.pieces)} pieces of context, {len(self.trace)} steps"
         return f"<Answered {short(self.answer)!r}: {held}; print(answered.report()) shows them>"
 

@@ -94,7 +94,7 @@ class Operator:
 
     @property
     def origin(self) -> str:
-        """Where the function stands, as module:name."""
+        """Where the function is defined, as module:name."""
         return f"{self.function.__module__}:{self.function.__qualname__}"
 
     def bound(self, settings: Mapping[str, Any]) -> int:
@@ -145,7 +145,7 @@ class Builder:
 
     @property
     def origin(self) -> str:
-        """Where the function stands, as module:name."""
+        """Where the function is defined, as module:name."""
         return f"{self.function.__module__}:{self.function.__qualname__}"
 
 
@@ -285,7 +285,7 @@ def _state_read(function: Callable[..., Any], name: str, hint: Any, default: Any
     inner, optional = _strip_none(hint)
     slot = slot_of(inner)
     if slot is None:
-        raise ContractError(f"{function.__qualname__}: '{name}: {hint}' is no value type")
+        raise ContractError(f"{function.__qualname__}: '{name}: {hint}' is not a value type")
     if optional != (default is None):
         raise ContractError(f"{function.__qualname__}: optional '{name}' must default to None")
     return Read(name, slot, optional)
@@ -300,7 +300,9 @@ def _written(function: Callable[..., Any], hint: Any) -> tuple[tuple[str, ...], 
         inner, optional = _strip_none(part)
         slot = slot_of(inner)
         if slot is None:
-            raise ContractError(f"{function.__qualname__} returns {part}, which is no value type")
+            raise ContractError(
+                f"{function.__qualname__} returns {part}, which is not a value type"
+            )
         returns.append(slot)
         sometimes += [slot] * optional
     if len(set(returns)) < len(parts):

@@ -1,4 +1,4 @@
-"""Errors a user can mend, each with one clear message; the command line exits with 2 on them."""
+"""Errors that the user can fix, each with one clear message; the command line exits with 2."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class UnreadableReply(Exception):
 def shown_plainly(function: F) -> F:
     """A function of the Python interface whose UserErrors show the caller's line and the message.
 
-    The frames inside the project and what led to the error are no help to whoever has to mend a
-    setting. Any other error keeps its traceback.
+    The frames inside the project and the error's causes do not help to fix a setting. Any other
+    error keeps its traceback.
     """
 
     @functools.wraps(function)
@@ -79,20 +79,39 @@ def shown_plainly(function: F) -> F:
     return cast(F, plainly)
 
 
+RENAMED = {"frame": "reference_rows", "scope": "per"}
+"""The last part of a setting's former path, and of its path now."""
+
+
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:
-    """Up to `n` valid names, the most similar to `name` first."""
+    """Up to `n` valid names, the most similar to `name` first; of a renamed setting the new one."""
     names = sorted(set(valid))
+    if name not in names and RENAMED.get(name) in names:
+        return [RENAMED[name]]
     close = difflib.get_close_matches(name, names, n=n, cutoff=0.5)
     inside = [other for other in names if name and (name in other or other in name)]
     return list(dict.fromkeys(close + inside))[:n]
 
 
+def did_you_mean(
+    name: str,
+    valid: Iterable[str],
+    listed: Iterable[str] | None = None,
+    n: int = 3,
+    prefix: str = "",
+) -> str:
+    """The hint of an error: `Did you mean 'a' or 'b'?`, with up to `n` nearest names.
+
+    `There are: a, b.` where none is near: `listed`, by default all of `valid`, in their order.
+    Each name is shown behind `prefix`.
+    """
+    names = list(valid)
+    if close := nearest(name, names, n):
+        return f"Did you mean {' or '.join(repr(prefix + other) for other in close)}?"
+    every = [prefix + other for other in (names if listed is None else listed)]
+    return f"There are: {', '.join(every) or 'none'}."
+
+
 def unknown(kind: str, name: str, valid: Iterable[str]) -> UserError:
     """The error for an unknown name: the nearest valid ones, or all when none is near."""
-    names = sorted(set(valid))
-    close = nearest(name, names)
-    if close:
-        hint = "Did you mean " + " or ".join(f"'{other}'" for other in close) + "?"
-    else:
-        hint = "There are: " + (", ".join(names) or "none") + "."
-    return UserError(f"No {kind} '{name}'. {hint}")
+    return UserError(f"No {kind} '{name}'. {did_you_mean(name, sorted(set(valid)))}")

@@ -22,7 +22,7 @@ def template_tokens(prompt: Prompt) -> int:
 class Sizes:
     """What an estimate can know before a run.
 
-    Mean tokens of a question and of a chunk, and how many chunks there are. Then, where a step
+    Mean tokens per question and per chunk, and how many chunks there are. Then, where a step
     begins: the expected tokens of the `context` and its rows (`pieces`), the chunks listed so far
     (`passages`), the rows of all lists that the step reads (`listed`), and the tokens of the
     points that were made of a context. `answer` is the mean of the most tokens of an answer,

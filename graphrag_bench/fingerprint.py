@@ -172,7 +172,7 @@ def _references(tree: ast.AST) -> tuple[tuple[str, ...], ...]:
 
 
 def _resolve(path: tuple[str, ...], namespace: dict[str, Any]) -> Any:
-    """What a name or module attribute stands for; a list never names a plain constant."""
+    """The value of a name or module attribute; a list never names a plain constant."""
     target = namespace.get(path[0], inspect)
     if len(path) == 2:
         return getattr(target, path[1], inspect) if isinstance(target, ModuleType) else inspect
@@ -204,7 +204,7 @@ def _undocumented(tree: ast.Module) -> ast.Module:
 
 @lru_cache(maxsize=None)
 def _definitions(module_name: str) -> dict[str, ast.AST]:
-    """What stands at the top of a module, by name; nothing where it has no file.
+    """The top-level definitions of a module, by name; nothing where it has no file.
 
     Functions and classes, the expressions that names are assigned, and `from` imports.
     """

@@ -25,7 +25,7 @@ def read_yaml(
             if node is None:
                 return None
             if _size(node, {}) > MOST_VALUES:
-                raise UserError(f"{where}: its aliases come to more than {MOST_VALUES:,} values.")
+                raise UserError(f"{where}: its aliases expand to more than {MOST_VALUES:,} values.")
             return loader.construct_document(node)
         finally:
             loader.dispose()

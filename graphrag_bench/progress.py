@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with rate and time left, plain lines when output is no terminal."""
+"""Progress of long work: a bar with rate and time left, plain lines when not on a terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def no_advance(n: int) -> None:
 class Progress:
     """Where progress is shown; `quiet` shows nothing.
 
-    `part` stands before every label: the cell of a sweep that is worked on.
+    `part` precedes every label: the cell of a sweep that is running.
     """
 
     quiet: bool = False

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
 
 
@@ -56,8 +56,8 @@ class Prompt:
         if not file.is_file():
             near = root.joinpath(str(Path(path).parent))
             there = [item.name for item in near.iterdir()] if near.is_dir() else []
-            close = ", ".join(nearest(Path(path).name, there)) or "none like it"
-            raise UserError(f"No prompt file '{self.name}'. Beside it: {close}.")
+            hint = did_you_mean(Path(path).name, sorted(there))
+            raise UserError(f"No prompt file '{self.name}'. {hint}")
         return file.read_text(encoding="utf-8")
 
     @property

@@ -30,13 +30,13 @@ class SubQuestion:
 class Plan:
     """Sub-questions in the order of their document, and the final question that closes it.
 
-    Every dependency names a sub-question of the plan, and none leads in a circle; `mended` says
-    what had to be changed for that.
+    Every dependency names a sub-question of the plan, and none is circular; `fixes` says
+    what was changed for that.
     """
 
     sub_questions: tuple[SubQuestion, ...]
     final: SubQuestion
-    mended: tuple[str, ...] = ()
+    fixes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """The number of sub-questions, the final one not counted."""
@@ -102,16 +102,16 @@ class Sought:
 
 
 def checked_plan(
-    sub_questions: Sequence[SubQuestion], final: SubQuestion, mended: Sequence[str] = ()
+    sub_questions: Sequence[SubQuestion], final: SubQuestion, fixes: Sequence[str] = ()
 ) -> Plan:
-    """A plan without dangling, repeated or circular dependencies; `mended` tells what was dropped.
+    """A plan without dangling, repeated or circular dependencies; `fixes` says what was dropped.
 
     Of a circle the dependency goes that belongs to the edge whose target, the sub-question that is
-    needed, stands last in the document. A final question without dependencies takes the
+    needed, is last in the document. A final question without dependencies takes the
     sub-questions that nothing else depends on.
     Source: the plan normalisation of the project's PankRAG page, rules 4, 6 and 8.
     """
-    said = list(mended)
+    said = list(fixes)
     position = {one.id: row for row, one in enumerate(sub_questions)}
     needs = {
         one.id: _known(one, position, said) for one in (*sub_questions, replace(final, id=FINAL))

@@ -28,7 +28,7 @@ class Registered(Protocol):
 
     @property
     def origin(self) -> str:
-        """Where the function stands."""
+        """Where the function is defined, as module:name."""
         ...
 
 

@@ -16,7 +16,7 @@ from typing import IO, cast
 from graphrag_bench.errors import UserError
 
 MOST_TIMES = 100
-"""Unpacked bytes for each packed one; texts and JSON come to 3 to 20."""
+"""Unpacked bytes for each packed one; texts and JSON have 3 to 20."""
 MOST_BYTES = 1 << 36
 ALWAYS = 1 << 26
 """Bytes that a file of any size may unpack to."""
@@ -63,7 +63,7 @@ class Bounded(io.RawIOBase):
         return self._inner.seekable()
 
     def readinto(self, buffer: object) -> int:
-        """Bytes from where it stands; 0 at the end."""
+        """Bytes read from the current position; 0 at the end."""
         view = memoryview(buffer)  # type: ignore[arg-type]
         read = self._inner.read(len(view))
         if self._inner.tell() > self._most:
@@ -78,7 +78,7 @@ class Bounded(io.RawIOBase):
         return self._inner.seek(offset, whence)
 
     def tell(self) -> int:
-        """Where it stands."""
+        """The current position in bytes."""
         return self._inner.tell()
 
     def close(self) -> None:

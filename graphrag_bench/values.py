@@ -269,7 +269,7 @@ def value(slot: str) -> Any:
 
 
 def slot_of(annotation: Any) -> str | None:
-    """The slot a type lives in, or None when it is no value type."""
+    """The slot a type lives in, or None when it is not a value type."""
     return (
         _slots.get(annotation)
         if isinstance(annotation, type | GenericAlias) or hasattr(annotation, "__origin__")
@@ -285,7 +285,7 @@ class RetrievalState:
     slots: Mapping[str, Any] = field(default_factory=dict)
 
     def get(self, slot: str) -> Any:
-        """What stands in a slot, or None when no step has written it."""
+        """The value of a slot, or None when no step has written it."""
         return self.question if slot == "question" else self.slots.get(slot)
 
     def write(self, values: Mapping[str, Any]) -> RetrievalState:

@@ -1,6 +1,6 @@
 """Benchmarks by suite: `python scripts/bench.py llm --json FILE`.
 
-A suite is a file `bench_<suite>.py` beside this one with a `CASES` mapping; every case runs in a
+A suite is a file `bench_<suite>.py` next to this one with a `CASES` mapping; every case runs in a
 process of its own and returns one row: suite, case, ours, reference, ratio, unit, peak_mb.
 """
 

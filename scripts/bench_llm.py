@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-import openai  # noqa: F401  (a second of import is no part of a call)
+import openai  # noqa: F401  (a second of import is not part of a call)
 from fake_openai import FakeOpenAI, running
 from pydantic import BaseModel
 

@@ -1,8 +1,8 @@
-"""Searches of paths on a seeded power-law graph, each beside a plain Python search of the same.
+"""Searches of paths on a seeded power-law graph, each against a plain Python search of the same.
 
 Both give the same paths, or there is an error and no row. `ours` is the median of many questions
 by the clock; a line on stderr adds the largest, the median of processor time, what was found, and
-the load of the machine. Compiling is no part of a question: the first one is not counted.
+the load of the machine. Compiling is not part of a question: the first one is not counted.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Bench:
 
 @contextmanager
 def bench() -> Iterator[Bench]:
-    """A run that is still to be made, beside one that is finished and was not disturbed."""
+    """A run that is still to be made, and one that finished undisturbed."""
     with running() as fake, tempfile.TemporaryDirectory() as folder:
         root = tiny_set(Path(folder) / "towns", N_DOCUMENTS, N_QUESTIONS)
         whole = Setup(root, Path(folder) / "whole", fake.scenario(reads=True, latency=LATENCY))

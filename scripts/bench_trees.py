@@ -52,7 +52,7 @@ def _tightness(tree: Graph, vectors: np.ndarray) -> float:
 
 
 def case(which: str, row: int, unit: str):
-    """The figure of a clustering beside UMAP's."""
+    """The figure of a clustering and UMAP's."""
     return lambda: (grown(OURS[which])[row], grown(REFERENCE)[row], unit)
 
 

@@ -1,4 +1,4 @@
-"""The trained triple scorer beside cosine on a synthetic world: recall@50 of the questions' chains.
+"""The trained triple scorer and cosine on a synthetic world: recall@50 of the questions' chains.
 
 `recall_*`: share of a chain's triples among the best 50 of the graph, trained (ours) and cosine
 (reference); `seconds_*`: a question's scoring by each. Training questions are of another world.
@@ -83,7 +83,7 @@ def keys_of(world, rows, row_of):  # type: ignore[no-untyped-def]
 
 
 def case(model: str, column: int, unit: str):  # type: ignore[no-untyped-def]
-    """The trained scorer's figure beside that of cosine."""
+    """The trained scorer's figure and that of cosine."""
 
     def measured() -> tuple[float, float, str]:
         found = figures(model)

@@ -1,12 +1,12 @@
-"""Evidence recall of `long_texts=cut` and `windows` by where the facts of a question stand.
+"""Evidence recall of `long_texts=cut` and `windows` by the place of a question's facts.
 
     python scripts/long_texts_by_place.py chunks DATASET ROOT FOLDER
     python scripts/long_texts_by_place.py recall HOME FOLDER
 
-`chunks` writes the chunks of 1,200 tokens of a data set as a corpus of its own into FOLDER, so that
+`chunks` writes a data set's chunks of 1,200 tokens into FOLDER as a separate corpus, so that
 evidence is a chunk and not a document. `recall` compares the two runs below HOME over the questions
-of FOLDER, which `questions kind=specific` has made for that corpus. A fact stands where the closest
-pair of its two names ends in its chunk.
+of FOLDER, which `questions kind=specific` made for that corpus. The place of a fact is where the
+closest pair of its two names ends in its chunk.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MODES = ("cut", "windows")
 
 
 def write_chunks(dataset: str, root: str, folder: Path) -> None:
-    """The chunks as `corpus.jsonl`, with a question that stands for none."""
+    """The chunks as `corpus.jsonl`, with a placeholder question."""
     folder.mkdir(parents=True, exist_ok=True)
     table = token(corpus=read_dataset(dataset, root, None, {}, home="."))
     rows = [

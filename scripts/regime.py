@@ -119,8 +119,9 @@ def cells(asked: argparse.Namespace) -> Iterator[Cell]:
             for profile in PROFILES if method not in WITHOUT else ():
                 words = [
                     "dataset=ultradomain_mix", f"dataset.root={root}", f"method={method}",
-                    f"profile={profile}", *cutting, *MODELS, f"limit={asked.limit}", "frame=off",
-                    f"paths.home={asked.home}", "workers=1", "failures.limit=1",
+                    f"profile={profile}", *cutting, *MODELS, f"limit={asked.limit}",
+                    "reference_rows=off", f"paths.home={asked.home}", "workers=1",
+                    "failures.limit=1",
                 ]  # fmt: skip
                 yield _cell(words, method, profile, size)
 

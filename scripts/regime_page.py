@@ -18,7 +18,7 @@ PAPERS = (
     ("pathrag/table6", "", "token cost", "paper", "prompt"),
     ("pathcorag/table4", "", "In-Context Tokens", "paper", "context"),
 )
-"""Printed tokens: table, data set, metric, the profile that stands for it, and which of ours."""
+"""Printed tokens: table, data set, metric, its profile, and which of ours."""
 NO_CHUNKS = {
     "raptor": "the passages of its prompt are nodes of the tree",
     "raptor_kmeans": "the passages of its prompt are nodes of the tree",
@@ -65,7 +65,7 @@ REASONS = {
 
 
 def page(cells: Sequence[Cell], limit: int) -> str:
-    """The page: the papers' tokens beside ours, then a table for each profile."""
+    """The page: the papers' tokens next to ours, then a table for each profile."""
     lines = [
         "# What reaches the prompt",
         "",
@@ -79,7 +79,7 @@ def page(cells: Sequence[Cell], limit: int) -> str:
         "",
         "## The papers' tokens per question and ours",
         "",
-        "Chunks of 1,200 tokens. `prompt`: prompt tokens of all calls of a question; `context`:",
+        "Chunks of 1,200 tokens. `prompt`: prompt tokens of all calls per question; `context`:",
         "tokens of the last prompt's context. The sets of Table 6 of Zhou et al. and of the tables",
         "of PathRAG and PathCoRAG are not this one.",
         "",

@@ -35,7 +35,7 @@ _DATASETS = """\
 disk, in any of the shapes below. Counts are what publishers and papers print; each set says which.
 """
 SOURCES = ("paper", "zhou2025", "upstream", "fidelity=paper")
-"""The columns of the table of profiles beside the default."""
+"""The columns of the table of profiles in addition to the default."""
 _PROFILES = """\
 `profile=paper` is a method as the text of its own paper has it, `zhou2025` as Zhou et al. (PVLDB
 2025) run it, `upstream` as its released code does; `fidelity=paper` asks a language model wherever

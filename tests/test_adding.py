@@ -63,7 +63,7 @@ def test_a_metric_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
 
     added = AnswerMetric("Whether the answer ends with a full stop", ends_with_a_stop)
     monkeypatch.setitem(ANSWER_METRICS, "stopped", added)
-    words = [*TOY, "frame=off", "method=bm25", "evaluation.metrics=[stopped]"]
+    words = [*TOY, "reference_rows=off", "method=bm25", "evaluation.metrics=[stopped]"]
     held = metrics(ran(*words, "evaluation.compared=[stopped]").folder)["metrics"]
     assert 0 <= held["stopped"]["mean"] <= 1
     assert "stopped" in metric_names(["answer"])
@@ -72,7 +72,7 @@ def test_a_metric_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_table_column_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(tables._ANSWERS, "recall", "token recall")
-    ended = ran(*TOY, "frame=off", "method=bm25")
+    ended = ran(*TOY, "reference_rows=off", "method=bm25")
     assert "token recall [95 %]" in (ended.folder / "table.md").read_text()
 
 
@@ -139,7 +139,7 @@ def test_a_graph_type_and_an_index_are_builders_in_one_file(here: Path) -> None:
     (here / "mylab" / "__init__.py").write_text("from mylab import chains\n")
     (here / "mylab" / "chains.py").write_text(BUILDERS)
     (here / "chained.yaml").write_text(METHOD)
-    words = [*TOY, "frame=off", "answer=off", "method=./chained.yaml", "plugins=[mylab]"]
+    words = [*TOY, "reference_rows=off", "answer=off", "method=./chained.yaml", "plugins=[mylab]"]
     ended = shell("run", *words)
     assert ended.code == 0, ended.err
     assert [*here.glob("artifacts/toy/graph/*")] and [*here.glob("artifacts/toy/node_index/*")]

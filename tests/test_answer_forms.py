@@ -154,7 +154,7 @@ def test_subgraphrag_lists_where_a_list_is_wanted_alone() -> None:
 
 def test_in_a_run_the_abstract_question_alone_is_asked_for_a_paragraph(tmp_path: Path) -> None:
     asked.clear()
-    ended = ran(*TOY, "method=ggraphrag", "frame=off", f"paths.home={tmp_path}")
+    ended = ran(*TOY, "method=ggraphrag", "reference_rows=off", f"paths.home={tmp_path}")
     ends = [text.rsplit("\n", 1)[-1] for text in asked]
     assert (ends.count("Short answer:"), ends.count("Answer:")) == (5, 1)
     assert metrics(ended.folder)["answer_forms"] == {"short": 5, "paragraph": 1}
@@ -169,7 +169,14 @@ def test_the_answers_of_parts_have_the_form_of_the_whole_or_a_paragraph(tmp_path
     assert form_of_part("summary", abstract=False) == "paragraph"
     assert form_of_part("short", abstract=True) == "paragraph"
     asked.clear()
-    ran(*TOY, "method=pankrag", "answers=short", "frame=off", "limit=1", f"paths.home={tmp_path}")
+    ran(
+        *TOY,
+        "method=pankrag",
+        "answers=short",
+        "reference_rows=off",
+        "limit=1",
+        f"paths.home={tmp_path}",
+    )
     ends = [text.rsplit("\n", 1)[-1] for text in asked if text.endswith("nswer:")]
     assert ends == ["Short answer:", "Answer:", "Short answer:"]  # a fact, an overview, the end
 

@@ -128,7 +128,7 @@ def test_a_positional_parameter_must_be_a_value_type():
     def reads_a_number(top_k: int) -> Query:
         raise NotImplementedError
 
-    with pytest.raises(ContractError, match="'top_k.*' is no value type"):
+    with pytest.raises(ContractError, match="'top_k.*' is not a value type"):
         operator("x")(reads_a_number)
 
 
@@ -148,7 +148,7 @@ def test_a_return_type_that_is_no_value_is_refused():
     def gives_a_list(question: Question) -> list[str]:
         raise NotImplementedError
 
-    with pytest.raises(ContractError, match="which is no value type"):
+    with pytest.raises(ContractError, match="which is not a value type"):
         operator("x")(gives_a_list)
 
 

@@ -32,13 +32,13 @@ SAID = [
     "method.role: no 'kng'; there are floor, baseline, ceiling.",
     "The parameter 'method.top_k' of 'mine' is read by no step.",
     "The parameter 'method.biuld' of 'mine' is read by no step. Did you mean 'build'?",
-    "${method.damping}, which there is not; nearest: method.dampng",
+    "${method.damping}, which does not exist. Did you mean 'method.dampng'",
     "There is no stage 'retreive' in a method. Did you mean 'retrieve'?",
     "retreive.0: No operator 'chunk.vbd'. Did you mean 'chunk.vdb'",
-    "retreive.1 node.ppr has no setting 'dampin'; it takes damping.",
+    "retreive.1 node.ppr has no setting 'dampin'. Did you mean 'damping'?",
     "generate.0 context.chunks: setting 'top_k' is 'zero': Input should be a valid integer",
     "generate.1 answer.direct cannot use 'contxt'; it can use context",
-    "No prompt file 'methods:vanilla/prompts/answr.j2'. Beside it: answer.j2",
+    "No prompt file 'methods:vanilla/prompts/answr.j2'. Did you mean 'answer.j2'",
 ]
 
 
@@ -54,7 +54,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ([], []),
         (["limit=many", "workers=0"], ["limit='many'", "workers=0"]),
-        (["limt=3", "llm=scrpted"], ["'limt'. Nearest: limit", "'scrpted'. Did you mean"]),
+        (["limt=3", "llm=scrpted"], ["'limt'. Did you mean 'limit'", "'scrpted'. Did you mean"]),
         (["plugins=[nothing_here]"], ["there is no package 'nothing_here'"]),
         (["dataset=jsonl", "dataset.root=nowhere"], ["nowhere"]),
     ],
@@ -84,8 +84,8 @@ def test_an_unknown_operator_alone_is_one_problem_and_nothing_follows_from_it() 
 def test_python_tells_every_setting_that_there_is_not() -> None:
     with pytest.raises(gb.UserError) as error:
         gb.method("hipporag", dampng=0.1, limmit=3)
-    assert "'dampng'. Nearest: damping" in str(error.value)
-    assert "'limmit'. Nearest: limit" in str(error.value)
+    assert "'dampng'. Did you mean 'damping'" in str(error.value)
+    assert "'limmit'. Did you mean 'limit'" in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
     folder = write_set(tmp_path / "set", CORPUS, QUESTIONS)
     given = [*TOY, "dataset=jsonl", f"dataset.root={folder}", f"method={method}",
              f"paths.home={tmp_path}"]  # fmt: skip
-    ended = ran(*given, "frame=off")
+    ended = ran(*given, "reference_rows=off")
     held = {row["question"]: row.get("fallbacks") for row in records(ended.folder)}
     assert held == {"named": None, "bare": [DENSE]}
     run = metrics(ended.folder)
@@ -43,7 +43,7 @@ def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
 
 
 def test_a_table_without_a_fallback_has_no_column_for_one(tmp_path: Path) -> None:
-    ended = ran(*TOY, "method=vanilla", "frame=off", f"paths.home={tmp_path}")
+    ended = ran(*TOY, "method=vanilla", "reference_rows=off", f"paths.home={tmp_path}")
     table = (ended.folder / "table.md").read_text(encoding="utf-8")
     assert "fallback questions |" not in table
     assert "fallback calls |" in table

@@ -19,7 +19,7 @@ METHODS = names("method")
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_method_answers_every_question_of_toy(name: str, tmp_path: Path) -> None:
-    ended = ran(*TOY, f"method={name}", "frame=off", f"paths.home={tmp_path}")
+    ended = ran(*TOY, f"method={name}", "reference_rows=off", f"paths.home={tmp_path}")
     held = metrics(ended.folder)
     assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
     assert all(row["answer"] for row in records(ended.folder))
@@ -63,7 +63,7 @@ def test_every_method_that_links_names_says_how() -> None:
 
 @pytest.mark.parametrize("name", LINKING)
 def test_the_method_answers_with_exact_names_first(name: str, tmp_path: Path) -> None:
-    settings = [*TOY, f"method={name}", "frame=off", f"paths.home={tmp_path}"]
+    settings = [*TOY, f"method={name}", "reference_rows=off", f"paths.home={tmp_path}"]
     ended = ran(*settings, "method.linking=exact_then_vectors", "limit=2")
     held = metrics(ended.folder)
     assert (held["n"], held["failed"], held["answered"]) == (2, 0, 2)

@@ -26,7 +26,7 @@ WORLD = [
     "embedder=hashing",
     "llm=world_reader",
     "nlp._target_=toy_runs.Capitals",
-    "frame=off",
+    "reference_rows=off",
     "budget_context=native",  # 2,400 tokens would hold most of so small a world
 ]
 HIPPORAG = ["method=hipporag", "method.conversion=llm"]
@@ -121,7 +121,13 @@ def test_a_blank_document_is_in_no_chunk(home: Path) -> None:
     ]
     gold = {"id": "q1", "text": "Where does Bert live?", "answers": ["Cologne"]}
     folder = write_set(home / "own", corpus, [{**gold, "evidence": ["a", "b"]}])
-    own = ["dataset=jsonl", f"dataset.root={folder}", "method=bm25", *WEIGHTLESS, "frame=off"]
+    own = [
+        "dataset=jsonl",
+        f"dataset.root={folder}",
+        "method=bm25",
+        *WEIGHTLESS,
+        "reference_rows=off",
+    ]
     (said,) = json.loads(command("funnel", str(ran(*own).folder), "--json").out)
     assert lost(said)["q1", "b"] == "chunk"
 
@@ -246,5 +252,11 @@ def test_a_run_that_is_not_there_and_a_set_without_evidence_are_refused(home: Pa
         [{"id": "a", "title": "", "text": "Anna met Bert."}],
         [{"id": "q1", "text": "Who met Bert?", "answers": ["Anna"]}],
     )
-    own = ["dataset=jsonl", f"dataset.root={folder}", "method=bm25", *WEIGHTLESS, "frame=off"]
+    own = [
+        "dataset=jsonl",
+        f"dataset.root={folder}",
+        "method=bm25",
+        *WEIGHTLESS,
+        "reference_rows=off",
+    ]
     assert "has gold evidence" in refused(str(ran(*own).folder), name="funnel")

@@ -1,4 +1,4 @@
-"""Plans of sub-questions: dependency order, and what is mended in a plan that has none."""
+"""Plans of sub-questions: dependency order, and what is fixed in a plan that has none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_independent_sub_questions_share_a_layer() -> None:
     shape = {"1-1": [], "1-2": ["1-1"], "2-1": [], "0-1": ["1-2"], "0-2": ["0-1", "2-1"]}
     plan = plan_of(shape, ["0-1", "0-2"])
     assert layers(plan) == [["1-1", "2-1"], ["1-2"], ["0-1"], ["0-2"]]
-    assert plan.mended == ()
+    assert plan.fixes == ()
 
 
 def test_a_sequence_may_wait_for_sequence_zero() -> None:
@@ -37,13 +37,13 @@ def test_a_sequence_may_wait_for_sequence_zero() -> None:
 def test_dangling_and_self_dependencies_are_dropped_and_told() -> None:
     plan = plan_of({"0-1": ["3-9"], "1-1": ["1-1"]}, ["0-1"])
     assert all(one.dependencies == () for one in plan.sub_questions)
-    assert plan.mended == ("0-1 depends on 3-9, which is not there", "1-1 depends on itself")
+    assert plan.fixes == ("0-1 depends on 3-9, which is not there", "1-1 depends on itself")
 
 
 def test_of_a_circle_the_edge_to_the_later_sub_question_goes() -> None:
     plan = plan_of({"1-1": ["1-2"], "1-2": ["1-1"]}, [])
     assert layers(plan) == [["1-1"], ["1-2"]]
-    assert len(plan.mended) == 1
+    assert len(plan.fixes) == 1
 
 
 def test_a_final_question_without_dependencies_takes_what_nothing_else_uses() -> None:

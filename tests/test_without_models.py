@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL = "sentence-transformers:all-MiniLM-L6-v2@{}:384:unit:long=windows(256):prefixes=,"
-SETTINGS = ["dataset=toy", "method=hipporag", "frame=off", "answer=on"]
+SETTINGS = ["dataset=toy", "method=hipporag", "reference_rows=off", "answer=on"]
 
 
 def bare(*arguments: str) -> Ended:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "writing_operators.md"
-SMALL = ["dataset=toy", *WEIGHTLESS, "frame=off"]
+SMALL = ["dataset=toy", *WEIGHTLESS, "reference_rows=off"]
 """What takes the place of models that need weights."""
 
 

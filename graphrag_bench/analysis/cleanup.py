@@ -66,7 +66,7 @@ def find_folder(name: str, home: Path) -> Path:
     if given.is_dir():
         inside = [path for path in held if path.resolve() == given.resolve()]
         if not inside:
-            raise UserError(f"'{name}' is no run folder below {root}; name one as `runs ls` does.")
+            raise UserError(f"'{name}' is not a run folder below {root}; `runs ls` lists them.")
         return inside[0]
     keys = {path.name: path for path in held}
     return by_beginning(name, keys, "run", root, lambda path: path.parent.name)

@@ -1,4 +1,4 @@
-"""The models of a run looked at before it costs anything: what passes, and what to mend.
+"""The models of a run checked before it costs anything: what passes, and what to fix.
 
 Real calls are made, few and small, past cache, budget and ledger; nothing is written.
 """
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from graphrag_bench.config.choices import ROLES
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.errors import UnreadableReply, UserError, nearest
+from graphrag_bench.errors import UnreadableReply, UserError, did_you_mean
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import chunk_line
 from graphrag_bench.models.embedder import Embedder
@@ -35,9 +35,9 @@ from graphrag_bench.text import count_tokens
 CITY = Prompt("graphrag_bench.analysis:prompts/city.j2")
 COPY = Prompt("graphrag_bench.analysis:prompts/copy.j2")
 LONG_PROMPT = 2200
-"""Tokens: what an answer prompt with a full context comes to."""
+"""Tokens of an answer prompt with a full context."""
 _TOO_SMALL = (
-    f"Answer prompts come to about {LONG_PROMPT} tokens: give the model a larger window, or the "
+    f"Answer prompts have about {LONG_PROMPT} tokens: give the model a larger window, or the "
     "prompts a smaller budget (method.generate.0.budget=1000)."
 )
 _PASSAGE = "Marie Curie was born in Warsaw in 1867 and taught at the University of Paris. "
@@ -48,7 +48,7 @@ _FORMS = {
 }
 _OF_REPLIES = ("JSON reply", "window", "speed")
 _REFUSES_THE_KEY = (401, 403)
-Result = Literal["pass", "mend", "not tried"]
+Result = Literal["pass", "fix", "not tried"]
 
 
 class City(BaseModel):
@@ -59,7 +59,7 @@ class City(BaseModel):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at: what was found, or, where the result is `mend`, what to do."""
+    """One check: what was found, or, where the result is `fix`, what to do."""
 
     part: str
     name: str
@@ -79,7 +79,7 @@ class _Looks:
         try:
             self.passes(name, work())
         except (UserError, CallFailed, UnreadableReply) as error:
-            self.mend(name, str(error))
+            self.fix(name, str(error))
             return False
         return True
 
@@ -87,17 +87,17 @@ class _Looks:
         """Note what was found."""
         self.checks.append(Check(self.part, name, "pass", said))
 
-    def mend(self, name: str, said: str) -> None:
-        """Note what to mend."""
-        self.checks.append(Check(self.part, name, "mend", said))
+    def fix(self, name: str, said: str) -> None:
+        """Note what to fix."""
+        self.checks.append(Check(self.part, name, "fix", said))
 
     def skip(self, *names: str, why: str = "") -> None:
-        """Note what could not be tried, because something before it has to be mended."""
+        """Note what could not be tried, because something before it has to be fixed."""
         self.checks += [Check(self.part, name, "not tried", why) for name in names]
 
 
 def examine(settings: RunSettings) -> list[Check]:
-    """The checks of the models of a run, in the order in which to mend them.
+    """The checks of the models of a run, in the order in which to fix them.
 
     Raises UserError for settings that no model can be made of, before any model is asked.
     """
@@ -153,8 +153,8 @@ def _named(name: str, listed: Mapping[str, int | None], answers: bool) -> str:
         return f"'{name}' is one of {len(listed)} that the server lists"
     if answers:
         return f"'{name}' replies; it is not in the server's list of {len(listed)}"
-    close = ", ".join(nearest(name, listed) or sorted(listed)[:5]) or "none"
-    raise UserError(f"The server lists no '{name}' (llm.model). Nearest: {close}.")
+    hint = did_you_mean(name, listed, sorted(listed)[:5])
+    raise UserError(f"The server lists no '{name}' (llm.model). {hint}")
 
 
 def _reached(looks: _Looks, endpoint: Endpoint) -> dict[str, int | None] | None:
@@ -163,7 +163,7 @@ def _reached(looks: _Looks, endpoint: Endpoint) -> dict[str, int | None] | None:
         key = _key(endpoint)
     except UserError as error:
         looks.skip("address")
-        looks.mend("key", str(error))
+        looks.fix("key", str(error))
         return None
     listed: dict[str, int | None] = {}
     refused: Rejected | None = None
@@ -171,14 +171,14 @@ def _reached(looks: _Looks, endpoint: Endpoint) -> dict[str, int | None] | None:
         listed = endpoint.listed()
     except (Again, RunStopped) as fault:
         hint = "" if isinstance(fault, UserError) else " Start the server, or correct its base_url."
-        looks.mend("address", f"{fault}{hint}")
+        looks.fix("address", f"{fault}{hint}")
         looks.skip("key")
         return None
     except Rejected as rejected:
         refused = rejected if rejected.answer.status in _REFUSES_THE_KEY else None
     looks.passes("address", f"{endpoint.server.address} answers")
     if refused is not None:
-        looks.mend("key", str(endpoint.meaning(refused)))
+        looks.fix("key", str(endpoint.meaning(refused)))
         return None
     looks.passes("key", key)
     return listed
@@ -273,7 +273,7 @@ def examine_texts(values: Mapping[str, Any]) -> list[Check]:
         if said := chunk_line(experiment):
             looks.passes("long texts", f"{experiment.dataset.name}: {said}")
     except UserError as error:
-        looks.mend("long texts", f"{experiment.dataset.name}: {error}")
+        looks.fix("long texts", f"{experiment.dataset.name}: {error}")
     return looks.checks
 
 

@@ -23,7 +23,7 @@ _ONE = "there is one question of your own, asked once; `run` asks those of a dat
 _SCORED = "nothing is scored; `run` scores the questions of a data set."
 UNREAD = {
     **dict.fromkeys(("limit", "split", "dev_share", "shard", "workers", "repeats"), _ONE),
-    **dict.fromkeys(("objective", "evaluation", "llm_judge", "frame"), _SCORED),
+    **dict.fromkeys(("objective", "evaluation", "llm_judge", "reference_rows"), _SCORED),
     "answer": "the question is always answered.",
     "match_tokens": "it takes the questions of a data set: use it with run.",
     "trace": "every step is shown.",
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
     usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
-    parser = settings_parser("ask", _ABOUT, usage, without=(*UNREAD, "graph.scope"))
+    parser = settings_parser("ask", _ABOUT, usage, without=(*UNREAD, "graph.per"))
     parser.add_argument("words", nargs="*", metavar='"QUESTION"', help="one question of your own")
     parser.flag("--json", "print all rows, for a program")
     return parser.read(arguments)

@@ -113,7 +113,7 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
         f"overall; or those of a paper, by its name: {', '.join(OF_PAPERS)}. Default: zhou2025",
         "zhou2025",
     )
-    reader.option("--limit", "N", "only the first N questions, types mixed", kind=int)
+    reader.option("--limit", "N", "only the first N questions, stratified by type", kind=int)
     reader.flag("--plan", "say how many calls and tokens it would take at most, and make no call")
     reader.flag("--retry", RETRY)
     reader.option(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from graphrag_bench.cli.parsing import RUN, command_parser
 from graphrag_bench.data.file_evidence import name_of
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.retrieval import evidence_recall
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.curves import BUDGET, Point, curve_table
@@ -46,8 +46,8 @@ def main(arguments: Sequence[str]) -> int:
     known = {name for point in points for name in point.metrics["metrics"]}
     for name in metrics:
         if name not in known and name not in _USUAL:
-            close = ", ".join(nearest(name, known) or sorted(known))
-            raise UserError(f"No run has the metric '{name}'; nearest: {close}.")
+            hint = did_you_mean(name, sorted(known))
+            raise UserError(f"No run has the metric '{name}'. {hint}")
     show(curve_table(points, metrics, along))
     return 0
 
@@ -91,8 +91,8 @@ def _along(
         if found:
             return path, [replace(_point(run), at=value) for run, value in found]
     known = {path for _, numbers in held for path in numbers}
-    close = ", ".join(nearest(along, known) or sorted(known)[:8]) or "none"
-    raise UserError(f"No run below {home}/runs has a number for '{along}'; nearest: {close}.")
+    hint = did_you_mean(along, known, sorted(known)[:8])
+    raise UserError(f"No run below {home}/runs has a number for '{along}'. {hint}")
 
 
 def _chosen(names: Sequence[str], dataset: str | None, home: str) -> list[StoredRun]:

@@ -17,7 +17,7 @@ _ABOUT = """
 Looks at the models that a run with the same settings would use, with a few small real calls:
 address, key, model name, JSON replies, context window, speed; one embedding, its dimension and
 length; how many tokens the embedder reads, and how many chunks of the data set are longer. Prints a
-table of `pass`, or what to mend. Writes nothing; a key is never printed.
+table of `pass`, or what to fix. Writes nothing; a key is never printed.
 
 examples
   graphrag-bench doctor                            the packaged models of this machine
@@ -26,7 +26,7 @@ examples
       llm.base_url=http://localhost:11434/v1 llm.api_key_env=null
   graphrag-bench doctor llm=replay llm.path=replies.jsonl.gz embedder=hashing
 
-exit code: 0 when everything passes, 1 when something is to be mended, 2 for a wrong setting
+exit code: 0 when everything passes, 1 when something has to be fixed, 2 for a wrong setting
 """
 _MODELS = ("llm", "llm_build", "embedder")
 _TAKEN = (
@@ -47,10 +47,10 @@ def main(arguments: Sequence[str]) -> int:
     values = composed(checked_words(words))
     checks = [*examine(check_settings(values)), *examine_texts(values)]
     rows = tuple((check.part, check.name, check.result, check.said) for check in checks)
-    n_mend = sum(check.result == "mend" for check in checks)
+    n_fix = sum(check.result == "fix" for check in checks)
     n_open = sum(check.result == "not tried" for check in checks)
-    note = f"to mend: {n_mend}; not tried before that is done: {n_open}"
-    note = note if n_mend else "everything passes"
-    heads = ("part", "check", "result", "found, or what to mend")
+    note = f"to fix: {n_fix}; not tried before that is done: {n_open}"
+    note = note if n_fix else "everything passes"
+    heads = ("part", "check", "result", "found, or what to fix")
     show(Table("models", heads, rows, (note,), texts=heads))
-    return 1 if n_mend else 0
+    return 1 if n_fix else 0

@@ -16,14 +16,14 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 
 _ABOUT = """
-Downloads a published set, checks it and reads it once. It lies in HOME/data/NAME, where
+Downloads a published data set, checks it and reads it once. It is stored in HOME/data/NAME, where
 `run dataset=NAME` finds it (or in DIR, and then `run` needs dataset.root=DIR too).
 
-What was cut goes on where it stopped: run the same command again. (A file whose checksum nobody
-knows begins again.) A checksum that the set's card (datasets/NAME/card.yaml) has is held against
-the file; where the card says `unknown`, the hub's own is, and where nobody has one, what came is
-printed and kept in fetched.json. A warning tells when the shape was never checked against the
-original (verified: false), and when counts differ.
+Run the same command again to resume an interrupted download. (A file without a known checksum
+starts over.) Each file is compared with the checksum on the data set's card
+(datasets/NAME/card.yaml), or with the hub's where the card says `unknown`; where neither has one,
+the file's own is printed and stored in fetched.json. A warning is printed when the format was never
+checked against the original (verified: false), and when counts differ.
 
 A set that is on disk needs no fetch: run dataset=NAME dataset.root=DIR. Licences are the
 publishers'; they are printed, and yours to keep to.

@@ -17,7 +17,7 @@ from graphrag_bench.runs.stored import find_run
 
 _ABOUT = """
 At which stage a method lost the gold evidence, from the stored rows, chunks and graph of a run;
-no model is called and nothing is built. Every document of a question's evidence is counted once, at
+no model is called and nothing is built. Every document in a question's evidence is counted once, at
 the first stage that it did not pass:
 
   in corpus      the data set holds the document

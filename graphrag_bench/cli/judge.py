@@ -94,7 +94,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     parser.option(
         "--metrics", "A,B", "only these; default: all that the data set and the run allow", ""
     )
-    parser.option("--limit", "N", "only the first N answers, question types mixed", kind=int)
+    parser.option("--limit", "N", "only the first N answers, stratified by question type", kind=int)
     parser.flag("--plan", "say how many calls it would take at most, and make none")
     parser.flag("--retry", RETRY)
     return parser.read(arguments)

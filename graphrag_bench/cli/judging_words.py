@@ -49,7 +49,7 @@ def judged_runs(
 ) -> tuple[list[StoredRun], RunSettings]:
     """The runs, each once, and the checked settings with the home that they lie in.
 
-    The home is `home`, else that of the first run. Raises UserError for what is no run.
+    The home is `home`, else that of the first run. Raises UserError for what is not a run.
     """
     found = check_settings(composed(checked_words(settings)))
     runs = [find_run(name, home or ".") for name in given]

@@ -14,7 +14,7 @@ from importlib import import_module
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.cli.config_dirs import with_config_dirs
 from graphrag_bench.cli.parsing import Parser
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.terminal import cleaned
 from graphrag_bench.version import __version__
 
@@ -24,16 +24,16 @@ COMMANDS = {
     "plan": "print what a run would build, read, write and call; touches no model",
     "ask": "answer one question of your own, by one method or several, and say why",
     "judge": "let a language model judge the answers of finished runs one by one",
-    "score": "score finished runs anew, with other metrics or settings; calls no model",
+    "score": "re-score finished runs with other metrics or settings; calls no model",
     "compare": "let a language model, or people, compare the answers of runs head to head",
     "questions": "make abstract or specific questions for a corpus, and read their review back",
     "diff": "compare two finished runs question by question",
     "funnel": "at which stage finished runs lost the gold evidence",
     "show": "why a stored question was answered so, by names of nodes, paths and chunks",
     "runs": "list, show and remove finished runs, and what no run needs any more",
-    "table": "a paper's table with ours beside it, or a free table over stored runs",
+    "table": "a paper's table with our figures, or a free table over stored runs",
     "fetch": "download a published data set, checked, to where run finds it",
-    "time": "seconds of a question, measured one at a time and uncached",
+    "time": "seconds per question, measured one at a time and uncached",
     "curve": "accuracy and evidence of finished runs against their tokens of context",
     "list": "list methods, data sets, models, embedders and operators",
     "doctor": "check address, key, model, JSON replies, window and embedding before a run",
@@ -49,7 +49,7 @@ GROUPS = {
     "what there is, and whether it works": ("list", "doctor"),
     "other": (),
 }
-"""The commands by what they are for; one that stands in no group is shown under the last."""
+"""The commands by purpose; one without a group is shown under the last."""
 _OF_THE_DISK = (
     errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
     errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 when all is done: of a run, when every question has a row. 1 when part of it failed or was
     stopped: more questions than `failures.limit` allows, all of them, a cell of a sweep, a budget
-    that is spent. 2 for input that the user can mend. 130 for SIGINT and 143 for SIGTERM, after
+    that is spent. 2 for input that the user can fix. 130 for SIGINT and 143 for SIGTERM, after
     the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
     try:
@@ -100,8 +100,7 @@ def _main(given: list[str]) -> int:
         given = ["--help"]
     name, rest = given[0], given[1:]
     if name not in COMMANDS and not name.startswith("-"):
-        close = ", ".join(nearest(name, COMMANDS)) or ", ".join(COMMANDS)
-        sys.stderr.write(f"graphrag-bench: no command '{name}'. Nearest: {close}.\n")
+        sys.stderr.write(f"graphrag-bench: no command '{name}'. {did_you_mean(name, COMMANDS)}\n")
         return 2
     try:
         with _ended_by_sigterm():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NoReturn
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 
 WIDTH, COLUMN = 100, 36
 """The columns of a help text, and the last one at which a meaning begins."""
@@ -118,19 +118,15 @@ class Parser(argparse.ArgumentParser):
         """Raise UserError; what is unknown is answered with the nearest."""
         command = " ".join(self.prog.split()[:2])
         choice = re.fullmatch(r"argument (\S+): invalid choice: '(.*?)' \(choose .*\)", message)
-        close: Sequence[str] = ()
+        hint = ""
         if choice and self._actions_of is not None:
-            known = self._actions_of.choices
-            message, close = (
-                f"{command} has no '{choice[2]}'",
-                nearest(choice[2], known) or [*known],
-            )
+            message = f"{command} has no '{choice[2]}'"
+            hint = did_you_mean(choice[2], self._actions_of.choices)
         elif message.startswith(_UNKNOWN):
             word = message.removeprefix(_UNKNOWN).partition(" ")[0]
             message = f"'{word}' is not an option or a setting of {command}"
-            close = nearest(word.partition("=")[0], self._known()) or self._known()
-        hint = f" Nearest: {', '.join(close)}." if close else ""
-        raise UserError(f"{message}.{hint} See {command} --help.")
+            hint = did_you_mean(word.partition("=")[0], self._known())
+        raise UserError(" ".join(filter(None, (f"{message}.", hint, f"See {command} --help."))))
 
     def _known(self) -> list[str]:
         """The options, and the settings with their `=`, of the command and of its actions."""

@@ -26,7 +26,7 @@ Prints what a run with the same words would build, read, write and call; touches
 examples
   graphrag-bench plan dataset=sample method=hipporag
   graphrag-bench plan -m dataset=sample method=hipporag method.damping=0.1,0.5 answer=off
-    every cell of the sweep, how many builds and calls that comes to, and what sharing saves
+    every cell of the sweep, the total builds and calls, and what sharing saves
 """
 
 
@@ -66,17 +66,18 @@ def main(arguments: Sequence[str]) -> int:
 
 def _sharing(seen: dict[Cell, Experiment], preparing: Preparing) -> Iterator[str]:
     """What is left to do in all, with each run on its own and with what they share done once."""
-    frames: dict[Cell, Experiment] = {}
+    references: dict[Cell, Experiment] = {}
     sources: set[str] = set()
     for experiment in seen.values():
         source = experiment.settings.model_dump_json(exclude={"method", "build", "pooling"})
         if source not in sources:
             sources.add(source)
-            frames |= {cell_of(one): one for one in preparing.with_frames(experiment)[1:]}
-    beside = {name: one for name, one in frames.items() if name not in seen}
-    runs = [*seen.values(), *beside.values()]
+            found = preparing.with_references(experiment)[1:]
+            references |= {cell_of(one): one for one in found}
+    added = {name: one for name, one in references.items() if name not in seen}
+    runs = [*seen.values(), *added.values()]
     alone, together = left_alone(runs), left_together(runs)
-    titles = ", ".join(dict.fromkeys(one.method.title for one in beside.values()))
+    titles = ", ".join(dict.fromkeys(one.method.title for one in added.values()))
     yield f"{'left to do':<36} {'one by one':>10} {'shared':>10} {'saved':>10}"
     for name, first, second in (
         ("artifacts to build", alone.builds, together.builds),
@@ -84,6 +85,6 @@ def _sharing(seen: dict[Cell, Experiment], preparing: Preparing) -> Iterator[str
         ("LLM calls for questions, at most", alone.question_calls, together.question_calls),
     ):
         yield f"  {name:<34} {first:>10,} {second:>10,} {first - second:>10,}"
-    if beside:
-        yield f"  with {len(beside)} runs that frame them: {titles} (frame=off leaves them out)"
+    if added:
+        yield f"  with {len(added)} reference rows: {titles} (reference_rows=off leaves them out)"
     yield ""

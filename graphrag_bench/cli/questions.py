@@ -22,7 +22,7 @@ from graphrag_bench.analysis.questions.specific import SPECIFIC, specific_questi
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.cli.settings_words import refuse_but
 from graphrag_bench.config.compose import composed
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment, safe_name
 from graphrag_bench.fingerprint import digest
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     own, rest = _read(arguments)
     if "review" in own:
         if len(own) + len(rest) > 1:
-            raise UserError("review=FILE stands alone: the sheet's folder says the rest.")
+            raise UserError("review=FILE takes no other setting: the sheet's folder has the rest.")
         counts = reviewed(Path(own["review"]))
         said = ", ".join(f"{name} {count}" for name, count in counts.items())
         sys.stdout.write(f"review: {said}\nset: {Path(own['review']).resolve().parent}\n")
@@ -142,9 +142,8 @@ def _checked(own: Mapping[str, str]) -> QuestionSettings:
     except ValidationError as error:
         fault = error.errors()[0]
         name = str(fault["loc"][0])
-        close = nearest(str(fault["input"]), ("abstract", "specific", "llm", "template"))
-        hint = f" Nearest: {', '.join(close)}." if close else ""
-        raise UserError(f"{name}={own[name]}: {fault['msg']}.{hint}") from None
+        hint = did_you_mean(str(fault["input"]), ("abstract", "specific", "llm", "template"))
+        raise UserError(f"{name}={own[name]}: {fault['msg']}. {hint}") from None
 
 
 def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:

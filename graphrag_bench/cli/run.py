@@ -108,7 +108,7 @@ def lacking(result: RunResult) -> str:
 
 
 def _show(results: Results) -> None:
-    """Print the tables and what they cost, and write them beside every run."""
+    """Print the tables and what they cost, and write them into every run's folder."""
     text = _report(list(results.values()))
     for folder in dict.fromkeys(result.folder.path for result in results.values()):
         RunFolder(folder).write_table(text)

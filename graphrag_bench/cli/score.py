@@ -1,4 +1,4 @@
-"""`graphrag-bench score`: stored runs scored anew, at no cost."""
+"""`graphrag-bench score`: stored runs re-scored, at no cost."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("RUN is missing: a folder or the beginning of a key.")
     runs = [find_run(name, asked.home) for name in names]
     baseline = changes.get("baseline")
-    beside = with_baseline(runs, str(baseline), asked.home) if baseline is not None else []
+    added = with_baseline(runs, str(baseline), asked.home) if baseline is not None else []
     metrics = [rescored(run, changes) for run in runs]
     show(run_table(metrics))
     show(metrics_table(metrics))
-    compared = stored_differences([StoredRun(run.folder, run.dataset) for run in runs], beside)
+    compared = stored_differences([StoredRun(run.folder, run.dataset) for run in runs], added)
     if compared is not None:
         show(compared)
     for run in runs:

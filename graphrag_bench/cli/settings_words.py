@@ -8,7 +8,7 @@ from graphrag_bench.cli.parsing import CONFIG_DIR, Parser, command_parser
 from graphrag_bench.config.choices import GROUPS, names
 from graphrag_bench.config.settings import explained
 from graphrag_bench.config.words import is_setting
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 
 _MORE = (
     ("method.NAME=VALUE", "a parameter of the method: top_k, damping, ..."),
@@ -46,7 +46,7 @@ def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[
 
 
 def divided(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words that are no settings, and the settings, each in order."""
+    """The words that are not settings, and the settings, each in order."""
     settings = [word for word in words if is_setting(word)]
     return [word for word in words if not is_setting(word)], settings
 
@@ -74,8 +74,8 @@ def refuse_but(
     problems = []
     for name in map(name_of, filter(is_setting, words)):
         if not _within(name, taken):
-            close = nearest(name.partition(".")[0], [*taken, *own]) or [*taken, *own]
-            problems.append(f"'{name}' is not a setting of {command}. Nearest: {', '.join(close)}.")
+            hint = did_you_mean(name.partition(".")[0], [*taken, *own])
+            problems.append(f"'{name}' is not a setting of {command}. {hint}")
     if problems:
         raise UserError("\n".join(problems))
 

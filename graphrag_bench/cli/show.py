@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         "question",
         nargs="?",
         metavar="QUESTION",
-        help="the id of a question, or the beginning of its id or text; without one the questions "
+        help="a question's id, or the beginning of its id or text; without one the questions "
         "are listed",
     )
     parser.flag("--json", "print all rows, for a program")
@@ -78,7 +78,7 @@ def _texts(run: StoredRun) -> dict[str, str]:
 
 
 def _row(run: StoredRun, name: str) -> Row:
-    """The row of a question by its id, or by the beginning of its id or text."""
+    """The row of one question, by its id or the beginning of its id or text."""
     if name in run.rows:
         return run.rows[name]
     texts = _texts(run)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.config.words import is_setting
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.report.tables import Table, show
 from graphrag_bench.sweeps.cells import Preparing
@@ -51,8 +51,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.settings([("cell", "N", None, "the number of the cell that is run")])
     given = parser.read(arguments)
     if given.action not in ("list", "run"):
-        close = ", ".join(nearest(given.action, ("list", "run")) or ("list", "run"))
-        raise UserError(f"sweep has no '{given.action}'. Nearest: {close}.")
+        hint = did_you_mean(given.action, ("list", "run"))
+        raise UserError(f"sweep has no '{given.action}'. {hint}")
     return _run(given.words, given.cell) if given.action == "run" else _list(given.words)
 
 

@@ -1,4 +1,4 @@
-"""`graphrag-bench table`: a paper's table with ours beside it, or a free table over stored runs."""
+"""`graphrag-bench table`: a paper's table with our figures, or a free table over stored runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from graphrag_bench.analysis.papers.table import comparison_tables, long_table
 from graphrag_bench.cli.parsing import RUN, Parser, command_parser
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import read_word
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.corpora import corpus_notes, refuse_across
 from graphrag_bench.report.formats import checked_format, rendered
@@ -43,7 +43,7 @@ from graphrag_bench.runs.stored import stored_runs
 _ABOUT = """
 Alone it lists the tables and figures of the papers.
 
-PAPER/TABLE prints the paper's figures with ours beside them, from the runs that are stored; nothing
+PAPER/TABLE prints the paper's figures with ours next to them, from the stored runs; nothing
 is run. Each of ours has its interval, n, model, profile and a grade:
   A  same data, models, settings and prompts
   B  the same data and language model; what differs is named
@@ -99,8 +99,7 @@ def main(arguments: Sequence[str]) -> int:
         raise UserError("--run, --small and --papers-prompts go with a table of a paper.")
     if given:
         name = given[0].partition("=")[0]
-        close = ", ".join(nearest(name, _DEFAULTS) or _DEFAULTS)
-        raise UserError(f"A free table has no '{name}'. Nearest: {close}.")
+        raise UserError(f"A free table has no '{name}'. {did_you_mean(name, _DEFAULTS)}")
     if not laid and (not words or set(words) <= set(paper_names())):
         _put([_listing(words or paper_names())], form, asked.out)
         return 0

@@ -21,7 +21,7 @@ from graphrag_bench.runs.stored import StoredRun, find_run
 _ABOUT = """
 How long a question takes: the first n finished questions of a stored run are asked once more, one
 at a time and one call at a time, with no reply from the cache, after a warm-up. Median (p50) and
-95th percentile (p95) of the seconds of a question, and of every step, are printed and written to
+95th percentile (p95) of the seconds per question, and per step, are printed and written to
 timing_serial.json in the run's folder, with the hardware. Tables print these seconds and no others:
 those of a run itself were measured with many questions under way and replies from the cache.
 
@@ -142,7 +142,7 @@ def _announce(run: StoredRun, timing: Timing) -> None:
 
 
 def _table(run: StoredRun, found: Mapping[str, Any]) -> Table:
-    """The seconds of a question and of each step."""
+    """The seconds per question and per step."""
     heads = ("of", "n", *_FIGURES)
     rows = [_row("a question", found["seconds"])]
     rows += [_row(f"  {name}", held) for name, held in found["steps"].items()]

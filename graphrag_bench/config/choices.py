@@ -32,7 +32,7 @@ _of_plugins: list[Path] = []
 def look_in(folders: Iterable[str | Path]) -> None:
     """Look for names in these folders too, in the place of those given before (--config-dir).
 
-    Raises UserError for what is no folder, and for a folder without a folder of any group.
+    Raises UserError for what is not a folder, and for a folder without a folder of any group.
     """
     found = [Path(folder).expanduser() for folder in folders]
     for folder in found:
@@ -108,7 +108,7 @@ def content(group: str, choice: str) -> dict[str, Any]:
     held = read(path)
     if group == "method" and not _is_built_in(path):
         if FILE in held:
-            raise UserError(f"{path}: '{FILE}' is no parameter's name; choose another.")
+            raise UserError(f"{path}: '{FILE}' is not a parameter's name; choose another.")
         held[FILE] = str(path)
     return held
 
@@ -118,7 +118,7 @@ def read(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UserError(f"{path}: this is no text in UTF-8.") from None
+        raise UserError(f"{path}: this is not text in UTF-8.") from None
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}.") from None
     found = copy.deepcopy(_parsed(text, str(path)))

@@ -1,7 +1,7 @@
-"""Settings composed: the files of the groups, a study, profiles, and what a command or Python sets.
+"""Composes settings: the files of the groups, a study, profiles, and what a command or Python sets.
 
-This is the one composer. It reads values by Hydra's grammar and comes to what Hydra's own `compose`
-comes to (a test holds the two together), in a tenth of the time, and with files from any folder.
+This is the one composer. It reads values by Hydra's grammar and gives what Hydra's own `compose`
+gives (a test compares the two), in a tenth of the time, and with files from any folder.
 """
 
 from __future__ import annotations

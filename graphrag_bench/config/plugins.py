@@ -63,7 +63,7 @@ def _load(name: str) -> None:
 def _folders(name: str) -> list[Path]:
     """The folders of a package; none for a module. Raises UserError when there is neither."""
     if not all(part.isidentifier() for part in name.split(".")):
-        raise UserError(f"plugins: '{name}' is no name of a package; write NAME or NAME.PART.")
+        raise UserError(f"plugins: '{name}' is not a name of a package; write NAME or NAME.PART.")
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
         sys.path.append(here)
@@ -119,8 +119,8 @@ def _is_theirs(frame: traceback.FrameSummary) -> bool:
 def _nothing(name: str, folders: Sequence[Path]) -> str:
     module = sys.modules[name]
     file = getattr(module, "__file__", None) or (folders[0] if folders else name)
-    beside = sorted(p.name for folder in folders for p in folder.glob("*.py"))
-    others = [other for other in beside if other != "__init__.py"]
+    there = sorted(p.name for folder in folders for p in folder.glob("*.py"))
+    others = [other for other in there if other != "__init__.py"]
     hint = f" Import there what does: {', '.join(others)}." if others else ""
     return (
         f"plugins: '{name}' registers no operator and no builder and has no configs/ folder "

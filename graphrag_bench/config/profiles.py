@@ -18,13 +18,13 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 
 SELECTORS = ("profile", "fidelity")
 """The run settings that choose a source."""
 POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
-"""Where a method's file says what they and path pooling stand for."""
+"""The keys of a method's file that define them and path pooling."""
 DEFAULT, PAPER, UNSTATED = "default", "paper", "unstated"
 BUDGETS = {"zhou2025": 7500}
 """Tokens of context of every method under a profile whose paper gives all one window, where a
@@ -49,7 +49,7 @@ def changes(
     for values in chosen:
         if values is not None and not isinstance(values, Mapping):
             name = method.get("name")
-            raise UserError(f"method '{name}': {values!r} is no mapping from settings to values.")
+            raise UserError(f"method '{name}': {values!r} is not a mapping of settings.")
         found |= values or {}
     return {path: value for path, value in found.items() if value != UNSTATED}
 
@@ -73,9 +73,7 @@ def applied(
             held[folder] = inner if isinstance(inner, dict) else {"variant": inner}
             held = held[folder]
         if last not in held and folders[:1] != ["build"]:
-            close = ", ".join(nearest(last, held) or sorted(held))
-            raise UserError(
-                f"method '{method.get('name')}' has no '{path}' to change; it has {close}."
-            )
+            hint = did_you_mean(last, sorted(held))
+            raise UserError(f"method '{method.get('name')}' has no '{path}' to change. {hint}")
         held[last] = value
     return made

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.answer_forms import FormName
 from graphrag_bench.data.splits import DEV_SHARE, Split
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 
 NO_SETTINGS = {"experiment", "given", "budget_asked"}
 """Fields of the run settings that nobody sets: the study that was chosen, what was set, and whether
@@ -49,10 +49,10 @@ class DatasetSettings(_Settings):
 
 
 class GraphSettings(_Settings):
-    """What one graph is built of."""
+    """What one graph is built from."""
 
-    scope: Literal["all", "per_scope"] = Field(
-        "all", description="one graph of everything, or one for each scope of the corpus"
+    per: Literal["all", "partition"] = Field(
+        "all", description="all: one graph of the corpus; partition: one graph per scope"
     )
     import_from: str | None = Field(
         None, description="graph to import: GraphRAG folder, .graphml, triples as .jsonl or .csv"
@@ -81,12 +81,12 @@ class PathSettings(_Settings):
 class EvaluationSettings(_Settings):
     """How stored answers and evidence are scored."""
 
-    cuts: list[PositiveInt] = Field([2, 5, 10], description="the k of evidence_recall@k")
+    cuts: list[PositiveInt] = Field([2, 5, 10], description="the cutoffs k of evidence_recall@k")
     containment: Literal["substring", "token_boundary"] = Field(
         "substring", description="how accuracy finds a gold answer: by characters or whole words"
     )
     metrics: list[str] = Field(
-        [], description="answer metrics beside those of the set's card: [rouge_l,meteor]"
+        [], description="answer metrics in addition to those of the card: [rouge_l,meteor]"
     )
     evidence_tokens: list[PositiveInt] = Field(
         [500, 1000, 2000],
@@ -113,7 +113,7 @@ class CacheSettings(_Settings):
     """What becomes of the replies of language models and embedding services."""
 
     mode: Literal["write", "read", "refresh", "off"] = Field(
-        "write", description="reuse and store; only reuse; ask anew and store; neither"
+        "write", description="reuse and store; only reuse; ask again and store; neither"
     )
     path: str | None = Field(None, description="file of the replies; HOME/cache/replies.sqlite")
     journal: Literal["auto", "wal", "rollback"] = Field(
@@ -173,7 +173,9 @@ class RunSettings(_Settings):
     fidelity: Literal["default", "paper"] = Field(
         "default", description="paper: ask a language model wherever the method's paper does"
     )
-    limit: PositiveInt | None = Field(None, description="only the first questions, types mixed")
+    limit: PositiveInt | None = Field(
+        None, description="only the first questions, stratified by type"
+    )
     split: Split = Field(
         "all", description="dev or test: a part of the questions, by the hash of their ids"
     )
@@ -207,8 +209,8 @@ class RunSettings(_Settings):
     repeats: PositiveInt = Field(
         1, description="ask the answering model so many times; the table has mean and spread"
     )
-    frame: Literal["on", "off"] = Field(
-        "on", description="add closed-book, BM25, VanillaRAG and the oracle to the table"
+    reference_rows: Literal["on", "off"] = Field(
+        "on", description="add closed-book, BM25, VanillaRAG and the oracle as rows of the table"
     )
     trace: Literal["ids", "full", "off"] = Field(
         "ids", description="what a record keeps of every step; full adds the replies"
@@ -227,8 +229,10 @@ class RunSettings(_Settings):
     )
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
     experiment: None = None
-    given: list[str] = Field([], description="what was set of the method, by path; no setting")
-    budget_asked: bool = Field(False, description="whether the run set its budget; no setting")
+    given: list[str] = Field(
+        [], description="paths of the method's parameters that were set; not a setting"
+    )
+    budget_asked: bool = Field(False, description="whether the run set its budget; not a setting")
 
     @field_validator("nlp", mode="before")
     @classmethod
@@ -271,7 +275,7 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
         for fault in error.errors():
             what, reason = _problem(dict(fault))
             problems.setdefault(what, []).append(reason)
-        lines = "\n".join(f"  {what}{' or '.join(said)}." for what, said in problems.items())
+        lines = "\n".join(f"  {what}{' or '.join(said)}" for what, said in problems.items())
         raise UserError(f"{len(problems)} setting(s) are wrong:\n{lines}") from None
 
 
@@ -279,11 +283,12 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
     """What is wrong, and why; the members of a union give one reason each."""
     path = [str(part) for part in fault["loc"]]
     if fault["type"] == "extra_forbidden":
-        known = list(_model_at(path[:-1]).model_fields)
-        close = nearest(path[-1], known) or sorted(known)
-        return f"There is no setting '{'.'.join(path)}'. Nearest: ", ", ".join(close)
+        group = "".join(f"{part}." for part in path[:-1])
+        known = sorted(_model_at(path[:-1]).model_fields)
+        hint = did_you_mean(path[-1], known, prefix=group)
+        return f"There is no setting '{'.'.join(path)}'. ", hint
     names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
-    return f"{'.'.join(names)}={fault['input']!r}: ", str(fault["msg"])
+    return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}."
 
 
 def _model_at(path: list[str]) -> type[BaseModel]:

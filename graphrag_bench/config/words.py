@@ -1,4 +1,4 @@
-"""Settings as words, `NAME=VALUE`: checked, and their values read as Hydra's grammar has them."""
+"""Settings as words, `NAME=VALUE`: checked, and their values read by Hydra's grammar."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.config.choices import FILE, GROUPS, names, path_of
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
-from graphrag_bench.errors import UserError, nearest, unknown
+from graphrag_bench.errors import UserError, did_you_mean, unknown
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Word:
     def values(self) -> list[str]:
         """The texts of the values of a grid, in order; one for a plain value.
 
-        Raises UserError for what cannot be read, and for an interval, which is no grid.
+        Raises UserError for what cannot be read, and for an interval, which is not a grid.
         """
         if not self.is_sweep:
             return [self.text]
@@ -84,14 +84,14 @@ def is_setting(argument: str) -> bool:
 def read_word(argument: str) -> Word:
     """The setting that an argument gives, with a home folder (`~/`) written out and quoted.
 
-    Raises UserError for what is no `NAME=VALUE`, and for an unknown setting, group or choice; a
+    Raises UserError for what is not `NAME=VALUE`, and for an unknown setting, group or choice; a
     group may be given several choices, as a sweep writes them. Settings of Hydra are left to it.
     """
     name, equals, value = argument.partition("=")
     name = name.lstrip("+~")
     refuse_secrets(name, value)
     if not equals or not name:
-        raise UserError(f"'{argument}' is no setting; settings are NAME=VALUE.")
+        raise UserError(f"'{argument}' is not a setting; settings are NAME=VALUE.")
     word = Word(name, _at_home(value))
     if word.is_hydras:
         return Word(name, value)
@@ -100,15 +100,15 @@ def read_word(argument: str) -> Word:
         return word
     known = sorted({*RunSettings.model_fields} - NO_SETTINGS | {*GROUPS})
     if name.partition(".")[0] not in known:
-        close = nearest(name.partition(".")[0], known) or known
-        raise UserError(f"There is no setting '{name}'. Nearest: {', '.join(close)}.")
+        hint = did_you_mean(name.partition(".")[0], known)
+        raise UserError(f"There is no setting '{name}'. {hint}")
     if name in ("method.name", f"method.{FILE}"):
-        raise UserError(f"{name} is of the method's file: method=NAME, or method=./FILE.yaml.")
+        raise UserError(f"{name} is set by the method's file: method=NAME, or method=./FILE.yaml.")
     return word
 
 
 def read_words(arguments: Iterable[str]) -> list[Word]:
-    """The settings that arguments give; raises UserError at the first that is none."""
+    """The settings that arguments give; raises UserError at the first that is not one."""
     return [read_word(argument) for argument in arguments]
 
 
@@ -177,7 +177,7 @@ def unreadable(word: str, reason: str) -> UserError:
     """The error for a word that Hydra's grammar does not hold."""
     return UserError(
         f"'{word}' cannot be read ({reason}). Inside the shell's quotes, a value with "
-        "brackets, commas, colons or quotes stands in double quotes: 'NAME=\"VALUE\"'."
+        "brackets, commas, colons or quotes needs double quotes: 'NAME=\"VALUE\"'."
     )
 
 

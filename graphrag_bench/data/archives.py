@@ -78,7 +78,7 @@ def _check(archive: Path, held: Archive, members: list[str]) -> None:
 
 
 def _names(held: Archive) -> list[str]:
-    """The regular files of an archive, without what macOS leaves beside them."""
+    """The regular files of an archive, without what macOS adds to them."""
     if isinstance(held, zipfile.ZipFile):
         names = [row.filename for row in held.infolist() if not row.is_dir()]
     else:
@@ -99,7 +99,7 @@ def _wanted(archive: Path, held: Archive, members: Mapping[str, str]) -> dict[st
         wanted |= {name: given or PurePosixPath(name.replace("\\", "/")).name for name in found}
     for name in wanted.values():
         if list(wanted.values()).count(name) > 1 or name in ("", ".", ".."):
-            raise UserError(f"{archive}: two members would become '{name}', or it is no name.")
+            raise UserError(f"{archive}: two members would become '{name}', or it is not a name.")
     return wanted
 
 

@@ -153,7 +153,7 @@ class Dataset:
         if not documents:
             raise UserError(
                 f"Data set '{self.name}': no document has the scope {scope!r} that a question "
-                "names; graph.scope=all builds one graph of everything."
+                "names; graph.per=all builds one graph of everything."
             )
         questions = tuple(row for row in self.questions if row.scope == scope)
         return replace(self, documents=documents, questions=questions)

@@ -102,7 +102,7 @@ class _Resuming:
                 getting(url, self._out, pooch)
         except requests.RequestException as error:
             if isinstance(error, ValueError):
-                raise UserError(f"{url}: this is no address ({_brief(error)}).") from None
+                raise UserError(f"{url}: this is not an address ({_brief(error)}).") from None
             if error.response is None or error.response.status_code != 416:
                 self.progress.say(f"{self.remote.name}: {_brief(error)}")
                 raise

@@ -111,7 +111,7 @@ def _moved(
 ) -> tuple[str, ...]:
     """The files that a download became in the folder of the set; an archive is not kept.
 
-    Raises UserError, and leaves it as it is, when a file stands there that is not in `known`;
+    Raises UserError, and leaves the file alone, when one is there that is not in `known`;
     with None every file may be replaced.
     """
     names = [name]

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from graphrag_bench.data.card import UNKNOWN, Source
 from graphrag_bench.data.download import PASSING, SECONDS, TRIES
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from huggingface_hub import DatasetInfo
@@ -41,8 +41,8 @@ class Listing:
         if found := [file for file in self.files if fnmatchcase(file.path, pattern)]:
             return sorted(found, key=lambda file: file.path)
         paths = [file.path for file in self.files]
-        close = ", ".join(nearest(pattern, paths) or paths[:8]) or "it has none"
-        raise UserError(f"{self.hub} has no file '{pattern}' at {self.commit}; nearest: {close}.")
+        hint = did_you_mean(pattern, paths, paths[:8])
+        raise UserError(f"{self.hub} has no file '{pattern}' at {self.commit}. {hint}")
 
 
 def listing(source: Source, endpoint: str) -> Listing:
@@ -106,4 +106,4 @@ def _told(address: str, page: str) -> DatasetInfo:
             "dataset.root=FOLDER."
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise UserError(f"{address}: the reply is no listing of a data set.") from None
+        raise UserError(f"{address}: the reply is not a listing of a data set.") from None

@@ -28,8 +28,8 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
 
     Each row has id, question, answer, q_entity, a_entity and graph (lists of head, relation,
     tail). It becomes a question and a document of the same id, which is the question's scope; the
-    triples are columns, and the document's text is made of them when asked for. `corpus` and
-    `questions` are the same file: JSON lines, parquet, or the parquet shards of that name beside
+    triples are columns, and the document's text is made from them when asked for. `corpus` and
+    `questions` are the same file: JSON lines, parquet, or the parquet shards of that name next to
     it or in `data/`. `limit` reads only the first rows.
     Source: RoG (Luo et al., ICLR 2024), the published files rmanluo/RoG-cwq and RoG-webqsp.
     """
@@ -58,7 +58,7 @@ def _given(names: list[str]) -> Iterator[str]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, _RogQuestion]]:
-    """Place and row of every question of a file, or of the shards that stand in its place."""
+    """Place and row of every question of a file, or of the shards in its place."""
     for file in files_of(path):
         read = parquet_objects if file.suffix == ".parquet" else json_line_objects
         for place, content in read(file):

@@ -18,8 +18,8 @@ _BATCH = 64
 def files_of(path: Path) -> list[Path]:
     """The file or folder of that name, or the files whose names match it as a pattern, sorted.
 
-    Parquet files stand for a file of another ending: `test.parquet`, or the shards
-    `test-00000-of-00002-...`, beside it or in `data/`. Raises UserError when there is none.
+    Parquet files replace a file of another ending: `test.parquet`, or the shards
+    `test-00000-of-00002-...`, next to it or in `data/`. Raises UserError when there is none.
     """
     if path.exists():
         return [path]
@@ -29,7 +29,7 @@ def files_of(path: Path) -> list[Path]:
         return found
     there = sorted(item.name for item in path.parent.glob("*"))[:8]
     raise UserError(
-        f"There is no file '{path}', and no {path.stem}*.parquet beside it or in data/. "
+        f"There is no file '{path}', and no {path.stem}*.parquet next to it or in data/. "
         f"The folder holds: {', '.join(there) or 'nothing'}."
     )
 
@@ -54,7 +54,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
     """Place and checked row of every object of the files of that name.
 
     A file in .parquet is read in batches, one in .json as a whole (a list, one object, or lines),
-    any other as JSON lines. Raises UserError, with the place, for what is no such row.
+    any other as JSON lines. Raises UserError, with the place, for what is not such a row.
     """
     for file in files_of(path):
         for place, content in _objects(file):

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.file_evidence import with_parts
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.plain_json import read_json
 from graphrag_bench.values import Question
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FileRow(BaseModel):
-    """The fields of one row of a published format; numbers may stand for texts."""
+    """The fields of one row of a published format; numbers are read as texts."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
@@ -32,7 +32,7 @@ R = TypeVar("R", bound=FileRow)
 
 @dataclass
 class Rows:
-    """The documents and questions of a set by id, the place each stands at, and its triples."""
+    """The documents and questions of a set by id, the file and line of each, and its triples."""
 
     documents: dict[str, Document] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
@@ -85,13 +85,12 @@ class Rows:
         """The error for evidence that the corpus lacks, with the nearest documents and files."""
         place = self.places["question", name]
         ids = [*self.files, *self.documents][:20000]
-        close = ", ".join(nearest(evidence, ids) or [*ids[:3], "..."])
+        hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
         lacks = f"which {corpus.name} does not hold"
         if corpus.is_dir():
             lacks = f"but no file of the folder '{corpus}' has that name or a part of it"
         return UserError(
-            f"{place}: question '{name}' names the evidence '{evidence}', {lacks}; "
-            f"nearest: {close}."
+            f"{place}: question '{name}' names the evidence '{evidence}', {lacks}. {hint}"
         )
 
 
@@ -99,8 +98,8 @@ def read_text(path: Path) -> str:
     """The file's text; raises UserError when it is missing or not UTF-8."""
     if not path.is_file():
         there = sorted(item.name for item in path.parent.glob("*.json*"))
-        close = ", ".join(nearest(path.name, there) or there) or "no JSON file"
-        raise UserError(f"There is no file '{path}'. The folder holds: {close}.")
+        hint = did_you_mean(path.name, there, there or ["no JSON file"])
+        raise UserError(f"There is no file '{path}'. {hint}")
     content = path.read_bytes()
     try:
         return content.decode("utf-8-sig")
@@ -149,8 +148,8 @@ def shaped(place: str, content: Any, shape: type[R]) -> R:
         path = ".".join(str(part) for part in fault["loc"])
         if fault["type"] != "missing":
             raise UserError(f"{place}: field '{path}': {fault['msg']}.") from None
-        there = ", ".join(nearest(path, content) or content) or "nothing"
-        raise UserError(f"{place}: the field '{path}' is missing (it has: {there}).") from None
+        hint = did_you_mean(path, content)
+        raise UserError(f"{place}: the field '{path}' is missing. {hint}") from None
 
 
 def _refuse_misspelt(place: str, content: Any, shape: type[FileRow]) -> None:

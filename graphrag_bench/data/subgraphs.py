@@ -26,7 +26,7 @@ class Subgraphs:
     """The triples of each document in file order, names and relations as they are written.
 
     `head` and `tail` are int32 (n_triples,) rows of `names`, `relation` rows of `relations`; those
-    of document i stand at `starts[i]:starts[i + 1]`, `place` being the i of each document.
+    of document i are at `starts[i]:starts[i + 1]`, `place` being the i of each document.
     """
 
     place: Mapping[str, int]
@@ -50,7 +50,7 @@ class Subgraphs:
         return len(self.head)
 
     def rows(self, document: str) -> slice:
-        """Where the triples of a document stand; nowhere for a document without any."""
+        """The rows of a document's triples; an empty slice for a document without any."""
         at = self.place.get(document)
         return slice(0, 0) if at is None else slice(int(self.starts[at]), int(self.starts[at + 1]))
 
@@ -114,7 +114,7 @@ class Collector:
         flat = list(chain.from_iterable(triples))
         if not set(map(type, flat)) <= {str}:
             wrong = next(part for part in flat if not isinstance(part, str))
-            raise UserError(f"{where}: field 'graph': {wrong!r:.60} is no text.")
+            raise UserError(f"{where}: field 'graph': {wrong!r:.60} is not text.")
         self._place[document] = len(self._columns)
         name, relation = self._names.__getitem__, self._relations.__getitem__
         self._columns.append(

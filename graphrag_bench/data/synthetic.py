@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from graphrag_bench.data.dataset import Card, Dataset, Document, Gold
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.values import Question
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.making import make_world
@@ -37,8 +37,7 @@ def _problem(fault: Mapping[str, object]) -> str:
     name = str(place[0]) if isinstance(place, tuple) else ""
     if fault["type"] == "extra_forbidden":
         known = ["name", *WorldSettings.model_fields]
-        close = ", ".join(nearest(name, known) or known)
-        return f"There is no setting 'dataset.{name}'. Nearest: {close}."
+        return f"There is no setting 'dataset.{name}'. {did_you_mean(name, known)}"
     return f"dataset.{name}={fault['input']!r}: {fault['msg']}."
 
 

@@ -19,7 +19,7 @@ OTHER_SEED = 1_000_003
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training questions: what stands for them in keys, and a reader of the first so many."""
+    """Training questions: their part of keys, and a reader of the first so many."""
 
     identity: str
     read: Callable[[int], Dataset]

@@ -1,4 +1,4 @@
-"""What stands beside accuracy: how long answers are, and how often none is given."""
+"""Read with accuracy: how long answers are, and how often none is given."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REFUSES = re.compile(
     r"(?:hold|contain|mention|provide|state|specify|include|say|give|answer|have)\b"
 )
 _BEGINNING = 25
-"""A phrase counts that stands among so many first words: what comes later is part of an answer."""
+"""A phrase counts within so many first words: what comes later is part of an answer."""
 
 
 def answer_words(answer: str) -> float:

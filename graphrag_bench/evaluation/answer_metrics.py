@@ -8,7 +8,7 @@ from functools import partial
 from importlib.util import find_spec
 
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.answers import (
     METRICS,
     Reading,
@@ -148,14 +148,14 @@ _MODULES = {"rouge-score": "rouge_score"}
 
 
 def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> None:
-    """Raise UserError for a name that is no metric, with the nearest that are.
+    """Raise UserError for a name that is not a metric, with the nearest that are.
 
     With `installed` also for one whose package is missing, with the line that installs it.
     """
     for name in names:
         if name not in ANSWER_METRICS:
-            close = ", ".join(nearest(name, ANSWER_METRICS) or ANSWER_METRICS)
-            raise UserError(f"{where}: there is no metric '{name}'. Nearest: {close}.")
+            hint = did_you_mean(name, ANSWER_METRICS)
+            raise UserError(f"{where}: there is no metric '{name}'. {hint}")
         package = ANSWER_METRICS[name].package
         if installed and package and find_spec(_MODULES.get(package, package)) is None:
             raise UserError(

@@ -58,7 +58,7 @@ def accuracy(
     """1.0 when any gold answer is contained in the answer, both normalised, else 0.0.
 
     `containment` as of `Reading.finder`, where no `reading` is given. Gold answers that normalise
-    to nothing are passed over. It rewards long answers: read their length beside it.
+    to nothing are skipped. It rewards long answers: read it with their length.
     """
     holds = (reading or Reading(containment=containment)).finder(answer)
     return float(any(holds(gold) for gold in golds))

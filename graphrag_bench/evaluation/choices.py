@@ -21,9 +21,9 @@ def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAUL
 
     The first of these ways that names exactly one option decides: the whole answer is its letter,
     in any case; it is told as in "the answer is B" or "Option B"; the answer begins with "B." or
-    "B)"; a letter stands in brackets; the answer holds an option's words, normalised, and those of
-    no other but inside them; a letter stands before a sign such as "." or at the end; a capital
-    letter stands alone, where "A" and "I" may be words and do not count.
+    "B)"; a letter is in brackets; the answer holds an option's words, normalised, and those of
+    no other but inside them; a letter precedes a sign such as "." or at the end; a capital
+    letter is alone, where "A" and "I" may be words and do not count.
     Source: Zhou et al. 2025, section 7.1, whose language model reads the letter where this cannot.
     """
     letters = ascii_uppercase[: len(options)]

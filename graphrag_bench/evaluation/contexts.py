@@ -1,7 +1,7 @@
 """What a context holds of the evidence and of the answer, whatever its items are.
 
 Contexts of other items (passages, relationships, reports) and of other sizes compare by tokens: all
-that stands in the first B tokens of the prompt's context, cut at items, as it was packed.
+in the first B tokens of the prompt's context as packed, cut at items.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def _says_nothing(line: str, strict_none: bool) -> bool:
 
 
 def listed(answer: str) -> tuple[str, ...]:
-    """What stands behind the `ans:` of each line, without the lines that give no answer."""
+    """The text after the `ans:` of each line, without the lines that give no answer."""
     found = (_behind(line) for line in predictions(answer, strict_none=True))
     return tuple(dict.fromkeys(text for text in found if text))
 

@@ -15,7 +15,7 @@ Source = Literal["retrieved", "context", "answer", "judge"]
 """What a metric is computed from: the documents retrieved, the packed context, the answer, or what
 a judge has said of the answer."""
 CUTOFF, TOKENS = "@k", "@B"
-"""The end of a name that stands for a rank (`evaluation.cuts`) or a number of tokens
+"""The end of a name with a rank (`evaluation.cuts`) or a number of tokens
 (`evaluation.evidence_tokens`)."""
 
 

@@ -63,8 +63,8 @@ def _rouge_scorer(kind: str) -> Any:
     from absl import logging
     from rouge_score.rouge_scorer import RougeScorer
 
-    # rouge-score brings a log handler for what stands in stderr's place when it is imported, and
-    # the handler would close that, a test's or a notebook's, when logging is set up anew
+    # rouge-score brings a log handler for what is in stderr's place at import, and
+    # the handler would close that, a test's or a notebook's, when logging is set up again
     logging.get_absl_handler().python_handler.stream = sys.__stderr__
     return RougeScorer([kind], use_stemmer=False, tokenizer=_Words())
 

@@ -120,8 +120,8 @@ def paired_difference(
 ) -> Difference:
     """The mean of second - first with its interval, and whether chance alone would explain it.
 
-    The test swaps the two values of a question by chance, and those of questions that share a scope
-    together: see `sign_flip_p`. With no difference anywhere p is 1. Raises ValueError for no
+    The test swaps the two values per question at random, jointly for questions that share a
+    scope: see `sign_flip_p`. With no difference anywhere p is 1. Raises ValueError for no
     values. Source: Efron & Tibshirani 1993, chapters 13 and 15.
     """
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)

@@ -35,7 +35,7 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
 def forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]:
     """What the forms add to a run key: that of each question, and the content of those used.
 
-    Nothing where no answer depends on them: where prompts of one's own name no form, and
+    Nothing where no answer depends on them: where custom prompts name no form, and
     `max_tokens` is set.
     """
     if not any(_follows(op) for op in _answering(pipeline)):

@@ -39,9 +39,9 @@ def within_budget(
     and a number of items that filling would change (`method.top_k=8`) stays, so that the budget
     bounds the context without filling it. A native budget is the method's own `budget`, or what
     the reader's window leaves where that is known and less, and so is a group of a map step. Where
-    the method packs nothing within a budget it stays as it was asked for, for the runs that frame
-    this one. Raises UserError when a single run (`swept` is for cells of a sweep) asks such a
-    method for a budget, when `method.budget` is set beside one, when a budget that is asked for
+    the method packs nothing within a budget, the budget stays as given, for this run's reference
+    rows. Raises UserError when a single run (`swept` is for cells of a sweep) asks such a
+    method for a budget, when `method.budget` is set as well, when a budget that is asked for
     does not fit the reader's window, and for `fill_context` without one. Operators must be
     registered.
     """
@@ -127,10 +127,10 @@ def context_budget(settings: RunSettings) -> int | None:
 def budgeted(
     method: Mapping[str, Any], n_tokens: int, *, fill: bool, own: bool = False
 ) -> dict[str, Any]:
-    """The method with that budget in every step that has one; as it was where none has.
+    """The method with that budget in every step that has one; unchanged where none has.
 
     The blocks of a context keep their shares of it. What is read by a map step (communities and
-    chunks that are put into many prompts, one group each) has no budget: it is no prompt's
+    chunks that are put into many prompts, one group each) has no budget: it is not a prompt's
     context. With `fill` the chunks of a context are as many as fit, and so are its nodes where it
     holds nothing else, and the lists they are taken from are long enough for it. With `own` a step
     that has a smaller budget of its own keeps that.
@@ -259,7 +259,7 @@ def _asks_about(step: Item, slot: str) -> bool:
 
 
 def _refuse_two_budgets(settings: RunSettings) -> None:
-    """Raise UserError when the run sets `method.budget` beside its budget for all."""
+    """Raise UserError when the run sets both `method.budget` and `budget_context`."""
     if OWN_BUDGET in settings.given and settings.method.get(_BUDGET) is not None:
         raise UserError(
             f"{OWN_BUDGET}={settings.method[_BUDGET]} and budget_context={settings.budget_context} "

@@ -83,7 +83,7 @@ def _check_chosen_method(words: Sequence[Word]) -> None:
     try:
         values = composed(chosen)
     except UserError:
-        return  # e.g. the several values of a sweep: the words are to be mended first
+        return  # e.g. the several values of a sweep: the words have to be fixed first
     check_method(values)
 
 

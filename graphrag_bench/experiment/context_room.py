@@ -30,7 +30,7 @@ RESERVED = 600
 ROW = 1.05
 """What a row of a prompt adds to its chunk: its number, and the quotes of a table."""
 STAND_IN = 1.15
-"""How many of an unknown tokenizer's tokens one token of its stand-in comes to, at most."""
+"""An unknown tokenizer's tokens per token of its stand-in, at most."""
 _SAMPLE = 200
 _CHARACTERS_A_TOKEN = 8
 

@@ -20,15 +20,15 @@ Choices = dict[str, dict[str, Any]]
 
 
 def imported_choices(settings: RunSettings) -> dict[str, str]:
-    """The variants that `graph.import_from` stands for; none where it is not set.
+    """The variants that `graph.import_from` selects; none where it is not set.
 
-    Raises UserError for a path that is no graph, for one graph for many scopes, and where the run
+    Raises UserError for a path that is not a graph, for one graph per partition, and where the run
     itself chooses another way of building what is imported.
     """
     if settings.graph.import_from is None:
         return {}
-    if settings.graph.scope != "all":
-        raise UserError("graph.import_from is one graph of everything: graph.scope must be all.")
+    if settings.graph.per != "all":
+        raise UserError("graph.import_from is one graph of everything: graph.per must be all.")
     found = variants_for(Path(settings.graph.import_from))
     chosen = settings.build.get("graph", {})
     variant = chosen.get("variant") if isinstance(chosen, Mapping) else chosen

@@ -37,7 +37,7 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
     yield ""
     yield "artifacts"
     store = experiment.store()
-    if settings.graph.scope == "per_scope":
+    if settings.graph.per == "partition":
         yield f"  one set of artifacts for each of {len(experiment.dataset.scopes())} scopes:"
     for item in experiment.plan:
         state = "reuse" if store.holds(item) else "build"

@@ -31,7 +31,7 @@ _TOKENS_OF_COMMUNITY = 130
 class Estimate:
     """The expected cost of one step; `seconds` is None until a call of it has been measured.
 
-    `measured` says that the means of calls already made stand behind it, not a formula.
+    `measured` says that it is from the means of calls already made, not from a formula.
     """
 
     stage: str

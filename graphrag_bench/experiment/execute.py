@@ -129,7 +129,7 @@ def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Questi
 
 
 def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
-    """The questions of this call, types mixed, and the ids of those to be answered."""
+    """The questions of this call, stratified by type, and the ids of those to be answered."""
     settings = experiment.settings
     found = within_split(experiment.dataset.interleaved(), settings.split, settings.dev_share)
     selected = found[: settings.limit]
@@ -146,7 +146,7 @@ def _work(
     label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""
     groups: dict[str | None, list[Question]] = {}
     models: dict[str | None, Models] = {}
-    if experiment.settings.graph.scope == "all":
+    if experiment.settings.graph.per == "all":
         groups, models = {None: list(questions)}, {None: experiment.models}
     else:
         for question in questions:

@@ -43,7 +43,7 @@ MENTIONS = 2.0
 """Entities that a question names."""
 TRIPLE_TOKENS = 14.0
 SUB_QUESTIONS = 2.0
-"""Sub-questions that a model makes of a question, and items of a list that is worked off singly."""
+"""Sub-questions that a model makes per question, and items of a list that is processed singly."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Walk:
         return [(op, place, times) for op in step.operators()], place
 
     def _branch(self, step: Branch, place: Place, times: float) -> tuple[list[Visit], Place]:
-        """All arms from the same place; what several list is put together."""
+        """All arms from the same place; their lists are merged."""
         arms = [(steps, *self.steps(steps, place, times)) for steps in step.arms.values()]
         rows = dict(place.rows)
         for slot in LISTED:
@@ -138,7 +138,7 @@ class Walk:
         return [visit for _, visits, _ in arms for visit in visits], replace(place, rows=rows)
 
     def _each(self, step: Each, place: Place, times: float) -> tuple[list[Visit], Place]:
-        """The steps for some items; what is listed for each is put together."""
+        """The steps for some items; the lists of all are merged."""
         n = min(float(step.at_most), SUB_QUESTIONS)
         visits, end = self.steps(step.steps, place, times * n)
         wrote = [slot for slot in LISTED if slot in _written(step.steps)]
@@ -199,7 +199,7 @@ class Walk:
         return Rows(min(n, most), searched or most <= n / 2)
 
     def _packed(self, op: OperatorStep, place: Place) -> Place:
-        """The place with the block of a context: what its rows come to, within its share."""
+        """The place with the block of a context: the tokens of its rows, within its share."""
         (kind, slot), budget = _block(op), op.settings.get("budget")
         rows = place.rows.get(slot, Rows(math.inf))
         top_k = op.settings.get("top_k")

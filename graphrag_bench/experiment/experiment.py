@@ -12,7 +12,7 @@ from typing import Any
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.errors import Gathered, UserError, nearest
+from graphrag_bench.errors import Gathered, UserError, did_you_mean
 from graphrag_bench.experiment.answer_asking import forms_in_key
 from graphrag_bench.experiment.budgets import within_budget
 from graphrag_bench.experiment.checking import check_steps, checked_inputs
@@ -115,10 +115,9 @@ class Experiment:
         problems = []
         for resource in {**self.method.choices, **self.settings.build}:
             if resource not in known | (replaced - set(self.settings.build)):
-                close = ", ".join(nearest(resource, planned) or sorted(planned))
+                hint = did_you_mean(resource, sorted(planned))
                 problems.append(
-                    f"build.{resource} is set, but this method builds no '{resource}'; "
-                    f"nearest: {close}."
+                    f"build.{resource} is set, but this method builds no '{resource}'. {hint}"
                 )
         problems += [
             f"build.{item.resource}=planted reads a synthetic world alone: dataset=world."
@@ -148,7 +147,7 @@ class Experiment:
 
     def plans(self, questions: Sequence[Question]) -> list[list[Planned]]:
         """The plan of every graph that these questions are asked of: one, or one for each scope."""
-        if self.settings.graph.scope == "all":
+        if self.settings.graph.per == "all":
             return [self.plan]
         asked = {question.scope for question in questions}
         scopes = sorted({d.scope for d in self.dataset.documents} & asked, key=lambda s: s or "")
@@ -167,7 +166,7 @@ class Experiment:
         parts: list[object] = [
             self.dataset.corpus_digest,
             self.dataset.questions_digest,
-            self.settings.graph.scope,
+            self.settings.graph.per,
             self.settings.seed,
             pipeline.describe(),
             inputs,
@@ -194,7 +193,7 @@ class Experiment:
 
     @property
     def run_path(self) -> Path:
-        """The folder of the run; its repeats after the first stand in folders of it."""
+        """The folder of the run; its repeats after the first are in folders of it."""
         name = safe_name(self.method.name)
         return self.home / "runs" / safe_name(self.dataset.name) / name / self.key
 
@@ -212,7 +211,7 @@ class Experiment:
 
     @property
     def shared_artifacts(self) -> Path | None:
-        """Where those of a second store stand; raises UserError when that is no folder."""
+        """The artifacts/ folder of a second store; raises UserError when that is not a folder."""
         given = self.settings.paths.shared_artifacts
         if given is None:
             return None
@@ -221,7 +220,7 @@ class Experiment:
         return Path(given) / safe_name(self.dataset.corpus_name)
 
     def store(self) -> Store:
-        """The artifacts as they stand; what builds them is given the rest."""
+        """The stored artifacts; what builds them is given the rest."""
         verify = self.settings.paths.verify
         return Store(self.artifacts, shared=self.shared_artifacts, verify=verify)
 

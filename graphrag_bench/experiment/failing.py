@@ -11,7 +11,7 @@ from graphrag_bench.runs.folder import RunFolder, write_whole
 
 FILE = "failures"
 Failed = tuple[str, Failure]
-"""The id of a question, and what took the place of its answer."""
+"""A question's id, and the failure in place of its answer."""
 _MOST_SAID = 3
 _MOST_IDS = 5
 

@@ -29,7 +29,7 @@ def building_store(
         failures.after,
         failures.in_a_row,
         gates=experiment.models.gates,
-        explains=experiment.settings.graph.scope == "all",
+        explains=experiment.settings.graph.per == "all",
         shared=experiment.shared_artifacts,
         verify=experiment.settings.paths.verify,
         allow_incomplete=allow_incomplete,
@@ -59,7 +59,7 @@ def as_far_as_it_goes(
 
 def _by_scope(experiment: Experiment, questions: Sequence[Question]) -> list[Models]:
     """The models over everything, or over each scope that the questions are asked in."""
-    if experiment.settings.graph.scope == "all":
+    if experiment.settings.graph.per == "all":
         return [experiment.models]
     scopes = sorted({question.scope for question in questions}, key=lambda scope: scope or "")
     return [experiment.models.over(experiment.dataset.within(scope)) for scope in scopes]

@@ -104,7 +104,7 @@ def _line(experiment: Experiment, item: Planned, embedder: Embedder, measured: M
     """The line of one index: as it was made, or of the texts that it will be made of."""
     source, what, texts_of = _TEXTS[item.builder.name]
     store = experiment.store()
-    there = store.holds(item) and experiment.settings.graph.scope == "all"
+    there = store.holds(item) and experiment.settings.graph.per == "all"
     if there and (row := store.recipe(item).get("statistics")):
         return Fit.of(row).said(what) or f"no {what}"
     origin = next(one for one in experiment.plan if one.resource == source)
@@ -117,12 +117,12 @@ def _line(experiment: Experiment, item: Planned, embedder: Embedder, measured: M
 
 
 def _stored(experiment: Experiment, resource: str, item: Planned) -> Any:
-    """What is stored under that name, chunks made anew where they are not; None for anything else.
+    """What is stored under that name, chunks made again where they are not; None for anything else.
 
     A graph for each scope is read nowhere: there may be hundreds.
     """
     store = experiment.store()
-    whole = experiment.settings.graph.scope == "all"
+    whole = experiment.settings.graph.per == "all"
     if whole and store.holds(item) and "same_as" not in store.recipe(item):
         return store.resources(experiment.plan, {resource}, {})[resource]
     if resource != "chunk_table" or set(item.builder.needs) != {"corpus"}:

@@ -11,7 +11,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.profiles import SELECTORS
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.budgets import budgeted, packing
 from graphrag_bench.experiment.execute import execute, selection
 from graphrag_bench.experiment.experiment import Experiment
@@ -41,12 +41,12 @@ def matched(
     measure: bool = True,
     swept: bool = False,
 ) -> dict[str, Any]:
-    """The settings with the budget that `match_tokens` stands for, which is no longer in them.
+    """The settings with the budget from `match_tokens`, which is no longer in them.
 
     The budget is the mean number of context tokens of METHOD over the same questions, with the
     same settings otherwise and its own parameters as its file has them. A METHOD that has not run
     yet is run first, up to its contexts, or with `measure=False` refused. A cell of a sweep
-    (`swept`) that cannot be given a budget stays as it is. Raises UserError for what is no method,
+    (`swept`) that takes no budget stays as it is. Raises UserError for what is not a method,
     packs no context, or could not pack one for any question.
     """
     name = values.get("match_tokens")
@@ -98,20 +98,18 @@ def _known(name: str) -> Method:
 
 
 def _reference(plain: Values, name: str, dataset: Dataset | None) -> Experiment:
-    """The run whose contexts are counted; raises UserError for a name that is no such method."""
+    """The run whose contexts are counted; raises UserError for a name that is not such a method."""
     try:
         load("method", name)
     except UserError as error:
         raise UserError(f"match_tokens={name}: {error}") from None
     if not _packers(_known(name)):
         packing = [other for other in readable("method") if _packers(_known(other))]
-        close = ", ".join(nearest(name, packing) or packing)
-        raise UserError(
-            f"match_tokens={name}: '{name}' packs no context; methods that do: {close}."
-        )
+        hint = did_you_mean(name, packing)
+        raise UserError(f"match_tokens={name}: '{name}' packs no context. {hint}")
     sources = {key: plain[key] for key in SELECTORS if key in plain}
     method = compose({"method": name}, sources)["method"]
-    values = {**plain, "method": method, "answer": "off", "frame": "off", "shard": None}
+    values = {**plain, "method": method, "answer": "off", "reference_rows": "off", "shard": None}
     return Experiment.prepare(values, dataset, swept=True)
 
 

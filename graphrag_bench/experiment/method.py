@@ -10,7 +10,7 @@ from typing import Any
 
 from graphrag_bench.config.choices import FILE
 from graphrag_bench.config.profiles import KEYS
-from graphrag_bench.errors import Gathered, UserError, nearest
+from graphrag_bench.errors import Gathered, UserError, did_you_mean, nearest
 from graphrag_bench.pipeline.build import STAGES, Pipeline, build, misspelt_stages, refuse
 from graphrag_bench.prompts import Prompt
 
@@ -96,13 +96,13 @@ def unresolved(config: Mapping[str, Any]) -> list[str]:
     known = [f"method.{key}" for key in config if key not in RESERVED]
     problems = []
     for path in asked:
-        close = ", ".join(nearest(path, known) or known) or "none"
-        problems.append(f"A step asks for ${{{path}}}, which there is not; nearest: {close}.")
+        hint = did_you_mean(path, known)
+        problems.append(f"A step asks for ${{{path}}}, which does not exist. {hint}")
     return problems
 
 
 def _check_prompts(folder: Path, pipeline: Pipeline) -> None:
-    """Refuse a folder of one's own prompts that takes the place of none."""
+    """Refuse a folder of custom prompts that replaces no prompt."""
     if not folder.is_dir():
         raise UserError(f"method.prompts: there is no folder '{folder}'.")
     steps = [operator for step in pipeline.steps() for operator in step.operators()]
@@ -123,8 +123,8 @@ def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
     for key in config:
         if key not in raw and key not in RESERVED:
             parameters = sorted(set(raw) - RESERVED)
-            close = ", ".join(nearest(key, {*raw, *RESERVED}) or parameters) or "none"
-            problems.append(f"There is no setting 'method.{key}'; '{raw['name']}' has {close}.")
+            hint = did_you_mean(key, sorted({*raw, *RESERVED}), parameters)
+            problems.append(f"There is no setting 'method.{key}' in '{raw['name']}'. {hint}")
     read = RESERVED.union(misspelt_stages(raw))
     text = repr({key: raw[key] for key in raw if key in read})
     idle = [key for key in raw if key not in RESERVED and f"{{method.{key}}}" not in text]

@@ -75,7 +75,7 @@ class Models(Mapping[str, Any]):
         """Write calls to `ledger`, and count what it and `earlier` ones hold as spent.
 
         `account` is the file by which processes at work on the same run keep one budget. Failures
-        are counted anew.
+        are counted from 0.
         """
         self.gates.clear()
         if self.ledger_path != ledger:
@@ -145,7 +145,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def llm_judge(self) -> LLM:
-        """The model that judges; raises UserError when none is named: no other may stand in."""
+        """The model that judges; raises UserError when none is named: no other replaces it."""
         return self._language_model("llm_judge", self._judge)
 
     @property
@@ -222,14 +222,14 @@ class Models(Mapping[str, Any]):
         return self._bare(group, getattr(self.settings, group))
 
     def _bare(self, group: str, config: Mapping[str, Any]) -> Any:
-        """The model without cache and budget, made once; `llm.tokenizer` is no setting of its."""
+        """The model without cache and budget, made once; `llm.tokenizer` is not its setting."""
         if group not in self._made:
             own = {k: v for k, v in config.items() if (group, k) != ("llm", "tokenizer")}
             self._made[group] = make(group, own)
         return self._made[group]
 
     def identity(self, name: str) -> str:
-        """What stands for the object in keys: never an address, a key or a path.
+        """The object's part of keys: never an address, a key or a path.
 
         Opens no cache and loads no weights. Of a model that is not installed it is what stored
         runs and artifacts tell.

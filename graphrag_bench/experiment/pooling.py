@@ -1,7 +1,7 @@
 """Path pooling put into a method: `pooling=rerank` and `pooling=reselect` leave its file alone.
 
 The step `path.pool` goes before the first step that packs relationships into the prompt, after all
-that write them, and what it needs beside them is done aside, so that the rest of the method does
+that write them, and what else it needs is done aside, so that the rest of the method does
 not see it: a trial of what the prompt has room for (rerank), a longer list of the method's own
 search (reselect), and the question's entities, unless the method's nodes are those.
 """
@@ -89,7 +89,7 @@ def refuse_for_all(cells: Sequence[Mapping[str, Any]]) -> None:
 class _Place:
     """The list that holds the first packer of relationships, its row, and the items before it.
 
-    `nested` says that the list is not a stage of the method, but stands inside a combinator.
+    `nested` says that the list is not a stage of the method, but is inside a combinator.
     """
 
     items: list[Item]
@@ -206,8 +206,8 @@ def _repeatable(place: _Place) -> bool:
 def _linking(method: Item, place: _Place, pooling: Mapping[str, Any]) -> list[Item]:
     """The steps that link the question's entities; none where the method's nodes are those.
 
-    Names that the method has not found are found in `convert`, or beside the packer where that
-    stands inside a combinator, as the question may be another one there.
+    Names that the method has not found are found in `convert`, or next to the packer where that
+    is inside a combinator, as the question may be another one there.
     """
     writers = [item for item in place.before if _written([item]) & {"nodes"}]
     if writers and writers[-1].get("op") == "node.link":

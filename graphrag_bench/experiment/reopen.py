@@ -25,8 +25,8 @@ def reopened(
 ) -> Experiment:
     """The experiment of a stored run as the code of today would make it; nothing is run.
 
-    Its home is the one that the run's folder stands in, else `home`; `shared` is a second folder of
-    artifacts, which a run does not write down. `changed` settings take the place of its own.
+    Its home is the one that holds the run's folder, else `home`; `shared` is a second folder of
+    artifacts, which a run does not write down. `changed` settings replace its own.
     Raises UserError when its settings are not valid any more.
     """
     path = run.folder.path.resolve()
@@ -63,7 +63,7 @@ class References:
 
     @property
     def places(self) -> frozenset[str]:
-        """All of them as `dataset/resource/key`, as they stand below artifacts/."""
+        """All of them as `dataset/resource/key`, the paths below artifacts/."""
         return frozenset(
             f"{self.dataset}/{resource}/{key}"
             for held in self.keys.values()
@@ -75,7 +75,7 @@ def references_of(experiment: Experiment, selected: Sequence[Question]) -> Refer
     """What these questions of an experiment need, what it is built from included."""
     plans = experiment.plans(selected)
     scopes: list[str | None] = [None]
-    if experiment.settings.graph.scope != "all":
+    if experiment.settings.graph.per != "all":
         asked = {question.scope for question in selected}
         known = {document.scope for document in experiment.dataset.documents}
         scopes = sorted(known & asked, key=lambda scope: scope or "")
@@ -111,4 +111,4 @@ def read_references(folder: RunFolder) -> References | None:
         keys = {row["scope"]: dict(row["keys"]) for row in held["artifacts"]}
         return References(str(held["dataset"]), keys)
     except (LookupError, TypeError, ValueError) as error:
-        raise DamagedRun(folder.path, f"{REFERENCES} is no list of artifacts: {error}") from None
+        raise DamagedRun(folder.path, f"{REFERENCES} is not a list of artifacts: {error}") from None

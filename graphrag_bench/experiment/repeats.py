@@ -41,7 +41,7 @@ def repeated(experiment: Experiment, answered: Sequence[str]) -> dict[str, Any]:
     `n` repeats, `questions`, and of these `changed`, whose answer was not the same in all; for each
     metric the `mean` over repeats and questions, its interval over questions, the `spread`
     (standard deviation of the repeats' means) and the `values` of the repeats. Metrics of the
-    evidence only where it differs. `cost` is what the repeats after the first came to.
+    evidence only where it differs. `cost` is that of the repeats after the first.
     """
     runs = stored(experiment)
     shared = [q for q in answered if all(q in run.scores for run in runs)]

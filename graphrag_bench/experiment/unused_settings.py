@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.config.compose import raw_method
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.pooling import OWN, pooled
@@ -97,8 +97,7 @@ class _Reads:
         if not rest:
             return ""
         if rest[0] not in planned:
-            close = ", ".join(nearest(rest[0], planned) or sorted(planned))
-            return f"{self._named} builds no '{rest[0]}'; nearest: {close}."
+            return f"{self._named} builds no '{rest[0]}'. {did_you_mean(rest[0], sorted(planned))}"
         if len(rest) == 1 or _reads(planned[rest[0]], rest[1]):
             return ""
         given = self.experiment.choices[rest[0]].get(rest[1])
@@ -121,8 +120,7 @@ class _Reads:
             return ""
         if rest[0] not in held:
             known = sorted(set(held) - RESERVED)
-            close = ", ".join(nearest(rest[0], known) or known) or "none"
-            return f"{self._named} has no such parameter; nearest: {close}."
+            return f"{self._named} has no such parameter. {did_you_mean(rest[0], known)}"
         return self._parameter(rest[0])
 
     def _parameter(self, name: str) -> str:

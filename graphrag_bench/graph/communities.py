@@ -60,7 +60,7 @@ class Reports:
     """One report for each community row: title, text, and the rating of its impact, 0..10.
 
     A community without a report has an empty text; `ratings` is float64 (n,). `fallback`, bool
-    (n,), flags those whose reply could not be read and stands there as it came; None: there is no
+    (n,), flags those whose reply could not be read and is kept verbatim; None: there is no
     such row.
     """
 

@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(function: F) -> F:
     """The function, compiled when first called and kept on disk for the next process.
 
-    The compiled code lies beside the source, else, where that cannot be written, in
+    The compiled code lies next to the source, else, where that cannot be written, in
     NUMBA_CACHE_DIR or in the user's cache folder; where none of them can be written, it is not
     kept. Floats are never reordered (no fast math), so that a kernel gives what plain Python gives.
     """

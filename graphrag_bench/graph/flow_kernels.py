@@ -208,7 +208,7 @@ def _paths_from(
 
 @kernel
 def alive_paths(ways: Ways, wanted: Int32Array, rules: Rules) -> Found:
-    """Every alive path between two of the wanted nodes, both ways; each node must stand once.
+    """Every alive path between two of the wanted nodes, both ways; each node must be listed once.
 
     A flow depends on its end only where the end would send resource on. So one flow serves all
     ends that it does not expand, and each of the others has a flow of its own.

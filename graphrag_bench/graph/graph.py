@@ -36,7 +36,7 @@ ATTRIBUTES = {
     "facts": "relationship.description",
     "keywords": "relationship.keywords",
 }
-"""The attribute (Zhou et al. 2025, Table 2) that each text column stands for."""
+"""The attribute (Zhou et al. 2025, Table 2) of each text column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class Graph:
 
     @cached_property
     def row_of(self) -> dict[str, int]:
-        """The row of each node by its name as it stands in the table."""
+        """The row of each node by its name in the table."""
         return {name: row for row, name in enumerate(self.names)}
 
     @cached_property

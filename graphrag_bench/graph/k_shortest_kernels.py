@@ -44,7 +44,7 @@ def _table(tables: Tables, which: int) -> TwoHops:
 
 @kernel
 def _note(slot: Int32Array, table: TwoHops, present: bool) -> None:
-    """Write into `slot` where each node stands in the table, or -1 again."""
+    """Write into `slot` the place of each node in the table, or -1 again."""
     for at in range(len(table.reached)):
         slot[table.reached[at]] = at if present else -1
 
@@ -108,26 +108,26 @@ def up_to_two_hops(edges: Edges, pairs: Int32Array, most: int, best: Best) -> No
     and the pair's place in `best`. It costs the degree of the second end, for each pair.
     """
     starts, nodes, rows, similarity = edges.starts, edges.nodes, edges.rows, edges.similarity
-    beside = np.full(len(starts) - 1, -1, np.int32)
+    joining = np.full(len(starts) - 1, -1, np.int32)
     walk = np.empty(best.nodes.shape[2], np.int32)
     for at in range(len(pairs)):
         here, there, turned, pair = pairs[at]
         if at == 0 or pairs[at - 1, 0] != here:
             for place in range(starts[here], starts[here + 1]):
-                beside[nodes[place]] = rows[place]
-        if beside[there] >= 0:
+                joining[nodes[place]] = rows[place]
+        if joining[there] >= 0:
             _oriented(walk, turned == 1, (here, there))
-            _add(best, pair, similarity[beside[there]], walk, 1)
+            _add(best, pair, similarity[joining[there]], walk, 1)
         if most >= 2 and best.n_found[pair] < best.sums.shape[1]:
             for place in range(starts[there], starts[there + 1]):
                 middle = nodes[place]
-                if beside[middle] >= 0:
-                    total = similarity[beside[middle]] + similarity[rows[place]]
+                if joining[middle] >= 0:
+                    total = similarity[joining[middle]] + similarity[rows[place]]
                     _oriented(walk, turned == 1, (here, middle, there))
                     _add(best, pair, total, walk, 2)
         if at + 1 == len(pairs) or pairs[at + 1, 0] != here:
             for place in range(starts[here], starts[here + 1]):
-                beside[nodes[place]] = -1
+                joining[nodes[place]] = -1
 
 
 @kernel

@@ -148,7 +148,7 @@ def _floor(best: Best, keep: int | None) -> int | None:
 
 
 def _places(pairs: IntArray) -> tuple[Int32Array, IntArray]:
-    """The ends of the pairs, each once, and where the ends of each pair stand among them."""
+    """The ends of the pairs, each once, and the places of each pair's ends among them."""
     nodes, places = np.unique(pairs, return_inverse=True)
     return nodes.astype(np.int32), places.reshape(pairs.shape)
 

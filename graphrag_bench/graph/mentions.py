@@ -46,7 +46,7 @@ class NameTable:
         return cls(row_of, longest)
 
     def matches(self, text: str, *, proper: bool = False) -> list[tuple[str, int]]:
-        """The names that stand in a text, in its order, with their rows.
+        """The names in a text, in its order, with their rows.
 
         With `proper` only those with a capital letter or a digit in the text, as proper names have
         and common nouns have not; all of them where the text has no capital letter after its first

@@ -150,7 +150,7 @@ def by_pooled_score(scores: FloatArray) -> IntArray:
 def for_prompt(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:
-    """Rows as they stand in a prompt: the best last, or at both ends (d1 d3 d5 d4 d2), or first.
+    """Rows in prompt order: the best last, or at both ends (d1 d3 d5 d4 d2), or first.
 
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """

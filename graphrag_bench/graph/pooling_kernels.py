@@ -133,7 +133,7 @@ def pool_tree(triples: Triples, sources: IntArray, forward: bool, pooling: Pooli
               best: FloatArray) -> None:  # fmt: skip
     """Pool every kernel of the shortest paths from the sources, or to them.
 
-    A triple of the tree stands in the kernels of all nodes behind it. Away from the sources it has
+    A triple of the tree is in the kernels of all nodes behind it. Away from the sources it has
     the same position in all of them; towards them the position depends on the kernel.
     """
     via, length, reached = shortest_tree(triples, sources, forward)

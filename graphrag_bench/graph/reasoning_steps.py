@@ -1,4 +1,4 @@
-"""PathCoRAG's reasoning steps of a question, and which step each retrieved node belongs to."""
+"""PathCoRAG's reasoning steps for a question, and which step each retrieved node belongs to."""
 
 from __future__ import annotations
 

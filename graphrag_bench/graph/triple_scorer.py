@@ -49,7 +49,7 @@ class MlpWeights:
     """A layer of ReLU and a sigmoid, float32: `hidden` (4 d + 20, h), `bias` (h,), `out` (h,).
 
     Inputs in order: question, head, relation, tail (d each), distances of head and of tail.
-    `unreadable` (d,) stands for every node that has no readable text.
+    `unreadable` (d,) is the vector of every node without readable text.
     """
 
     hidden: Vectors

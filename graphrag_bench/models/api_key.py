@@ -40,9 +40,9 @@ class ApiKey:
 
 
 def check_variable(variable: str | None) -> None:
-    """Raise UserError for what is no name of a variable: mostly the key itself, so not shown."""
+    """Raise UserError for what is not a name of a variable: mostly the key itself, so not shown."""
     if variable is not None and not _NAME.fullmatch(variable):
         raise UserError(
             "api_key_env is the NAME of the environment variable that holds the key, e.g. "
-            "OPENAI_API_KEY. What was given is no such name (and not shown: it may be the key)."
+            "OPENAI_API_KEY. What was given is not such a name (and not shown: it may be the key)."
         )

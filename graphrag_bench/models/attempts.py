@@ -86,14 +86,14 @@ class Attempts:
     ) -> Reached[T]:
         """What `send` returns, tried again for as long as patience lasts.
 
-        `n_tokens` is what the call may come to, `used(value)` what it came to; `lost` hears of a
+        `n_tokens` is the most the call may use, `used(value)` what it used; `lost` hears of a
         try that the server may have worked on though no reply came. Raises CallFailed when patience
         is at an end and RunStopped when no server is there.
         """
         if not self.pace.fits(n_tokens):
             raise CallFailed(
                 "refused",
-                f"Prompt and max_tokens come to {n_tokens} tokens, more than "
+                f"Prompt and max_tokens are {n_tokens} tokens, more than "
                 f"limits.tokens_per_minute={self.limits.tokens_per_minute} lets through at all.",
             )
         waited = 0.0

@@ -101,7 +101,7 @@ class Reservation:
     def again(self) -> None:
         """Count a try that the server may have worked on as its most, and reserve for another.
 
-        Nobody tells what a try came to whose reply never arrived. Raises RunStopped when there is
+        The cost of a try whose reply never arrived is unknown. Raises RunStopped when there is
         no room for another.
         """
         self._open = False
@@ -158,7 +158,7 @@ class Budgeted(Layer):
         return reply
 
     def _cost(self, reply: Completion, estimate: int) -> Spending:
-        """What a call came to; the model's own way of counting is learnt from it."""
+        """The cost of a call; the model's own token counts are learnt from it."""
         with self._lock:
             self._ratio = max(self._ratio, reply.prompt_tokens / max(estimate, 1))
         return Spending(reply.prompt_tokens + reply.completion_tokens, reply.usd)

@@ -202,7 +202,7 @@ def _read(row: object, where: str) -> Row:
             try:
                 values[field.name] = base64.b64decode(values[field.name], validate=True)
             except ValueError:
-                raise UserError(f"{where}: {field.name} is no base64.") from None
+                raise UserError(f"{where}: {field.name} is not base64.") from None
     if values.get("verdict", VERDICTS[0]) not in VERDICTS:
         raise UserError(f"{where}: no verdict '{values['verdict']}'.")
     return kind(**values)

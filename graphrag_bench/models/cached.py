@@ -19,7 +19,7 @@ Mode = Literal["off", "read", "write", "refresh"]
 class Cached(Layer):
     """The model inside, asked only for what the store does not hold.
 
-    `mode`: `write` reuses and stores; `read` reuses and stores nothing; `refresh` asks anew for
+    `mode`: `write` reuses and stores; `read` reuses and stores nothing; `refresh` asks again for
     what was stored before this object was made, and stores; `off` does neither.
 
     A reply is committed before `call` returns. A reply to a schema is stored as not yet read;
@@ -80,11 +80,11 @@ class Cached(Layer):
         if self.mode == "read":
             return reply
         verdict = "valid" if request.schema is None else "new"
-        stands = self.store.put(StoredReply.of(row, reply, verdict), replace=refresh)
+        stored = self.store.put(StoredReply.of(row, reply, verdict), replace=refresh)
         self._paid_now.add(row.key)
         self._expect(row.key, verdict)
         return replace(
-            stands.completion,
+            stored.completion,
             cached=False,
             usd=reply.usd,
             seconds=reply.seconds,

@@ -16,7 +16,7 @@ from graphrag_bench.text import count_tokens, encodable
 
 TOKENS_A_MESSAGE = 8
 MOST_TOKENS = 10**9
-"""A count of tokens above this is no count: it is left out, and ours is taken."""
+"""A count of tokens above this is not a count: it is left out, and ours is taken."""
 _LEAST_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.models:prompts/schema.j2")
 
@@ -125,7 +125,7 @@ def count_words(prompt: Chat) -> int:
 
 
 def estimated_tokens(prompt: Chat) -> int:
-    """About how many tokens a prompt comes to (cl100k, and eight for each message)."""
+    """About how many tokens a prompt has (cl100k, and eight per message)."""
     return sum(count_tokens(message.content) + TOKENS_A_MESSAGE for message in prompt)
 
 
@@ -136,7 +136,7 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise Again(f"The answer holds no reply: {sorted(body)}"[:300], worked=True)
     if not isinstance(message.get("content"), str | None):
-        raise Again("The reply's content is no text.", worked=True)
+        raise Again("The reply's content is not text.", worked=True)
     return choice, message
 
 

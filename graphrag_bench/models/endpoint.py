@@ -109,7 +109,7 @@ class Endpoint:
         return self.attempts.run(send, n_tokens, used, lost)
 
     def meaning(self, rejected: Rejected) -> Exception:
-        """The error that a rejection stands for: try again, give the call up, or stop."""
+        """The error for a rejection: try again, give the call up, or stop."""
         return of_status(rejected.answer, self.server)
 
     def _post(self, path: str, body: Body) -> Body:
@@ -152,14 +152,14 @@ class Endpoint:
         except ValueError:
             if text.lstrip()[:1] == "<" and not self.attempts.proven:
                 raise RunStopped(
-                    f"{self.server.address} answers with a web page, so it is no OpenAI API. "
+                    f"{self.server.address} answers with a web page, so it is not an OpenAI API. "
                     "llm.base_url mostly ends in /v1."
                 ) from None
-            raise Again(f"The answer is no JSON: {text[:200]!r}", worked=True) from None
+            raise Again(f"The answer is not JSON: {text[:200]!r}", worked=True) from None
         except RecursionError:
             raise Again(f"The answer is nested too deeply: {text[:200]!r}", worked=True) from None
         if not isinstance(parsed, dict):
-            raise Again(f"The answer is no JSON object: {text[:200]!r}", worked=True)
+            raise Again(f"The answer is not a JSON object: {text[:200]!r}", worked=True)
         if "\\u" in text or "\\/" in text:
             try:
                 parsed = self._unescaped(parsed)

@@ -60,7 +60,7 @@ class Again(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """An HTTP answer that was no success: status, text of the body (key hidden), headers."""
+    """An HTTP answer that was not a success: status, text of the body (key hidden), headers."""
 
     status: int
     text: str

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 
 
 def make(group: str, config: Mapping[str, Any]) -> Any:
@@ -26,8 +26,8 @@ def make(group: str, config: Mapping[str, Any]) -> Any:
     takes = _parameters(maker)
     for key, value in given.items():
         if key not in takes:
-            close = ", ".join(nearest(key, takes) or takes)
-            raise UserError(f"There is no setting '{group}.{key}'. Nearest: {close}.")
+            hint = did_you_mean(key, takes)
+            raise UserError(f"There is no setting '{group}.{key}'. {hint}")
         _check_type(f"{group}.{key}", value, takes[key].annotation)
     missing = [key for key, taken in takes.items() if _required(taken) and key not in given]
     if missing:

@@ -16,7 +16,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
 _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
-"""What stands before the next item of a list; nothing matches at the end of the list."""
+"""What precedes the next item of a list; nothing matches at the end of the list."""
 _MOST_CANDIDATES = 20
 
 
@@ -24,7 +24,7 @@ class Unfit(UnreadableReply):
     """JSON was found, but it does not fit; `problem` says where, for the corrective retry."""
 
     def __init__(self, purpose: str, reply: str, problem: str) -> None:
-        """Keep what was wrong beside the reply."""
+        """Keep what was wrong along with the reply."""
         super().__init__(purpose, reply)
         self.problem = problem
 
@@ -55,10 +55,10 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
 
 
 def read_cut_list(text: str, field: str) -> list[Any]:
-    """The items of a list that stand whole in a reply that was cut inside it; none without any.
+    """The complete items of a list in a reply that was cut inside it; none without any.
 
     The list is the first value of `field`. An item is whole when what closes it was written: half
-    a name is no item, and a number at the very end may be half a number.
+    a name is not an item, and a number at the very end may be half a number.
     """
     opened = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
     decoder, items = json.JSONDecoder(), list[Any]()
@@ -102,7 +102,7 @@ def _closed(part: Any) -> Any:
 
 
 def _candidates(text: str, opening: str, repair: bool) -> Iterator[Any]:
-    """What the text may stand for, best guess first."""
+    """What the text may mean, best guess first."""
     yield from _parsed(text)
     fenced = _FENCE.search(text)
     if fenced:

@@ -128,7 +128,7 @@ class Ledger:
     ) -> Callable[[Outcome, str], None]:
         """A function that writes the outcomes of one step, for `Metered(log=...)`.
 
-        `item` stands where the outcome comes without one of its own.
+        `item` is used where the outcome has none of its own.
         """
 
         def log(outcome: Outcome, own_item: str) -> None:
@@ -199,7 +199,7 @@ def sums(lines: Iterable[Line], *by: str) -> dict[tuple[str, ...], Sums]:
 
 
 def spent(lines: Iterable[Line]) -> Spending:
-    """What the calls that were paid for came to: the start of a resumed run's budget."""
+    """The cost of the calls that were paid for: the start of a resumed run's budget."""
     total = Spending()
     for line in lines:
         if not line.cached:

@@ -1,4 +1,4 @@
-"""Requests and tokens per minute that hold together, and concurrency that follows the server."""
+"""Requests and tokens per minute that apply jointly, and concurrency that follows the server."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ class Metered:
         """Position and reply in order of arrival; `replies` keeps them in prompt order.
 
         The gate hears of every outcome here, unless a reader will tell it later what the reply
-        came to (`read_later`).
+        was (`read_later`).
         """
         found: dict[int, Outcome] = {}
         self.n_asked, self._heard = len(prompts), []

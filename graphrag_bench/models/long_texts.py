@@ -31,7 +31,7 @@ class Tokens(Protocol):
 
     @property
     def n_special(self) -> int:
-        """How many special tokens stand around every text."""
+        """How many special tokens are added to every text."""
         ...
 
     def counts(self, texts: Sequence[str]) -> list[int]:

@@ -31,7 +31,7 @@ _TYPES: Mapping[str, tuple[str, type]] = {
 class MarkedRows(Generic[R]):
     """One table: its columns are the fields of a dataclass, `key` first, and the mark of the row.
 
-    A row that is not as it was written is left out; the first one is named on the standard error.
+    A row that was changed after it was written is left out; standard error names the first one.
     A row without a mark, of a file of an earlier version, is taken as it is.
     """
 
@@ -89,8 +89,8 @@ class MarkedRows(Generic[R]):
         if not self._told:
             self._told = True
             Progress().say(
-                f"! The cache {self._path} is damaged: the row {held[0]} is not as it was written. "
-                "Such rows are left out, and asked for again where a run needs them."
+                f"! The cache {self._path} is damaged: the row {held[0]} was changed after it was "
+                "written. Such rows are left out, and asked for again where a run needs them."
             )
         return None
 

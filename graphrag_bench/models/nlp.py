@@ -19,7 +19,7 @@ _PERSONAL = frozenset({"he", "she", "it", "they"})
 
 @dataclass(frozen=True)
 class Relation:
-    """A subject, the verb phrase between, and an object, as they stand in one sentence."""
+    """A subject, the verb phrase between, and an object, from one sentence."""
 
     head: str
     relation: str
@@ -184,6 +184,6 @@ def _prepositional(phrase: str, token: Any, own: bool = False) -> Iterator[tuple
 def may_be(model: Spacy, identity: str) -> bool:
     """Whether a stored identity is of this model, read by this code, whatever its version.
 
-    It stands outside the class, whose code is part of the identity.
+    It is outside the class, whose code is part of the identity.
     """
     return identity.startswith(f"spacy:{model.model}@") and identity.endswith(f":{code(Spacy)}")

@@ -143,7 +143,7 @@ class OpenAIEmbedder:
     ) -> OpenAIEmbedder:
         """The same embedder, limits and connections included, with a cache, budget and ledger.
 
-        What is not given stays as it was. `log` is `ledger.at(stage, step, kind="embedding")`.
+        What is not given stays unchanged. `log` is `ledger.at(stage, step, kind="embedding")`.
         """
         other = copy.copy(self)
         if store is not None:

@@ -49,7 +49,7 @@ class CallFailed(Exception):
         seconds: float = 0.0,
         paid: Completion | None = None,
     ) -> None:
-        """Keep the reason beside the message."""
+        """Keep the reason along with the message."""
         super().__init__(message)
         self.reason = reason
         self.retries = retries

@@ -122,7 +122,7 @@ class ReplyStore:
     ) -> None:
         """Open it, or make it; raises UserError when that cannot be done, and for another's file.
 
-        With `reading` the file must be there and is not changed, nor is anything made beside it: a
+        With `reading` the file must be there and is not changed, nor is anything made next to it: a
         disk that cannot be written to will do. Whatever writes raises RunStopped then.
         """
         self.path = Path(path)
@@ -143,7 +143,7 @@ class ReplyStore:
         return replace(stored, verdict=judged) if stored and judged else stored
 
     def put(self, reply: StoredReply, *, replace: bool = False) -> StoredReply:
-        """Store a reply; returns, once it is committed, the row that stands.
+        """Store a reply; returns, once it is committed, the stored row.
 
         A readable reply that is there already (another process was faster) stays, unless
         `replace`. Raises RunStopped when the file cannot be written.

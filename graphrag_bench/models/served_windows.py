@@ -33,7 +33,7 @@ _WINDOWS = (
 )
 """Parts of names, the first that fits, and tokens as the models' cards state them."""
 _FILLED = 0.75
-"""The share of a window that is filled where another tokenizer stands in: it may count fewer."""
+"""The share of a window that is filled where another tokenizer is used: it may count fewer."""
 
 
 def served_window(model: str) -> int | None:
@@ -45,8 +45,8 @@ def served_window(model: str) -> int | None:
 def served_tokens(model: str, setting: str | None) -> Tokens:
     """The tokens of a served model: by the tokenizer that is set, else by cl100k.
 
-    cl100k is OpenAI's own; for another model it stands in. Raises UserError for a setting that
-    names no tokenizer.
+    cl100k is OpenAI's own; for another model it is a substitute. Raises UserError for a setting
+    that names no tokenizer.
     """
     if setting is None:
         return PairTokens(stands_in=not re.search(_OF_OPENAI, model.lower()))
@@ -65,7 +65,7 @@ def served_windowing(
 ) -> Windowing:
     """What is done with long texts: those that do not fit into `window`, or into the known one.
 
-    Where another tokenizer stands in, windows are made to fill three quarters of it.
+    Where another tokenizer is used, windows fill three quarters of it.
     """
     tokens = served_tokens(model, tokenizer)
     size = window or served_window(model)

@@ -20,8 +20,8 @@ class _Group(BaseModel):
 class Decoding(_Group):
     """How a reply is drawn; all of it is part of the model's identity and of every cache key.
 
-    `seed` is sent as `seed + trial`, so that repeats of one prompt differ. `extra` is sent as it
-    stands beside the other fields (`reasoning_effort`, `top_k`, ...).
+    `seed` is sent as `seed + trial`, so that repeats of one prompt differ. `extra` is sent
+    verbatim with the other fields (`reasoning_effort`, `top_k`, ...).
     """
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
@@ -35,7 +35,7 @@ class Limits(_Group):
 
     `concurrency` is the most calls under way at once; it is cut when the server answers 429 and
     grows again. `count_tokens` says what `tokens_per_minute` counts: `reserved` is prompt plus
-    `max_tokens` at the time of asking (OpenAI, Azure), `used` is what the reply came to.
+    `max_tokens` at the time of asking (OpenAI, Azure), `used` is what the reply used.
     """
 
     concurrency: Count = 16

@@ -1,4 +1,4 @@
-"""The account that all processes of a run share: a small file beside its ledgers."""
+"""The account that all processes of a run share: a small file next to its ledgers."""
 
 from __future__ import annotations
 

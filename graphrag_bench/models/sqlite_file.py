@@ -40,7 +40,7 @@ class SqliteFile:
 
     `wal` is SQLite's write-ahead log: fast, but it needs memory shared by all who open the file,
     which machines of a cluster do not have. `rollback` holds a lock file around each transaction
-    and opens the database anew for it, so that no machine reads pages of its own cache. `auto`
+    and reopens the database for it, so that no machine reads pages of its own cache. `auto`
     takes `rollback` on network file systems.
     """
 
@@ -85,7 +85,7 @@ class SqliteFile:
             raise UserError(f"The cache {path} cannot be opened: {error}.{hint}") from None
 
     def locked(self) -> FileLock:
-        """A new lock on the lock file beside the database."""
+        """A new lock on the lock file next to the database."""
         return FileLock(
             f"{self.path}.lock",
             timeout=_BUSY_SECONDS,
@@ -94,7 +94,7 @@ class SqliteFile:
         )
 
     def connect(self) -> sqlite3.Connection:
-        """A new connection without implicit transactions; text that is no UTF-8 is read as `�`."""
+        """A new connection without implicit transactions; non-UTF-8 text is read as `�`."""
         if self.reading:
             connection = reading_connection(self.path)
             connection.text_factory = _text

@@ -16,7 +16,7 @@ _AT_APPLICATION = slice(68, 72)
 
 
 def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
-    """Raise UserError for a file that is not ours; nothing is written, not even beside it.
+    """Raise UserError for a file that is not ours; nothing is written, not even next to it.
 
     Ours are those with our application id, those of earlier versions, which have our table with our
     columns, and empty ones.
@@ -26,7 +26,7 @@ def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
     if not header:
         return
     if not header.startswith(MAGIC):
-        raise UserError(f"The cache {path} cannot be opened: it is no SQLite file.")
+        raise UserError(f"The cache {path} cannot be opened: it is not a SQLite file.")
     application = int.from_bytes(header[_AT_APPLICATION], "big")
     if application == APPLICATION:
         return
@@ -60,7 +60,7 @@ def reading(path: Path) -> sqlite3.Connection:
     """A connection that changes nothing, on a read-only disk too; raises sqlite3.Error.
 
     Where the file has no lock file and no log it is not being written to by us: SQLite is told that
-    it does not change, and makes no file beside it. That is also the way on a read-only disk.
+    it does not change, and makes no file next to it. That is also the way on a read-only disk.
     """
     log = Path(f"{path}-wal")
     logged = log.is_file() and log.stat().st_size > 0

@@ -73,7 +73,7 @@ class Listed(Generic[ModelT]):
 def list_reading(model: type[ModelT], field: str, purpose: str) -> Reading[Listed[ModelT]]:
     """The reading of replies that are one JSON object with nothing but a list, `field`, in it.
 
-    A reply that was cut gives the items that stand whole in it and fit the model; it cannot be
+    A reply that was cut gives the items that are complete and fit the model; it cannot be
     read when there is none.
     """
 
@@ -189,7 +189,7 @@ def _ask_again(
     first: Mapping[int, Completion],
     found: dict[int, T | UnreadableReply | CallFailed],
 ) -> None:
-    """Put into `found` what the corrective retries of the unreadable `first` replies came to."""
+    """Put into `found` the results of the corrective retries of the unreadable `first` replies."""
     again = sorted(first)
     corrections = [_correction(chats[at], first[at], found[at], reading) for at in again]
     names = [items[at] for at in again] if items else ()

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, get_args
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.text import Encoding, count_tokens
 
@@ -97,7 +97,7 @@ def tokenizer_of(setting: object, model: str) -> Tokenizer:
     """The tokenizer that `llm.tokenizer` names, or, for None, the one that fits the model's name.
 
     OpenAI's names (behind `provider/` and `ft:` too) have o200k or cl100k. For any other model
-    cl100k stands in, so that no model need be loaded or asked. Raises UserError for another
+    cl100k is used, so that no model need be loaded or asked. Raises UserError for another
     setting.
     """
     if setting is None:
@@ -110,5 +110,4 @@ def tokenizer_of(setting: object, model: str) -> Tokenizer:
         if setting == encoding:
             return BytePairs(encoding)
     valid = [*get_args(Encoding), "hf:NAME_OR_PATH"]
-    close = ", ".join(nearest(str(setting), valid) or valid)
-    raise UserError(f"There is no llm.tokenizer={setting}. Nearest: {close}.")
+    raise UserError(f"There is no llm.tokenizer={setting}. {did_you_mean(str(setting), valid)}")

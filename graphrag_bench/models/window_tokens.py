@@ -43,7 +43,7 @@ class OwnTokens:
 
 
 class PairTokens:
-    """The tokens of an encoding of OpenAI's models; for another model they stand in."""
+    """The tokens of an encoding of OpenAI's models; a substitute for those of another model."""
 
     n_special = 0
 

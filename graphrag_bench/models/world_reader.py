@@ -82,7 +82,7 @@ class Notes:
         said = self.line("Question:")
         if (found := asked(said)) is None:
             raise RunStopped(
-                f"{said!r} is no question of a synthetic world, and llm=world_reader answers no "
+                f"{said!r} is not a question of a synthetic world, and llm=world_reader answers no "
                 "other: take dataset=world, or another model."
             )
         return found

@@ -77,7 +77,7 @@ def separator(
 
     Separators: newline, sentence ends of Latin and CJK scripts, spaces. A chunk starts with the
     last `overlap` tokens of the one before it. Tokens are counted piece by piece, so that a chunk
-    may come to a token or two more. Raises UserError when `overlap` is not below `size`.
+    may have a token or two more. Raises UserError when `overlap` is not below `size`.
     """
     _refuse(size, overlap)
     return _table(

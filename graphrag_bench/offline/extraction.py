@@ -101,10 +101,10 @@ def nlp_extraction(
     Relations are subject-verb-object; two named entities of one sentence that no such relation
     joins co-occur. Sentences with more than `co_occurrence` distinct entities give none (0
     switches co-occurrence off). `title="about"` takes a passage to be about its title: the title
-    stands in for he, she, it and they as a subject, and co-occurs with the named entities of
+    replaces he, she, it and they as a subject, and co-occurs with the named entities of
     sentences that do not name it; `entity` only makes it a node, `off` does not read it.
     `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
-    relation, in 0..1: a bag of co-occurrences is no knowledge graph.
+    relation, in 0..1: a bag of co-occurrences is not a knowledge graph.
     """
     rows, n_sentences, n_related = [], 0, 0
     texts = [chunk_table.texts[row] for row in range(len(chunk_table))]
@@ -148,7 +148,7 @@ def _co(pair: tuple[str, str]) -> tuple[str, str, str]:
 
 
 def facts_of(sentence: Sentence, subject: str, kept: set[str]) -> Iterator[Triple]:
-    """The relations between kept names; `subject` stands in for a personal pronoun."""
+    """The relations between kept names; `subject` replaces a personal pronoun."""
     for relation in sentence.relations:
         head, tail = (
             subject if part in sentence.pronouns else part

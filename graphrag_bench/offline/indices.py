@@ -156,9 +156,9 @@ def relationship_index(
 
 
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
-    """What stands for each relationship row in its index.
+    """The indexed text of each relationship row.
 
-    "source relation target description" with single spaces: keywords stand in for a relation that
+    "source relation target description" with single spaces: keywords replace a relation that
     has no name, and what is empty is left out. With `description` that alone, where there is one.
     """
     if text == "description" and graph.facts:
@@ -202,7 +202,7 @@ def community_index(
 def tfidf(*, graph: Graph) -> Tfidf:
     """A TF-IDF index of the nodes' descriptions, fitted once.
 
-    A node without a description stands by its name. Raises UserError when there is no word in
+    A node without a description is indexed by its name. Raises UserError when there is no word in
     them. Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 5.
     """
     return Tfidf.of(node_texts(graph))

@@ -62,8 +62,8 @@ def llm_extraction(
     """The entities and triples that the build model reads out of each chunk.
 
     First the named entities as JSON, then, given the passage and them, the triples. Triples that
-    are not three non-empty texts are skipped and counted. A reply that was cut gives what stands
-    whole in it, and its chunk is counted as truncated. A chunk whose replies cannot be read
+    are not three non-empty texts are skipped and counted. A reply that was cut gives its
+    complete items, and its chunk is counted as truncated. A chunk whose replies cannot be read
     contributes nothing and is counted; raises UserError when that happens to every chunk.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
     section 4.

@@ -96,8 +96,8 @@ def llm_reports(
 
     Its input are tables of members and of the relationships that touch them, within `window_share`
     of the model's window (8,192 tokens where that is not known) and `max_input_tokens`. Levels go
-    finest first, so that the reports on its parts stand in for what a large community has to leave
-    out. A reply that is no such JSON even when asked again becomes the summary of a report titled
+    finest first, so that the reports on its parts replace what a large community has to leave
+    out. A reply that is not such JSON even when asked again becomes the summary of a report titled
     "Cluster i", rated 0 and flagged in `fallback`; a call without a reply leaves the community
     without a report. Both are counted; raises UserError when no reply of all could be read.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.

@@ -54,8 +54,8 @@ class Summariser:
         n_failed = sum(isinstance(result, UnreadableReply | CallFailed) for result in results)
         if n_failed:
             self.progress.say(
-                f"{STEP}: {n_failed} of {len(results)} replies were of no use; the first words of "
-                "the texts stand in for them."
+                f"{STEP}: {n_failed} of {len(results)} replies were unusable; the first words of "
+                "the texts replace them."
             )
         self.texts += made
         return made

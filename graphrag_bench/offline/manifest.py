@@ -25,7 +25,7 @@ _States = tuple[tuple[str, int, int, int], ...]
 
 
 class Damaged(UserError):
-    """An artifact is not as it was written; the message names it and the file."""
+    """An artifact was changed after it was written; the message names it and the file."""
 
     def __init__(self, folder: Path, what: str) -> None:
         """Keep where and what; `what` begins with the name of the file."""
@@ -156,14 +156,14 @@ def read_recipe(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise Damaged(folder, f"{RECIPE} cannot be read: {error}") from None
     if not isinstance(recipe, dict) or not isinstance(recipe.get("builder"), str):
-        raise Damaged(folder, f"{RECIPE} is no recipe")
+        raise Damaged(folder, f"{RECIPE} is not a recipe")
     return recipe
 
 
 def _text(path: Path) -> str:
     """The text of a plain file; raises OSError for another kind, which could be waited for."""
     if not path.is_file():
-        raise OSError("it is no plain file")
+        raise OSError("it is not a plain file")
     return path.read_text(encoding="utf-8")
 
 

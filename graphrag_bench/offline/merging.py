@@ -14,7 +14,7 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.text import count_tokens, fit, normalise_name
 
 BETWEEN = " "
-"""What stands between two descriptions of the same thing."""
+"""The separator of two descriptions of the same thing."""
 
 
 @dataclass
@@ -30,7 +30,7 @@ class _Row:
     weight: float = 0.0
 
     def tell(self, description: str, chunks: Iterable[int]) -> None:
-        """Add one description and the chunks it stands in."""
+        """Add one description and the chunks that contain it."""
         if description.strip():
             self.descriptions[description.strip()] = None
         self.chunks.update(dict.fromkeys(chunks))
@@ -90,7 +90,7 @@ class Merger:
     ) -> bool:
         """Whether the relationship was taken: not one with an end that has no letters, nor a loop.
 
-        Ends that are no nodes yet become nodes, without type and description.
+        Ends that are not nodes yet become nodes, without type and description.
         """
         held = tuple(chunks)
         if not normalise_name(source) or not normalise_name(target):

@@ -27,7 +27,7 @@ def missing(meters: Sequence[Metered]) -> str:
 
 
 def counts(meters: Sequence[Metered]) -> dict[str, int]:
-    """The calls of a build and how they went, as records have them of the steps of a question."""
+    """The calls of a build and how they went, as records have them for the steps of a question."""
     return {
         "calls": sum(len(meter.replies) for meter in meters),
         "failed": sum(meter.failed for meter in meters),

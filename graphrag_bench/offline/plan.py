@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Builder, Setting, builders
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.graph.thinning import Share, thinned
 
@@ -21,7 +21,7 @@ THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
     "edge_drop_seed": Setting("edge_drop_seed", int, 0),
 }
-"""Settings that every graph has beside those of its builder: the share of edges taken out of it."""
+"""Settings of every graph in addition to its builder's: the share of edges removed."""
 
 Choice = str | Mapping[str, Any]
 Identities = Mapping[str, Callable[[], str]]
@@ -156,25 +156,23 @@ class _Planner:
         if variant in variants:
             return variants[variant], given
         known = {builder.resource for builder in builders.all()} | set(self.identities)
-        needed = f", which {path[-1]} is built from," if path else ""
+        needed = f", which {path[-1]} is built from" if path else ""
         if not variants:
-            close = ", ".join(nearest(resource, known)) or ", ".join(sorted(known))
-            self._problem(f"Nothing builds '{resource}'{needed}; nearest: {close}.")
+            hint = did_you_mean(resource, sorted(known))
+            self._problem(f"Nothing builds '{resource}'{needed}. {hint}")
         elif not variant:
             self._problem(f"build.{resource} must name one of: {', '.join(sorted(variants))}.")
         else:
-            close = ", ".join(nearest(str(variant), variants) or sorted(variants))
-            self._problem(f"build.{resource}: no variant '{variant}'; nearest: {close}.")
+            hint = did_you_mean(str(variant), sorted(variants))
+            self._problem(f"build.{resource}: no variant '{variant}'. {hint}")
         return None, {}
 
     def _settings(self, builder: Builder, given: Mapping[str, Any]) -> dict[str, Any]:
         for name in given:
             if name not in builder.settings:
                 known = [*builder.settings, *(THINNING if builder.resource == "graph" else ())]
-                close = ", ".join(nearest(name, known) or known) or "none"
-                self._problem(
-                    f"build.{builder.resource} has no setting '{name}'; it takes {close}."
-                )
+                hint = did_you_mean(name, known)
+                self._problem(f"build.{builder.resource} has no setting '{name}'. {hint}")
         return self._checked(builder, builder.settings, given)
 
     def _checked(

@@ -40,7 +40,7 @@ def planted_extraction(
 ) -> Extraction:
     """The entities and facts that the sentences of a synthetic world state, chunk by chunk.
 
-    With the defaults nothing is missed, mistaken or made up: names stand in the place of aliases,
+    With the defaults nothing is missed, mistaken or made up: names replace aliases,
     and rumours give entities but no triples. `aliases="as_written"` keeps aliases as names of
     their own, with the triple that introduces them. Faults, each an exact share: of the facts
     `drop` are not read; of the names `merge` are taken for another name throughout; `spurious`

@@ -41,7 +41,7 @@ class _Found:
 def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> RecordReply:
     """The records of a reply; raises UnreadableReply when it has none and does not say so.
 
-    Records stand between `##`, their fields between `<|>`; what counts is the text between a
+    Records are separated by `##`, their fields by `<|>`; what counts is the text between a
     record's first `(` and last `)`. An entity has at least 4 fields, a relationship at least 5;
     more is ignored. With `keywords` a relationship of 6 fields or more holds them in the fifth,
     and one of 5 has none. The last field is the strength where it is a signed decimal number,

@@ -39,7 +39,7 @@ def extractive(
 
     The title is the three most connected members. Sentences are those of the members' descriptions
     and of the relationships within the community, most connected first, `max_sentences` at most;
-    names and relations stand in where the graph has no descriptions. The summary is the central
+    names and relations are used where the graph has no descriptions. The summary is the central
     ones up to `summary_tokens`, a finding the central ones about one of the `findings` most
     connected members. The rating is 5 times the occurrence (chunks of the community by the largest
     number) plus 5 times ln(1 + members) by the largest: 0..10, how much of the corpus it covers,

@@ -36,7 +36,7 @@ def vectors_of(
 ) -> Vectors:
     """The vectors of some texts, float32 (n, dimension), committed block by block.
 
-    The blocks stand in a folder named after the texts, so that a crash never mixes two lists.
+    The blocks are in a folder named after the texts, so that a crash never mixes two lists.
     """
     folder = scratch / digest(sorted(set(texts)))
     folder.mkdir(parents=True, exist_ok=True)

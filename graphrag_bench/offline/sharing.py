@@ -185,7 +185,7 @@ def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
         form = str(told["format"])
         contents = dict(told["content"]) if form == FORMAT else {}
     except (*UNREADABLE, tarfile.TarError, ValueError, LookupError, TypeError) as error:
-        raise UserError(f"{file} is no archive of artifacts ({error}).") from None
+        raise UserError(f"{file} is not an archive of artifacts ({error}).") from None
     if form != FORMAT:
         raise UserError(f"{file} has the format '{form}', not '{FORMAT}'; export it again.")
     places = {path.parent.relative_to(scratch).as_posix() for path in scratch.glob("*/*/*/*")}
@@ -203,7 +203,7 @@ def _files(archive: tarfile.TarFile, file: Path) -> Iterator[tuple[str, IO[bytes
         plain = info.isreg() and not info.issparse()
         content = archive.extractfile(info) if plain and fits else None
         if content is None:
-            raise UserError(f"{file} holds '{info.name}', which is no file of an artifact.")
+            raise UserError(f"{file} holds '{info.name}', which is not a file of an artifact.")
         yield info.name, content
 
 

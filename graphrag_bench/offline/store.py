@@ -67,7 +67,7 @@ class Store:
     allow_incomplete: bool = False
 
     def folder(self, planned: Planned) -> Path:
-        """Where an artifact stands, or will stand."""
+        """The folder of an artifact, built or not."""
         own = self.root / planned.resource / planned.key
         if self.shared is not None and not is_stored(own):
             theirs = self.shared / planned.resource / planned.key
@@ -81,7 +81,7 @@ class Store:
     def ledgers(self, planned: Planned) -> list[Path]:
         """The ledger of the calls that building an artifact took so far, if it took any.
 
-        Raises UserError where that of a finished build is not as it was written.
+        Raises UserError where that of a finished build was changed after writing.
         """
         folder, built = self.folder(planned), self.holds(planned)
         path = (folder if built else Path(f"{folder}.scratch")) / LEDGER
@@ -135,7 +135,7 @@ class Store:
         return loaded(planned.builder.produces, folder)
 
     def _build(self, planned: Planned, get: Any) -> None:
-        """Build into a folder beside the final one and rename it: readers never see a part."""
+        """Build into a folder next to the final one and rename it: readers never see a part."""
         if planned.missing:
             raise UserError(f"The incomplete {planned.resource} ({planned.missing}) is gone.")
         folder = self.folder(planned)
@@ -169,7 +169,7 @@ class Store:
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
         seal(new)
         target = self.root / sealed.resource / sealed.key
-        shutil.rmtree(target, ignore_errors=True)  # one without a recipe is no artifact
+        shutil.rmtree(target, ignore_errors=True)  # one without a recipe is not an artifact
         new.rename(target)
         if left_out:
             raise Incomplete(planned.key, left_out)
@@ -222,7 +222,7 @@ class Store:
     def recipe(self, planned: Planned) -> dict[str, Any]:
         """The recipe of an artifact that is there, with the seconds its building took.
 
-        Raises UserError where it is not as it was written.
+        Raises UserError where it was changed after writing.
         """
         folder = self.folder(planned)
         if self.verify != "off":

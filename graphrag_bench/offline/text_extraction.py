@@ -38,10 +38,10 @@ def nlp_text_extraction(
     An entity's type is its NER label ("" for a noun phrase, and for a title that no label fits),
     its description the sentence; `numbers` keeps dates, amounts and counts as entities. Two names
     are related when a subject-verb-object relation joins them or, in sentences with at most
-    `co_occurrence` distinct named entities (0 switches this off), when they stand in one sentence:
+    `co_occurrence` distinct named entities (0 switches this off), when they share a sentence:
     the description is that sentence, the keywords its lemmas, the strength 1, so that merged
-    strengths are counts. `title="about"` takes a passage to be about its title: the title stands
-    in for he, she, it and they as a subject, is related to the named entities of sentences that
+    strengths are counts. `title="about"` takes a passage to be about its title: the title
+    replaces he, she, it and they as a subject, is related to the named entities of sentences that
     do not name it, and is described by the sentences that name it or, where none does, by the
     first; `entity` only describes it, `off` does not read it.
     """

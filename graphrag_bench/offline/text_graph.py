@@ -226,7 +226,7 @@ def _summarised(
 
 
 def _room(llm: LLM, prompt: Prompt, max_tokens: int) -> int:
-    """The tokens of descriptions that fit the window beside the prompt, the names and the reply."""
+    """The tokens of descriptions that fit the window with the prompt, the names and the reply."""
     window = getattr(llm, "window", None)
     if not isinstance(window, int):
         return _MOST_TOKENS

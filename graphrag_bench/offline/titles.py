@@ -11,7 +11,7 @@ from graphrag_bench.offline.extraction import CO_OCCURS
 from graphrag_bench.text import normalise_name
 
 Titles = Literal["off", "entity", "about"]
-"""A title is no entity, is one of its passage, or is joined with all entities there as well."""
+"""A title is not an entity, is one of its passage, or is joined with all entities there as well."""
 
 
 def titled(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:

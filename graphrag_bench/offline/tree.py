@@ -154,8 +154,8 @@ def tree_llm(
     """The tree of summaries that the build model writes, one call for each cluster.
 
     As `graph.tree`, but for the summaries. Texts that do not fit the model's window together are
-    each cut to an equal share of it. Where no usable reply came, the first words of the texts stand
-    in, which is counted; raises UserError when no reply of a layer was of use.
+    each cut to an equal share of it. Where no usable reply came, the first words of the texts are
+    used, which is counted; raises UserError when no reply of a layer was of use.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (100 tokens); Zhou et al. 2025,
     sections 4 and 7.1.
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra).

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import combinators
 from graphrag_bench.pipeline.gap import Gap
@@ -126,10 +126,8 @@ class _Builder:
         settings = {}
         for name in given:
             if name not in operator.settings:
-                close = nearest(name, operator.settings) or sorted(operator.settings)
-                self.problems.append(
-                    f"{label} has no setting '{name}'; it takes {', '.join(close) or 'none'}."
-                )
+                hint = did_you_mean(name, sorted(operator.settings))
+                self.problems.append(f"{label} has no setting '{name}'. {hint}")
         for name, setting in operator.settings.items():
             if name not in given and setting.default is REQUIRED:
                 self.problems.append(f"{label} needs the setting '{name}'.")
@@ -198,7 +196,7 @@ def _named(arms: Mapping[Any, Any]) -> list[tuple[str, Any]]:
 
 
 def misspelt_stages(method: Mapping[str, Any]) -> list[str]:
-    """The keys of a method that hold a list of steps, and are no stage."""
+    """The keys of a method that hold a list of steps, and are not a stage."""
     forms = {"op", *combinators()}
     return [
         key

@@ -10,7 +10,7 @@ from typing import Any
 
 Work = Callable[[], Any]
 Attempt = Callable[[str, Work], Any]
-"""Called with a step's label and its work: gives the result, or what stands in its place."""
+"""Called with a step's label and its work: gives the result, or its replacement."""
 
 _CORE = Path(__file__).resolve().parents[1]
 _MOST_FRAMES = 8

@@ -19,7 +19,7 @@ class Gap:
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Raises LookupError."""
-        raise LookupError(f"{self.label} is no step")
+        raise LookupError(f"{self.label} is not a step")
 
     def check(self, checker: Checker) -> None:
         """Says nothing: what is wrong was said where it was read."""

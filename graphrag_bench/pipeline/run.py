@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 def attempt(step: str, work: Callable[[], T]) -> T | Failure:
-    """What `work` returns, or the Failure that stands for its error: a run outlives one question.
+    """What `work` returns, or the Failure made from its error: a run outlives one question.
 
-    A UserError goes through: what the user must mend would fail every question alike.
+    A UserError goes through: what the user must fix would fail every question alike.
     """
     try:
         return work()

@@ -24,7 +24,7 @@ _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
 
 @dataclass(frozen=True)
 class Calls:
-    """What the LLM calls of one step came to for one question; `failed` ended without a reply."""
+    """The cost of one step's LLM calls for one question; `failed` ended without a reply."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -102,11 +102,11 @@ class Execution:
 
 
 class Step(Protocol):
-    """Anything that can stand in a list of steps: an operator or a combinator."""
+    """Anything that can be in a list of steps: an operator or a combinator."""
 
     @property
     def label(self) -> str:
-        """Where the step stands and what it is, e.g. `retrieve.1 node.ppr`."""
+        """The step's place and operator, e.g. `retrieve.1 node.ppr`."""
         ...
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:

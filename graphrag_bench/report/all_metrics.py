@@ -13,7 +13,7 @@ from graphrag_bench.report.tables import MISSING, Table
 def metrics_table(runs: Sequence[Mapping[str, Any]]) -> Table:
     """A row for each metric with its mean, interval and n in each run; runs as `metrics.json`.
 
-    The notes say what is beside: judgements that could not be read, the packages that metrics were
+    The notes give the rest: judgements that could not be read, the packages that metrics were
     computed by, and runs whose accuracy comes from long answers.
     """
     ordered = arranged(runs)

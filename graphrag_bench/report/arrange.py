@@ -10,8 +10,8 @@ from graphrag_bench.report.selection import mark
 
 _PLACES = {"floor": 0, "baseline": 1, "": 2, "ceiling": 3}
 _SOURCES = ("profile", "fidelity")
-_BESIDE = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit", "answer",
-           "budget_context")  # fmt: skip
+_RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit",
+             "answer", "budget_context")  # fmt: skip
 _SPLIT = ("split", "dev_share")
 Run = Mapping[str, Any]
 
@@ -19,7 +19,7 @@ Run = Mapping[str, Any]
 def arranged(runs: Sequence[Run]) -> list[Run]:
     """The runs by data set and context budget, each from floor to ceiling, with distinct `title`s.
 
-    Runs without a context, the floor among them, stand with the first budget.
+    Runs without a context, the floor among them, are listed with the first budget.
     A title names the data set when there are several, and, where several runs share a title, the
     settings in which they differ: profile and fidelity, then parameters and models, then settings
     of single steps, as far as they are needed to tell all apart, and the run's key when nothing
@@ -81,7 +81,7 @@ def _packed(run: Run) -> bool:
 def _told_apart(runs: Sequence[Run], axis: str = "") -> list[str]:
     """What each of some runs of one title has that others have not; "" for a single run.
 
-    The setting `axis` tells them apart where it stands already.
+    The setting `axis` is shown already and tells them apart.
     """
     settings = [_settings(run) for run in runs]
     names = sorted(set().union(*settings), key=_weight)
@@ -102,9 +102,9 @@ def _settings(run: Run) -> dict[str, Any]:
     budget = {"budget_context": run.get("budget_context") or "native"}
     scoring = {f"evaluation.{name}": said for name, said in run.get("evaluation", {}).items()}
     repeats = {"repeats": run["repeats"]["n"]} if run.get("repeats") else {}
-    beside = {name: run.get(name) for name in _BESIDE}
-    beside["corpus"] = str(run.get("corpus") or "")[:SHOWN]
-    return {**run["settings"], **beside, **held, **budget, **scoring, **repeats}
+    models = {name: run.get(name) for name in _RECORDED}
+    models["corpus"] = str(run.get("corpus") or "")[:SHOWN]
+    return {**run["settings"], **models, **held, **budget, **scoring, **repeats}
 
 
 def _weight(name: str) -> tuple[int, str]:

@@ -53,7 +53,7 @@ def comparison_table(
     """A row for each method and metric, method minus baseline; None with nothing to compare.
 
     `baseline` is the name of a method; of several runs of it see `baseline_of`. Floor and ceiling
-    are no competitors. Unless `metrics` names others they are accuracy, F1 (Hit@1 and list F1 of
+    are not competitors. Unless `metrics` names others they are accuracy, F1 (Hit@1 and list F1 of
     lists) and evidence recall at 5, or at the largest cut. Holm's correction is over all rows.
     """
     named = arranged([{**run.metrics, "row": row} for row, run in enumerate(runs)])

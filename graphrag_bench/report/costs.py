@@ -37,7 +37,7 @@ def _repeats(run: Mapping[str, Any]) -> str:
     held = run["repeats"]
     paid, cached = held["cost"]["paid"], held["cost"]["cached"]
     return (
-        f"{run['title']}: beside this its {held['n'] - 1} further repeat(s) paid {paid['calls']:,} "
+        f"{run['title']}: its {held['n'] - 1} further repeat(s) paid {paid['calls']:,} "
         f"calls, {_tokens(paid)} tokens, {paid['usd']:.4f} USD; {cached['calls']:,} were cached"
     )
 

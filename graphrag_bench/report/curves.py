@@ -22,7 +22,7 @@ Run = Mapping[str, Any]
 class Point:
     """A run on a curve: what `metrics.json` holds, and the evidence in its contexts.
 
-    `in_context` is the share of a question's evidence that its context holds, over the questions
+    `in_context` is the share of a question's evidence in its context, the mean over the questions
     with evidence; None where a context holds no chunks, whose documents would be known. `at` is the
     value of the setting that the curve is drawn along, where that is not the context budget.
     """
@@ -79,7 +79,7 @@ def _place(row: _CurvePoint) -> tuple[str, str, str, float]:
 
 
 def _shown_at(point: Point) -> str:
-    """The value that the point stands at."""
+    """The value of the point on the x axis."""
     if point.at is not None:
         return f"{point.at:g}"
     budget = point.metrics.get("budget_context")
@@ -121,8 +121,8 @@ def _notes(rows: Sequence[_CurvePoint], along: str) -> tuple[str, ...]:
     single = ", ".join(title for title, values in several.items() if len(values) == 1)
     if single and along == BUDGET:
         notes.append(
-            f"one budget only, which is no curve: {single}; run -m budget_context=500,1000,2000"
+            f"one budget only, which is not a curve: {single}; run -m budget_context=500,1000,2000"
         )
     elif single:
-        notes.append(f"one value of {along} only, which is no curve: {single}")
+        notes.append(f"one value of {along} only, which is not a curve: {single}")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""Two runs beside each other: differences, questions gained and lost, settings that differ."""
+"""Two runs compared: differences, questions gained and lost, settings that differ."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ from graphrag_bench.report.lean import folded, stacked
 from graphrag_bench.report.rendering import Table
 
 _TEXT = 14
-"""Signs that a column of text keeps before the numbers beside it are moved below."""
+"""Signs that a column of text keeps before the numbers next to it are moved below."""
 _WORD = 28
 """Signs up to which a word of such a column is not broken either."""
 _HEAD = 8
 """Signs that the head of a column of numbers may always take."""
 _MOST_BLOCKS = 2
 _BORDER = 3
-"""Signs that a column takes beside its own: two spaces and a line."""
+"""Signs that a column takes in addition to its own: two spaces and a line."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def fitted(table: Table, width: int) -> tuple[Table, list[list[Column]]]:
 
 
 def blocks(table: Table, width: int) -> list[list[Column]]:
-    """The columns that are drawn beside one another, block below block, each within `width` signs.
+    """The columns that are drawn side by side, block below block, each within `width` signs.
 
     One block where that is enough, with heads and texts on several lines if need be. Otherwise
     every block begins with the columns of text that lead the table. A number has its own width
@@ -80,7 +80,7 @@ def blocks(table: Table, width: int) -> list[list[Column]]:
 
 
 def _packed(lead: Sequence[Column], behind: Sequence[Column], width: int) -> list[list[Column]]:
-    """The columns in order, as many in each block as fit beside the lead, and one at least."""
+    """The columns in order, as many in each block as fit next to the lead, and one at least."""
     found = [list(lead)]
     for column in behind:
         if len(found[-1]) > len(lead) and _taken([c.width for c in (*found[-1], column)]) > width:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report.tables import Table, markdown
 from graphrag_bench.terminal import clean_line
 
@@ -27,18 +27,17 @@ def checked_format(name: str) -> Format:
     for known in get_args(Format):
         if name == known:
             return known  # type: ignore[no-any-return]
-    close = ", ".join(nearest(name, get_args(Format)) or get_args(Format))
-    raise UserError(f"There is no format '{name}'. Nearest: {close}.")
+    raise UserError(f"There is no format '{name}'. {did_you_mean(name, get_args(Format))}")
 
 
 def rendered(tables: Sequence[Table], form: Literal["markdown", "latex", "csv"]) -> str:
-    """The tables one after another; in CSV each has its heads, and a blank line stands between."""
+    """The tables one after another; in CSV each has its heads, with a blank line between them."""
     render = {"markdown": markdown, "latex": latex, "csv": csv_text}[form]
     return "\n".join(render(table) for table in tables)
 
 
 def latex(table: Table) -> str:
-    r"""The table as a `table` float with booktabs rules; notes stand under it in small type.
+    r"""The table as a `table` float with booktabs rules; notes follow it in small type.
 
     It asks for `\usepackage{booktabs}` and, as texts may hold any letter, for UTF-8 input.
     """

@@ -1,4 +1,4 @@
-"""What stands under the main table: models, sources, and what a reader must be warned of."""
+"""The notes under the main table: models, sources, and what a reader must be warned of."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         f"profile {said('profile')}, fidelity {said('fidelity')}; "
         f"extraction: {_extractions(runs)}; commit {said('commit')}; "
         f"contexts counted in tokens of {said('tokenizer')}",
-        f"{_framed(answering)}intervals are 95 % bootstrap over {_drawn(runs)}",
+        f"{_bounds(answering)}intervals are 95 % bootstrap over {_drawn(runs)}",
     ]
     notes += corpus_notes(runs)
     notes += long_text_notes(runs)
@@ -64,8 +64,8 @@ def _listed(runs: Sequence[Run], name: str) -> str:
     return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
 
 
-def _framed(runs: Sequence[Run]) -> str:
-    """What the answering rows that frame the others are."""
+def _bounds(runs: Sequence[Run]) -> str:
+    """What the answering reference rows are: the reader's floor and ceiling."""
     roles = {run["role"] for run in runs}
     said = ["closed-book is the reader's floor"] if "floor" in roles else []
     said += ["oracle (gold passages as context) is its ceiling"] if "ceiling" in roles else []

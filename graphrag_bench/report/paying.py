@@ -87,7 +87,7 @@ def _tokens(run: Run) -> Price:
 
 
 def _usd(run: Run) -> Price:
-    """In US dollars; a question's at the rate that the calls of all questions came to."""
+    """In US dollars; a question's at the mean rate of the calls of all questions."""
     stages = run["cost"].get("stages", {})
     build = sum(_of(stages["build"], "usd")) if "build" in stages else 0.0
     online = [held for name, held in stages.items() if name not in ("build", "embedding")]
@@ -104,7 +104,7 @@ def _price(run: Run, build: float, question: float) -> Price:
     """The price of a run; where each scope has an index of its own, questions pay for it."""
     if not _known(run):
         return Price(None, question)
-    if run["settings"].get("graph.scope") == "per_scope":
+    if run["settings"].get("graph.per") == "partition":
         return Price(0.0, question + build / max(run["n"], 1))
     return Price(build, question)
 

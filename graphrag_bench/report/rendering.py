@@ -13,7 +13,7 @@ _COMMAND = re.compile(r"([^`]*?): (graphrag-bench \S.*)")
 _WORDS = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+")
 _INDENT = "  "
 _WIDTH = 260
-"""Signs of a line where the output is no terminal: nothing is wrapped."""
+"""Signs of a line where the output is not a terminal: nothing is wrapped."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def show(table: Table) -> None:
 
 
 def _note_lines(note: str, width: int | None) -> list[str]:
-    """The note; a command at its end stands on lines of its own where there is a width.
+    """The note; a command at its end gets lines of its own where there is a width.
 
     They end in backslashes and are cut between words alone, so that they can be copied.
     """

@@ -1,7 +1,7 @@
 """The best of several configurations, and the mark of a value that was chosen because it is high.
 
 The highest of many values on the same questions is too high: it holds the luck of its questions
-beside its merit. On other questions the luck is gone.
+as well as its merit. On other questions the luck is gone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ INFLATED = (
     "so its value is too high; the value to report is that of split=test"
 )
 FRAMES = ("floor", "ceiling")
-"""The roles of runs that frame a table; no configurations, and compared with nothing."""
+"""The roles of reference rows: not configurations, and compared with nothing."""
 Run = Mapping[str, Any]
 
 
@@ -24,7 +24,7 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
     """The place of the run with the highest mean of `metric`, and what its selection was.
 
     Of equal means the first wins, and `n_equal` says how many others are as high. Floor and ceiling
-    are no configurations. Runs with failed questions are not compared: their means are over other
+    are not configurations. Runs with failed questions are not compared: their means are over other
     questions. Raises UserError when no run is left, and for a metric that none of them has. Runs
     are what `metrics.json` holds.
     """

@@ -1,4 +1,4 @@
-"""The main table over several runs: a row for each, with an interval beside every mean."""
+"""The main table over several runs: one row per run, with an interval after every mean."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ABOUT = {
     "faults": f"{_OF_CALLS} without a usable reply",
     "fallback calls": f"{_OF_CALLS} that a fallback replaced",
     "fallback questions": "share that went another way than the method's own",
-    _SECONDS: "seconds of a question, one at a time and uncached, as `graphrag-bench time RUN` "
+    _SECONDS: "seconds per question, one at a time and uncached, as `graphrag-bench time RUN` "
     "measures them; !: on a busy machine",
 }
 """What a column holds, by its head."""
@@ -36,12 +36,12 @@ _ABOUT = {
 def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     """A row for each run: evidence first, answers next, then what went wrong.
 
-    The floor comes first and the ceiling last. Beside every mean stands its interval, and the
+    The floor comes first and the ceiling last. Every mean is followed by its interval, and by the
     spread over the repeats of a run that has any. `context` is the mean tokens of a context, `cut`
     the share of questions with evidence that was retrieved and then cut from it by the budget.
     `faults` and `fallback calls` are shares of the LLM calls, of building too, `fallback questions`
     the share of the questions that went another way than the method's own. A mean is marked with
-    `!` while questions have failed. With `seconds` stand those that `graphrag-bench time` has
+    `!` while questions have failed. With `seconds` the table has those that `graphrag-bench time`
     measured, and no others; without, the table holds only what the configuration determines.
     Columns that no run fills are left out. Runs are what `metrics.json` holds.
     """

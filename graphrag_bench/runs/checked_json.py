@@ -19,22 +19,22 @@ def json_text(name: str, held: Mapping[str, object]) -> str:
 def read_checked(path: Path) -> object:
     """What a JSON file holds, without its hash; one from before there were any is not checked.
 
-    Raises OSError for what is no plain file, ValueError or RecursionError for what is no JSON, and
-    ValueError for what is not as it was written, or was written as another file.
+    Raises OSError for what is not a plain file, ValueError or RecursionError for what is not JSON,
+    and ValueError for content that was changed after writing, or written as another file.
     """
     held: object = json.loads(plain_text(path))
     if isinstance(held, dict) and CHECK in held:
         check = held.pop(CHECK)
         whole = _json(held)  # earlier versions left the name out
         if check not in (hash_of(path.name + whole), hash_of(whole)):
-            raise ValueError("it is not as it was written")
+            raise ValueError("it was changed after it was written")
     return held
 
 
 def plain_text(path: Path) -> str:
     """The text of a plain file; raises OSError for another kind, which could be waited for."""
     if not path.is_file():
-        raise OSError("it is no plain file" if path.exists() else "it is not there")
+        raise OSError("it is not a plain file" if path.exists() else "it is not there")
     return path.read_text(encoding="utf-8")
 
 

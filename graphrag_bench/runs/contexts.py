@@ -1,7 +1,7 @@
 """`contexts.jsonl`: the texts of each question's context, for metrics and judges that read them.
 
-Rows hold ids only. The text of a chunk that is a whole document is not kept twice: null stands for
-it, and it is found again in the data set. A fingerprint of all texts tells whether the data set
+Rows hold ids only. The text of a chunk that is a whole document is not kept twice: it is
+null here, and is read from the data set. A fingerprint of all texts tells whether the data set
 still has those that went into the prompt.
 """
 
@@ -68,7 +68,7 @@ def context_texts(
     for path in folder.files(CONTEXTS):
         for row in read_lines(path):
             if not _is_whole(row):
-                raise DamagedRun(folder.path, f"{path.name} holds a row that is no context")
+                raise DamagedRun(folder.path, f"{path.name} holds a row that is not a context")
             held[row["question"]] = row
     found: dict[str, Sequence[str | None]] = {}
     for name, kept in held.items():

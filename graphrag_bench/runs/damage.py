@@ -57,7 +57,9 @@ def read_config(path: Path) -> dict[str, Any]:
         first, _, rest = text.partition("\n")
         body, _, last = rest.rstrip("\n").rpartition("\n")
         if first == _FIRST and last != f"# {hash_of(body + chr(10))}":
-            raise DamagedRun(path.parent, f"{path.name} is cut, or not as it was written")
+            raise DamagedRun(
+                path.parent, f"{path.name} is cut, or was changed after it was written"
+            )
         held = read_yaml(text, path.name)
     except (OSError, ValueError, RecursionError, UserError) as error:
         if isinstance(error, DamagedRun):
@@ -68,10 +70,10 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def check_run(folder: Path) -> None:
-    """Raise DamagedRun for a run folder of which a file cannot be read, or is not as it was sealed.
+    """Raise DamagedRun for a run folder with a file that cannot be read, or differs from its seal.
 
     `metrics.json` tells how many rows there were. What was never sealed, in a run from before there
-    were seals or one that has not come to its end, is no damage when it is missing.
+    were seals or one that has not ended, is not damage when it is missing.
     """
     metrics: Mapping[str, Any] = {}
     if (folder / METRICS).exists():
@@ -97,7 +99,7 @@ def check_run(folder: Path) -> None:
 
 
 def sealed_faults(folder: Path) -> dict[str, str]:
-    """What is wrong with each file that is not as it was sealed; raises DamagedRun."""
+    """What is wrong with each file that differs from its seal; raises DamagedRun."""
     try:
         return faults(folder)
     except (OSError, ValueError, RecursionError) as error:

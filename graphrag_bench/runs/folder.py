@@ -27,7 +27,7 @@ ENVIRONMENT = "environment.json"
 SELECTIONS = "selections.json"
 SERIAL = "timing_serial.json"
 _RANKS = ("failed", "retrieved", "answered")
-_BESIDE = ("selections", "timing_serial", "lost")
+_ADDED = ("selections", "timing_serial", "lost")
 _GROWING = ("records.", "contexts.", "timing.", "ledger.")
 """The files that grow while a run is at work: sealed when it ends."""
 _FOR_GOOD = ("timing.", "ledger.")
@@ -105,14 +105,14 @@ class RunFolder:
         """Mend what is damaged of this shard's files, and take the seals of those that will grow.
 
         What is damaged is named. Questions whose row or context texts are gone are worked on again;
-        of costs and times the rest is kept, and `with_beside` tells what is lost.
+        of costs and times the rest is kept, and `completed` tells what is lost.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        mended = seals.mend(self.path, self._is_mine)
-        for one in mended:
+        repaired = seals.repair(self.path, self._is_mine)
+        for one in repaired:
             rows = f"; {one.n_lost} of {one.n_rows} rows are lost" if one.n_lost else ""
             Progress().say(f"{self.path}: {one.name} was damaged: it {one.what}{rows}")
-        lost = [one for one in mended if one.n_lost]
+        lost = [one for one in repaired if one.n_lost]
         if any(one.name.startswith("contexts") for one in lost):
             self._drop_rows_without_texts()
         if gone := [one for one in lost if one.name.startswith(_FOR_GOOD)]:
@@ -206,29 +206,29 @@ class RunFolder:
         return [row for path in self.files("timing") for row in read_lines(path)]
 
     def metrics(self) -> dict[str, Any]:
-        """What `metrics.json` holds, with what stands beside it; empty before the first scoring."""
+        """What `metrics.json` holds, with what other files add; empty before the first scoring."""
         held = self._json(METRICS)
-        return self.with_beside(held) if held else {}
+        return self.completed(held) if held else {}
 
-    def with_beside(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    def completed(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         """Metrics with the sweeps that the run was the best of, and the seconds that were measured.
 
         They are in `selections` and `timing_serial`, where there are any; `lost` tells which rows
         of costs and times were damaged and could not be made once more.
         """
-        beside: dict[str, Any] = {
+        added: dict[str, Any] = {
             "selections": self.selections(),
             "timing_serial": self._json(SERIAL),
             "lost": self._lost(),
         }
-        return {**_own(metrics), **{name: held for name, held in beside.items() if held}}
+        return {**_own(metrics), **{name: held for name, held in added.items() if held}}
 
     def write_metrics(self, metrics: Mapping[str, Any]) -> None:
-        """Write `metrics.json`, whole, without what `with_beside` adds."""
+        """Write `metrics.json`, whole, without what `completed` adds."""
         self.write_json(METRICS, _own(metrics))
 
     def keep_metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """The metrics with what stands beside them, written unless a wider scoring is there.
+        """The metrics with what other files add, written unless a wider scoring is there.
 
         A damaged scoring gives way, and is named.
         """
@@ -240,7 +240,7 @@ class RunFolder:
             held = {}
         if not is_narrower(metrics, held):
             self.write_metrics(metrics)
-        return self.with_beside(metrics)
+        return self.completed(metrics)
 
     def selections(self) -> list[dict[str, Any]]:
         """The sweeps that this run was the best of, as `add_selection` was given them."""
@@ -326,5 +326,5 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _own(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """The metrics without what files beside `metrics.json` tell."""
-    return {name: held for name, held in metrics.items() if name not in _BESIDE}
+    """The metrics without what other files add."""
+    return {name: held for name, held in metrics.items() if name not in _ADDED}

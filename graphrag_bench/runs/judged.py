@@ -17,9 +17,9 @@ _SAME = ("question", "metric", "judge", "how")
 
 
 def judged_rows(folder: Path) -> list[Row]:
-    """The rows that stand, in file order: a later row takes the place of an earlier one.
+    """The valid rows, in file order: a later row replaces an earlier one.
 
-    Rows that were judged with other prompts, or by another judge, stand beside each other.
+    Rows judged with other prompts, or by another judge, are all kept.
     """
     held: dict[tuple[object, ...], Row] = {}
     for row in read_lines(folder / JUDGED):

@@ -12,7 +12,7 @@ from graphrag_bench.runs.record import Row
 def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
     """The value of each question and metric, in 0..1; None where the judge could not be read.
 
-    The last row of a question, metric and judge counts. Where several judges gave a metric, its
+    The last row per question, metric and judge counts. Where several judges gave a metric, its
     names tell them apart, "judged_correctness by MODEL", and they are never averaged together.
     Without the file there is nothing. Raises UserError for a row that lacks question, metric or
     value, for a value out of range, and for a metric that is computed and never judged.

@@ -1,4 +1,4 @@
-"""Questions of one's own that were asked: HOME/runs/.asked/<run key>/<question key>.json.
+"""Your own questions that were asked: HOME/runs/.asked/<run key>/<question key>.json.
 
 The run key holds all that can change an answer, so that what is kept there is the answer as long as
 nothing changed.
@@ -37,7 +37,7 @@ class OwnQuestion:
 
     @property
     def places(self) -> frozenset[str]:
-        """Its artifacts as `corpus/resource/key`, as they stand below artifacts/."""
+        """Its artifacts as `corpus/resource/key`, as the paths below artifacts/."""
         return frozenset(f"{self.corpus}/{name}/{key}" for name, key in self.artifacts.items())
 
 

@@ -1,6 +1,6 @@
 """What is stored for a question: one row that only the configuration determines, and its times.
 
-Retries and cached flags stand in the ledger, seconds in the timing file, so that the rows of the
+Retries and cached flags are in the ledger, seconds in the timing file, so that the rows of the
 same configuration are the same bytes.
 """
 
@@ -165,12 +165,12 @@ def summary(value: Any) -> Any:
 
 
 def _planned(value: Plan) -> dict[str, Any]:
-    """The sub-questions with what they hang on, the final one last, and what was mended."""
+    """The sub-questions with what they depend on, the final one last, and what was fixed."""
     rows = [
         {"id": one.id, "text": one.text, "kind": one.kind, "needs": list(one.dependencies)}
         for one in (*value.sub_questions, value.final)
     ]
-    return {"sub_questions": rows, "mended": list(value.mended)}
+    return {"sub_questions": rows, "fixes": list(value.fixes)}
 
 
 def _explored(value: Exploration) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Stored runs scored anew from their rows: no model is called, and what they cost stays."""
+"""Stored runs re-scored from their rows: no model is called, and what they cost stays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from graphrag_bench.config.settings import EvaluationSettings
 from graphrag_bench.data.splits import DEV_SHARE, within_split
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.runs.how_scored import check_scoring, scored_by
 from graphrag_bench.runs.scoring import Scored, question_scores, score
 from graphrag_bench.runs.stored import StoredRun
@@ -50,7 +50,7 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
-    """The ids of the questions that a run's metrics are of: its part's first ones, types mixed."""
+    """The ids of the questions behind a run's metrics: the first ones, stratified by type."""
     told = run.metrics
     share = told.get("dev_share", DEV_SHARE)
     questions = run.dataset.interleaved() if run.dataset else ()
@@ -83,7 +83,6 @@ def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
         fault = error.errors()[0]
         name = ".".join(str(part) for part in fault["loc"])
         if fault["type"] == "extra_forbidden":
-            known = list(EvaluationSettings.model_fields)
-            close = ", ".join(nearest(name, known) or known)
-            raise UserError(f"There is no setting 'evaluation.{name}'. Nearest: {close}.") from None
+            hint = did_you_mean(name, EvaluationSettings.model_fields)
+            raise UserError(f"There is no setting 'evaluation.{name}'. {hint}") from None
         raise UserError(f"evaluation.{name}={fault['input']!r}: {fault['msg']}.") from None

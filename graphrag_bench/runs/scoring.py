@@ -27,7 +27,7 @@ def score(
     *,
     scored: Scored = Scored(),  # noqa: B008 (frozen)
 ) -> dict[str, Any]:
-    """What `metrics.json` holds: `n`, `failed`, `answered`, `metrics`, `usage` and what is beside.
+    """What `metrics.json` holds: `n`, `failed`, `answered`, `metrics`, `usage` and the rest.
 
     Each metric has `mean`, `low`, `high` (95 % bootstrap interval), its own `n`, and, where
     questions share scopes, `clusters`, how many were drawn whole for the interval; metrics that no
@@ -106,7 +106,7 @@ def containment_flag(run: Mapping[str, Any]) -> str:
 
     A run is flagged when its answers have on average more than 3 times the words of the gold
     answers, and more than 20, while accuracy (a gold answer contained anywhere) is above F1 by 0.3
-    or more. Without F1 among the metrics, accuracy itself is held against the 0.3. `run` is what
+    or more. Without F1 among the metrics, accuracy itself is compared with 0.3. `run` is what
     `metrics.json` holds; one from before lengths were kept is never flagged.
     """
     lengths, metrics = run.get("lengths") or {}, run["metrics"]

@@ -43,7 +43,7 @@ class Seals:
 
 
 @dataclass(frozen=True)
-class Mended:
+class Repaired:
     """A file that was damaged: what was wrong, and how many of its rows are gone of how many."""
 
     name: str
@@ -71,9 +71,9 @@ def read_seals(folder: Path) -> Seals:
 
 
 def faults(folder: Path) -> dict[str, str]:
-    """What is wrong with each file that is not as it was sealed, by name.
+    """What is wrong with each file that differs from its seal, by name.
 
-    A process that begins to write takes the seal away first; what it writes is no fault. Raises
+    A process that begins to write takes the seal away first; what it writes is not a fault. Raises
     what `read_seals` raises.
     """
     seals = read_seals(folder).of
@@ -109,7 +109,7 @@ def written(path: Path) -> Iterator[None]:
         seals.of[path.name] = _seal(path)
 
 
-def mend(folder: Path, mine: Callable[[str], bool]) -> list[Mended]:
+def repair(folder: Path, mine: Callable[[str], bool]) -> list[Repaired]:
     """Make damaged files, those that are `mine`, whole again as far as their rows are there.
 
     Their seals are taken away. Each row is known by its hash: those that were sealed stay, in
@@ -121,13 +121,13 @@ def mend(folder: Path, mine: Callable[[str], bool]) -> list[Mended]:
     except (OSError, ValueError, RecursionError) as error:
         with _changed(folder):
             _aside(folder / SEALS)
-        return [Mended(SEALS, f"cannot be read: {error}", 0, 0)]
+        return [Repaired(SEALS, f"cannot be read: {error}", 0, 0)]
     known = read_seals(folder).of
-    mended = [_mended(folder / n, what, known[n]) for n, what in found.items() if mine(n)]
-    names = {one.name for one in mended}
+    repaired = [_repaired(folder / n, what, known[n]) for n, what in found.items() if mine(n)]
+    names = {one.name for one in repaired}
     if names:
         take_away(folder, names.__contains__)
-    return mended
+    return repaired
 
 
 def note_lost(folder: Path, lost: Iterable[str]) -> None:
@@ -136,7 +136,7 @@ def note_lost(folder: Path, lost: Iterable[str]) -> None:
         seals.lost = list(dict.fromkeys([*seals.lost, *lost]))
 
 
-def _mended(path: Path, what: str, seal: Seal) -> Mended:
+def _repaired(path: Path, what: str, seal: Seal) -> Repaired:
     """The file with those of its rows that were sealed; one without rows is left to its writer."""
     digits = [seal.rows[at : at + _DIGITS] for at in range(0, len(seal.rows), _DIGITS)]
     lines = path.read_bytes().split(b"\n") if path.is_file() else []
@@ -147,7 +147,7 @@ def _mended(path: Path, what: str, seal: Seal) -> Mended:
         new = path.with_name(f"{path.name}.{os.getpid()}.new")
         new.write_bytes(b"".join(line + b"\n" for line in kept))
         new.replace(path)
-    return Mended(path.name, what, len(digits) - len(kept), len(digits))
+    return Repaired(path.name, what, len(digits) - len(kept), len(digits))
 
 
 def _each_once(digits: list[str], lines: list[bytes]) -> list[bytes]:
@@ -172,7 +172,7 @@ def _fault(path: Path, seal: Seal) -> str:
     """What is wrong with a file; "" when nothing is."""
     try:
         if not path.is_file():
-            return "is no plain file" if os.path.lexists(path) else "is missing"
+            return "is not a plain file" if os.path.lexists(path) else "is missing"
         if (size := path.stat().st_size) != seal.n_bytes:
             return f"has {size:,} bytes, and had {seal.n_bytes:,}"
         with path.open("rb") as file:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.runs.folder import write_whole
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
@@ -56,8 +56,8 @@ def read_sheet(path: Path, heads: Sequence[str]) -> list[dict[str, str]]:
     names = [name.strip() for name in rows[0]] if rows else []
     for head in heads:
         if head not in names:
-            close = ", ".join(nearest(head, names) or names) or "none"
-            raise UserError(f"{path}: there is no column '{head}'. Nearest: {close}.")
+            hint = did_you_mean(head, names)
+            raise UserError(f"{path}: there is no column '{head}'. {hint}")
     return [
         dict(zip(names, [*row, *[""] * (len(names) - len(row))], strict=False)) for row in rows[1:]
     ]

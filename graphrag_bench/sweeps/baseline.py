@@ -1,11 +1,11 @@
-"""Finished runs beside a baseline: their questions' scores, and the table of differences."""
+"""Finished runs compared with a baseline: scores per question, and the table of differences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from graphrag_bench.config.choices import names
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.execute import RunResult, selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.repeats import scores_over_repeats
@@ -23,16 +23,14 @@ def check_baseline(experiments: Sequence[Experiment]) -> None:
         wanted = experiment.settings.evaluation.baseline
         known = {*names("method"), *(one.method.name for one in experiments), NONE}
         if wanted not in known:
-            close = ", ".join(nearest(wanted, known) or sorted(known))
-            raise UserError(
-                f"evaluation.baseline: there is no method '{wanted}'; nearest: {close}."
-            )
+            hint = did_you_mean(wanted, sorted(known))
+            raise UserError(f"evaluation.baseline: there is no method '{wanted}'. {hint}")
 
 
 def differences(results: Sequence[RunResult]) -> Table | None:
     """The table of differences from the baseline that the first run names.
 
-    None when it names none, and when no other method stands beside a run of the baseline.
+    None when it names none, and when there is no other method next to a run of the baseline.
     """
     asked = results[0].experiment.settings.evaluation
     held = {result.experiment.method.name for result in results}

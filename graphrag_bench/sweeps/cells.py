@@ -14,7 +14,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.words import Word, given_names
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.match_tokens import fits, matched
 from graphrag_bench.experiment.method import RESERVED
@@ -22,7 +22,7 @@ from graphrag_bench.experiment.pooling import refuse_for_all
 from graphrag_bench.experiment.unused_settings import refuse_idle
 from graphrag_bench.sweeps.baseline import check_baseline
 from graphrag_bench.sweeps.manifest import CellRow
-from graphrag_bench.sweeps.reference_rows import framed
+from graphrag_bench.sweeps.reference_rows import references
 
 _EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 Cell = tuple[Path, str]
@@ -30,7 +30,7 @@ Cell = tuple[Path, str]
 
 
 def cell_of(experiment: Experiment) -> Cell:
-    """What a cell of a sweep comes to; equal cells are worked on once."""
+    """The identity of a cell of a sweep; equal cells run once."""
     extent = experiment.settings.model_dump_json(include=_EXTENT)
     return experiment.folder.path, extent
 
@@ -40,7 +40,7 @@ class Preparing:
     """Experiments of settings, with one data set for all that name the same."""
 
     datasets: dict[str, Dataset] = field(default_factory=dict)
-    frames: dict[Cell, list[Experiment]] = field(default_factory=dict)
+    references: dict[Cell, list[Experiment]] = field(default_factory=dict)
 
     def experiment(self, values: Mapping[str, Any], *, swept: bool = True) -> Experiment:
         """The checked experiment of resolved settings; raises UserError."""
@@ -50,16 +50,15 @@ class Preparing:
         check_baseline([made])
         return made
 
-    def with_frames(self, experiment: Experiment) -> list[Experiment]:
-        """The experiment, then those that frame it in a table."""
+    def with_references(self, experiment: Experiment) -> list[Experiment]:
+        """The experiment, then its reference rows."""
         name = cell_of(experiment)
-        if name not in self.frames:
-            frames = [
+        if name not in self.references:
+            self.references[name] = [
                 Experiment.prepare(held, experiment.dataset, swept=True)
-                for held in framed(experiment)
+                for held in references(experiment)
             ]
-            self.frames[name] = frames
-        return [experiment, *self.frames[name]]
+        return [experiment, *self.references[name]]
 
     def checked(self, found: Sequence[Mapping[str, Any]]) -> list[Experiment]:
         """The experiment of every cell; all are checked before any budget is measured for one."""
@@ -119,8 +118,8 @@ def composed_cells(cell_words: Sequence[Sequence[Word]]) -> list[dict[str, Any]]
     for name in sorted(set().union(*lacking)):
         if all(name in missing for missing in lacking):
             known = {key for values in found for key in _parameters(values["method"])}
-            close = ", ".join(nearest(name, known) or sorted(known)) or "none"
-            raise UserError(f"No method of this sweep has 'method.{name}'; nearest: {close}.")
+            hint = did_you_mean(name, sorted(known))
+            raise UserError(f"No method of this sweep has 'method.{name}'. {hint}")
     made = [one_method_only(values) for values in found]
     if any(values.get("pooling") for values in made):
         load_plugins(check_settings(made[0]).plugins)
@@ -131,7 +130,7 @@ def composed_cells(cell_words: Sequence[Sequence[Word]]) -> list[dict[str, Any]]
 def split_cells(words: Sequence[Word]) -> list[list[Word]]:
     """The words of every cell of a grid, the last one changing first; those of Hydra left out.
 
-    Raises UserError for a setting that cannot be read, and for an interval, which is no grid.
+    Raises UserError for a setting that cannot be read, and for an interval, which is not a grid.
     """
     own = [word for word in words if not word.is_hydras]
     every = [[Word(word.name, text) for text in word.values()] for word in own]

@@ -60,7 +60,7 @@ class Grid:
 
     @property
     def manifest(self) -> Manifest:
-        """Where it stands."""
+        """The manifest of the sweep."""
         return manifest_of(self.made[0].home, self.words)
 
     @property
@@ -99,7 +99,7 @@ class Grid:
         launched = launch([every], hydras, manifest.folder, job)
         errors = failures(manifest)
         if not (launched or errors):
-            raise UserError("Hydra could not start the sweep; what it says stands above.")
+            raise UserError("Hydra could not start the sweep; its message is above.")
         left = {n: one for n, one in enumerate(self.made, 1) if n not in errors}
         self.collect(list(left.values()), results)
         for row in manifest.rows():
@@ -112,7 +112,7 @@ class Grid:
         """The results in the order of the cells: what other processes did is read from disk."""
         held = dict(results)
         results.clear()
-        for one in (one for cell in made for one in self.preparing.with_frames(cell)):
+        for one in (one for cell in made for one in self.preparing.with_references(cell)):
             name = cell_of(one)
             if name not in results:
                 results[name] = held.get(name) or when_free(one)
@@ -126,13 +126,13 @@ def run_one(
     swept: bool = False,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Run one experiment and what frames it, each once; the result of the first.
+    """Run one experiment and its reference rows, each once; the result of the experiment.
 
-    Of a sweep, a frame that another process is at work on is left to it. `progress` is the
-    experiment's own; the frames belong to no cell.
+    In a sweep, a reference row that another process is running is left to it. `progress` is the
+    experiment's own; the reference rows belong to no cell.
     """
     experiment = preparing.experiment(matched(values, swept=swept), swept=swept)
-    for place, one in enumerate(preparing.with_frames(experiment)):
+    for place, one in enumerate(preparing.with_references(experiment)):
         if cell_of(one) not in results:
             try:
                 results[cell_of(one)] = execute(one, None if place else progress)

@@ -1,6 +1,6 @@
 """The manifest of a sweep: one row a cell, with its settings, run folder, status and error.
 
-It stands in HOME/runs/.sweeps/<key>/manifest.jsonl and is written whole under a lock, so that
+It is HOME/runs/.sweeps/<key>/manifest.jsonl, written whole under a lock, so that
 several processes may work on one sweep. It tells what became of each cell; the run folders alone
 say what is done, so a manifest that is lost costs nothing.
 """
@@ -57,7 +57,7 @@ def sweep_key(words: Sequence[Word]) -> str:
 
 @dataclass
 class Manifest:
-    """The manifest in a folder; rows are read anew at every look."""
+    """The manifest in a folder; rows are read again at every access."""
 
     folder: Path
 
@@ -80,7 +80,7 @@ class Manifest:
             return []
 
     def start(self, words: Sequence[Word], rows: Sequence[CellRow]) -> None:
-        """Write the cells; what is known of those that come to the same run stays."""
+        """Write the cells; what is known of cells with the same run stays."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"settings": [str(word) for word in words]}, indent=1, ensure_ascii=False)
         with self._locked():
@@ -168,7 +168,7 @@ def _carried(row: CellRow, known: CellRow | None) -> CellRow:
 
 
 def manifest_of(home: Path, words: Sequence[Word]) -> Manifest:
-    """Where the manifest of a sweep stands, whether it has started or not."""
+    """The manifest of a sweep, whether it has started or not."""
     return Manifest(sweeps_folder(home) / sweep_key(words))
 
 

@@ -12,7 +12,7 @@ from graphrag_bench.config.words import Word
 from graphrag_bench.locations import project_folder
 
 _CHOSEN = "choices."
-"""Before the name of a swept group: beside `method=a,b` there may be `method.top_k=1,2`."""
+"""The prefix of a swept group's name: `method=a,b` may come with `method.top_k=1,2`."""
 
 
 def launch(

@@ -1,4 +1,4 @@
-"""The rows that stand in every table unless switched off: closed-book, BM25, VanillaRAG, oracle."""
+"""The reference rows of every table unless switched off: closed-book, BM25, VanillaRAG, oracle."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 
 
-def framed(experiment: Experiment) -> list[dict[str, Any]]:
-    """The settings of the runs that frame this one in a table: the methods with a `role`.
+def references(experiment: Experiment) -> list[dict[str, Any]]:
+    """The settings of the reference runs of an experiment: the methods with a `role`.
 
-    The floor, the baselines and the ceiling, each as its file has it, with the models, questions
-    and context budget of this run. None with `frame=off`; the baselines alone when nothing is
-    answered, which costs no call of a model; no ceiling for a set without evidence, and no baseline
-    for one without texts.
+    The floor, the baselines and the ceiling, each with the settings of its file and the models,
+    questions and context budget of this run. None with `reference_rows=off`. The baselines alone
+    when nothing is answered, which calls no LLM. No ceiling for a data set without evidence, no
+    baseline for one without texts.
     """
     settings = experiment.settings
-    if settings.frame == "off":
+    if settings.reference_rows == "off":
         return []
     has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
     wanted = {"floor": settings.answering, "baseline": bool(experiment.dataset.documents),
@@ -38,7 +38,7 @@ def framed(experiment: Experiment) -> list[dict[str, Any]]:
 
 
 def _role(name: str) -> object:
-    """The role of a method; None for a file that cannot be read, unless it speaks of a role."""
+    """The role of a method; None for an unreadable file, unless it has a line `role:`."""
     try:
         return load("method", name).get("role")
     except UserError:

@@ -1,4 +1,4 @@
-"""Stored runs beside a stored run of the baseline: the table of differences, at no cost."""
+"""Stored runs compared with a stored run of the baseline: the table of differences, at no cost."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def with_baseline(runs: Sequence[StoredRun], baseline: str, home: str | Path) ->
     sets = {run.metrics["dataset"] for run in runs}
     if baseline == NONE or any(run.metrics["method"] == baseline for run in runs):
         return list(runs)
-    beside = [run for run in stored_runs(home) if run.metrics.get("dataset") in sets]
-    found = [run for run in beside if run.metrics.get("method") == baseline]
+    candidates = [run for run in stored_runs(home) if run.metrics.get("dataset") in sets]
+    found = [run for run in candidates if run.metrics.get("method") == baseline]
     if not found:
-        known = {str(run.metrics.get("method")) for run in beside}
+        known = {str(run.metrics.get("method")) for run in candidates}
         close = ", ".join(nearest(baseline, known) or sorted(known)) or "none"
         raise UserError(
             f"evaluation.baseline={baseline}: no run of it on {', '.join(sorted(sets))} is stored "
@@ -33,13 +33,13 @@ def with_baseline(runs: Sequence[StoredRun], baseline: str, home: str | Path) ->
     return [*runs, *found]
 
 
-def stored_differences(runs: Sequence[StoredRun], beside: Sequence[StoredRun] = ()) -> Table | None:
+def stored_differences(runs: Sequence[StoredRun], added: Sequence[StoredRun] = ()) -> Table | None:
     """The differences of runs from the baseline that the first one names, all scored as it is.
 
-    The baseline is looked for among the runs, then in `beside`. None when it is in neither.
+    The baseline is looked for among the runs, then in `added`. None when it is in neither.
     """
     asked = runs[0].evaluation
-    every = [*runs, *(run for run in beside if run.folder.path not in _folders(runs))]
+    every = [*runs, *(run for run in added if run.folder.path not in _folders(runs))]
     compared = [Compared(run.metrics, scores_by(run, asked), run.scopes) for run in every]
     return comparison_table(compared, asked.baseline, asked.compared)
 

@@ -82,7 +82,7 @@ class Tuning:
         """The checked sweep of words; raises UserError before anything is run.
 
         Checked are the first value of every swept setting, and each of its other choices and ends
-        beside them.
+        with them.
         """
         added, notes = _with_defaults(words)
         for note in notes:
@@ -102,7 +102,7 @@ class Tuning:
 
     @property
     def manifest(self) -> Manifest:
-        """Where it stands."""
+        """The manifest of the sweep."""
         return manifest_of(self.first.home, self.words)
 
     def run(self, results: Results) -> dict[int, str]:
@@ -135,7 +135,7 @@ class Tuning:
             raise missing[0]
         errors = failures(manifest)
         if not (launched or errors):
-            raise UserError("Hydra could not end the sweep; what it says stands above.")
+            raise UserError("Hydra could not end the sweep; its message is above.")
         self._gather(results)
         return errors
 
@@ -180,7 +180,7 @@ def _with_defaults(words: Sequence[Word]) -> tuple[list[Word], list[str]]:
 
 
 def _points(swept: Sequence[Word]) -> list[list[Word]]:
-    """The first value of every setting, then each other value beside the first ones of the rest."""
+    """The first value of every setting, then each other value with the first ones of the rest."""
     if not swept:
         raise UserError("Nothing is swept: give a setting values, e.g. 'method.damping=0.1,0.5'.")
     space = {word.name: word.ends() for word in swept}
@@ -215,7 +215,7 @@ def selected(sweep: Sweep, results: Results) -> list[str]:
     best = results[names[row]]
     if selection["n_configurations"] > 1:
         best.folder.add_selection(selection)
-    metrics = best.folder.with_beside(best.metrics)
+    metrics = best.folder.completed(best.metrics)
     results[names[row]] = replace(best, metrics=metrics)
     held = metrics["metrics"][sweep.objective]
     n, split = selection["n_configurations"], selection["split"]

@@ -118,7 +118,7 @@ class World:
     """All that is true, all that is said, and the chains behind the questions.
 
     `entities` holds those of the facts first and the outsiders of the distractors after them.
-    `passages` stand in corpus order, `chains` in question order. `distractors` are true of the
+    `passages` are in corpus order, `chains` in question order. `distractors` are true of the
     outsiders; `contradictions` are false, and said as rumours. `introduced` are the ids of the
     entities whose own passage introduces their alias.
     """

@@ -89,7 +89,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A question taken apart: from `start` along the phrases, the first hop first."""
+    """A question decomposed: from `start` along the phrases, the first hop first."""
 
     start: str
     phrases: tuple[str, ...]
@@ -109,7 +109,7 @@ def question(start: str, phrases: tuple[str, ...]) -> str:
 
 
 def asked(text: str) -> ParsedQuestion | None:
-    """The question taken apart; None for a text that is no question of the world."""
+    """The question decomposed; None for a text that is not a question of the world."""
     rest = text.strip().removesuffix("?")
     for opening in _WHICH.values():
         rest = rest.removeprefix(f"{opening} ")

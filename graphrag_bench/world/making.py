@@ -190,7 +190,7 @@ def _noise(
     facts: Sequence[Fact],
     chains: Sequence[Chain],
 ) -> _Noise:
-    """So many passages beside those of the facts that they are the share `noise` of all.
+    """As many passages in addition to those of the facts as make the share `noise` of all.
 
     A contradiction gives a fact another tail of the same type. A distractor says of an outsider
     with a similar name what the fact says of its head, with another tail.

@@ -165,7 +165,7 @@ def plan_of(reply: PlanReply, original: str, *, rewritten: bool = False) -> Plan
 
     Ids become `sequence-hop`; a repeated id gets another number, the first one keeps it. A
     placeholder that names a sub-question makes it a dependency. The final question is `original`,
-    or the plan's own wording when `rewritten` is set. Everything changed is told in `mended`.
+    or the plan's own wording when `rewritten` is set. Everything changed is told in `fixes`.
     Source: PankRAG (2025), section 3.1; the rules are on the method's page.
     """
     hops, said = _hops(reply.path.sequences)

@@ -140,7 +140,7 @@ FILES = (
     graph("a file of this machine", "g.graphml", _graphml(
         doctype="<!DOCTYPE g [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>", second="&x;")),
     graph("cut", "g.graphml", _graphml()[:200]),
-    graph("an end that is no node", "g.graphml", _graphml(target="Nobody"), EITHER),
+    graph("an end that is not a node", "g.graphml", _graphml(target="Nobody"), EITHER),
     graph("no XML", "g.graphml", b"\0\1\2"),
     graph("a triple that is not UTF-8", "g.csv", b"Anna Roth,met,\xff\xfe\n"),
     graph("a field of a million letters", "g.csv", "Anna Roth,met," + "x" * 1_000_000, EITHER),

@@ -35,7 +35,7 @@ def questions(name: str, rows: object, expected: str = REFUSED) -> Case:
 
 
 def _corpus_at(name: str, make: Callable[[Path], Any], expected: str = REFUSED) -> Case:
-    """A corpus whose file is no plain file."""
+    """A corpus whose file is not a plain file."""
 
     def given(place: Place) -> Sequence[str]:
         file = write_set(place) / "corpus.jsonl"

@@ -49,7 +49,7 @@ SETTINGS = (
     settings("embedder.model=/etc", "embedder=sentence_transformers", "embedder.model=/etc",
              "method=vanilla"),
     settings("plugins that climb", "plugins=[../x]"),
-    settings("plugins that are no name", "plugins=['os; import sys']"),
+    settings("plugins that are not a name", "plugins=['os; import sys']"),
     settings("a home in /proc", "paths.home=/proc/x"),
     settings("a home in /dev/null", "paths.home=/dev/null/x"),
     Case("settings: a home that is a file", _home_is_a_file),

@@ -21,7 +21,7 @@ ALL = 60
 """From this number on every case is tried."""
 _BASE = (
     "llm=openai_compatible", "llm.model=chaos", "llm.api_key_env=null", "embedder=hashing",
-    "frame=off",
+    "reference_rows=off",
 )  # fmt: skip
 
 

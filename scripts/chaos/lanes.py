@@ -18,7 +18,7 @@ def in_lanes(kinds: Sequence[tuple[str, Trials]], n_lanes: int, root: Path) -> I
     """The outcomes of all kinds, `n_lanes` kinds at a time, each kind's when it is done.
 
     No thread is started here, because each trial is a fork. Raises RuntimeError for a kind that
-    came to no end.
+    did not end.
     """
     waiting = list(kinds)
     at_work: dict[int, tuple[str, multiprocessing.process.BaseProcess]] = {}

@@ -46,7 +46,7 @@ def with_faults(
 ) -> Iterator[Outcome]:
     """Runs whose server fails at 30 % of the requests, each in one way, the last in all ways.
 
-    After a clear error the same command is given to a healthy server, and must come to the result
+    After a clear error the same command is given to a healthy server, and must give the result
     of the undisturbed run.
     """
     chance = random.Random(seed)
@@ -70,7 +70,7 @@ def with_outages(
 ) -> Iterator[Outcome]:
     """Runs whose server goes away at the first, a middle or the last call of a phase.
 
-    The run must end with an error, and the same command with a healthy server must come to the
+    The run must end with an error, and the same command with a healthy server must give the
     result of an undisturbed run, asking nothing twice.
     """
     cases = [
@@ -96,7 +96,7 @@ def _resumed(
 ) -> Outcome:  # fmt: skip
     """The outcome of a run with a faulty server, and of the same command with a healthy one.
 
-    The first may end with fewer answers, and must say so; the second must come to the result of
+    The first may end with fewer answers, and must say so; the second must give the result of
     the undisturbed run: an error is a fault there. Tokens are compared where `counted`.
     """
     kind, what = trial

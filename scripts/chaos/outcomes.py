@@ -41,8 +41,8 @@ def judged(
     """The outcome of a command.
 
     `differs` says how its result differs from the reference, "" for not at all; `doubled` is the
-    number of calls that were paid twice. A result that differs is no fault when the output holds
-    `named`, the name of what was damaged, beside a word that says so.
+    number of calls that were paid twice. A result that differs is not a fault when the output holds
+    `named`, the name of what was damaged, and a word that says so.
     """
     outcome, why = _judged(ended, differs, doubled, named)
     return Outcome(kind, what, outcome, why, ended.code, ended.seconds)

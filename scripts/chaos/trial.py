@@ -58,7 +58,7 @@ class Started:
             os.kill(self.process.pid, number)
 
     def ended(self, limit: float = LIMIT) -> Ended:
-        """How it came to its end, after waiting for it; it is killed at the limit."""
+        """How it ended, after waiting for it; it is killed at the limit."""
         self.process.join(max(0.0, self.began + limit - time.monotonic()))
         hung = self.process.is_alive()
         if hung:

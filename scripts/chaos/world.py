@@ -56,7 +56,7 @@ class Work:
             f"llm.base_url={scenario.url}",
             "llm.patience.read=1.0",
             f"llm.patience.total={patience}",
-            "frame=off",
+            "reference_rows=off",
             f"paths.home={home}",
         ]
 

@@ -77,7 +77,7 @@ class Setup:
             "method.conversion=llm",
             "build.extraction=llm",
             "embedder=hashing",
-            "frame=off",
+            "reference_rows=off",
             f"paths.home={self.home}",
             *served(self.url),
             *more,

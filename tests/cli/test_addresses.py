@@ -79,7 +79,7 @@ def test_a_fetch_refuses_it_as_its_endpoint(home: Path, monkeypatch: pytest.Monk
 def test_what_holds_no_secret_is_left_alone() -> None:
     for text in ("http://host:81/v1?version=2", "C:/x@y", "a@b.org", "http://host/a@b"):
         assert without_secrets(text) == text
-    words = [*TOY, "method=vanilla", "frame=off", "limit=1", "paths.home=a@b"]
+    words = [*TOY, "method=vanilla", "reference_rows=off", "limit=1", "paths.home=a@b"]
     assert command("run", *words).code == 0
     (config,) = Path("a@b").glob("runs/*/*/*/config.yaml")
     assert yaml.safe_load(config.read_text())["llm"]["_target_"] == "toy_runs.reader"

@@ -123,7 +123,7 @@ def test_an_answer_that_is_kept_takes_under_three_seconds() -> None:
 def test_a_question_of_a_finished_run_is_answered_from_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran(*HIPPORAG, "frame=off")
+    ran(*HIPPORAG, "reference_rows=off")
     asked.clear()
     embed_nothing(monkeypatch)
     out = told(*HIPPORAG, "Who founded the Norvik Observatory?")
@@ -144,7 +144,7 @@ def test_runs_gc_keeps_what_an_asked_question_refers_to(home: Path) -> None:
 def test_show_tells_a_stored_question_with_its_gold(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = ran(*HIPPORAG, "frame=off").folder
+    folder = ran(*HIPPORAG, "reference_rows=off").folder
     asked.clear()
     embed_nothing(monkeypatch)
     whole = command("show", folder.name, "q1")
@@ -168,7 +168,7 @@ def test_show_tells_a_stored_question_with_its_gold(
 
 
 def test_show_says_where_no_steps_were_kept() -> None:
-    folder = ran(*HIPPORAG, "frame=off", "trace=off", "limit=1").folder
+    folder = ran(*HIPPORAG, "reference_rows=off", "trace=off", "limit=1").folder
     (name,) = [json.loads(line)["question"] for line in (folder / "records.jsonl").open()]
     assert "none were kept (trace=off)" in command("show", str(folder), name).out
 

@@ -78,7 +78,7 @@ def test_a_fault_of_the_corpus_names_file_and_line(
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        ({"evidence": ["bb"]}, ["line 1", "'q1'", "'bb'", "nearest: b"]),
+        ({"evidence": ["bb"]}, ["line 1", "'q1'", "'bb'", "Did you mean 'b'"]),
         ({"evidence": "b"}, ["line 1", "'evidence'", "list"]),
         ({"answer": ["Dresden"]}, ["line 1", "'answer'", "'answers'"]),
         ({"answers": [""]}, ["line 1", "'q1'", "blank answer"]),
@@ -105,9 +105,9 @@ def test_a_set_without_questions_has_nothing_to_run(home: Path) -> None:
 
 def test_a_scope_without_documents_is_named(home: Path) -> None:
     scoped = [{"id": "q1", "text": "Where?", "scope": "book 2"}]
-    message = bad_set(home, PASSAGES, scoped, "graph.scope=per_scope")
+    message = bad_set(home, PASSAGES, scoped, "graph.per=partition")
     assert "'book 2'" in message
-    assert "graph.scope=all" in message
+    assert "graph.per=all" in message
 
 
 def openie(home: Path, docs: object) -> str:

@@ -14,7 +14,7 @@ from toy_runs import TOY, asked, command, ran, refused
 from graphrag_bench.models.cache_sharing import cache_stats
 
 STORE = Path("cache/replies.sqlite")
-VANILLA = [*TOY, "method=vanilla", "frame=off"]
+VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
 KEY = "sk-planted-0123456789abcdef"
 
 
@@ -178,7 +178,7 @@ def test_an_exported_file_holds_no_key(
     monkeypatch.setenv("PLANTED_KEY", KEY)
     url = fake.scenario(key=KEY, text=f"the key is {KEY}")
     of_server = ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}"]
-    of_server += ["llm.api_key_env=PLANTED_KEY", "embedder=hashing", "frame=off"]
+    of_server += ["llm.api_key_env=PLANTED_KEY", "embedder=hashing", "reference_rows=off"]
     ended = ran("dataset=toy", "method=vanilla", *of_server, "trace=full", "paths.home=paid")
     ended = command("cache", "export", "paid/shared.jsonl", "--home", "paid")
     assert ended.code == 0, ended.err

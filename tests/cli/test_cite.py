@@ -16,7 +16,7 @@ from graphrag_bench.config.choices import names
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_A_PAPER = {"example_new_method", "oracle"}
-QUIET = ["answer=off", "frame=off"]
+QUIET = ["answer=off", "reference_rows=off"]
 
 
 def keys(bibtex: str) -> list[str]:

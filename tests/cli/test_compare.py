@@ -26,7 +26,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """VanillaRAG with short answers, BM25 with long ones, and HippoRAG with short ones."""
     home = f"paths.home={tmp_path_factory.mktemp('runs')}"
-    settings = [*TOY, "frame=off", home]
+    settings = [*TOY, "reference_rows=off", home]
     return [
         str(ran(*settings, "method=vanilla").folder),
         str(ran(*settings, *WORDY, "method=bm25").folder),

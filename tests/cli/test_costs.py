@@ -19,8 +19,8 @@ from graphrag_bench.runs.folder import RunFolder
 pytestmark = pytest.mark.slow
 
 METHOD = ["method=hipporag", "method.conversion=llm", "build.extraction=llm"]
-METHOD += ["embedder=hashing", "frame=off"]
-SCOPED = ["dataset=jsonl", "dataset.root=scoped", "graph.scope=per_scope", *METHOD]
+METHOD += ["embedder=hashing", "reference_rows=off"]
+SCOPED = ["dataset=jsonl", "dataset.root=scoped", "graph.per=partition", *METHOD]
 TOY = ["dataset=toy", *METHOD]
 TOWNS = ["Alba", "Beldor", "Corfast", "Dungard", "Elholm", "Falmere"]
 

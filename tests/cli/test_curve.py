@@ -13,7 +13,7 @@ from graphrag_bench.report.curves import Point, curve_table
 
 pytestmark = pytest.mark.slow
 
-QUIET = [*TOY, "frame=off", "answer=off"]
+QUIET = [*TOY, "reference_rows=off", "answer=off"]
 
 
 @pytest.fixture(autouse=True)
@@ -47,14 +47,14 @@ def test_a_curve_has_a_row_for_each_budget_by_method_and_tokens() -> None:
 
 
 def test_runs_may_be_named_and_so_may_metrics() -> None:
-    native = ran(*TOY, "frame=off", "method=vanilla", "budget_context=native").folder
-    short = ran(*TOY, "frame=off", "method=vanilla", "budget_context=60").folder
+    native = ran(*TOY, "reference_rows=off", "method=vanilla", "budget_context=native").folder
+    short = ran(*TOY, "reference_rows=off", "method=vanilla", "budget_context=60").folder
     shown = command("curve", str(native), short.name, "--metrics", "f1", "accuracy")
     assert [row[1] for row in cells(shown.out)] == ["60", "native"]
     assert "f1 [95 %]" in shown.out
     assert "0.200 [" in shown.out
     one = command("curve", str(short)).out
-    assert "one budget only, which is no curve: toy: VanillaRAG" in one
+    assert "one budget only, which is not a curve: toy: VanillaRAG" in one
 
 
 def test_a_curve_is_drawn_along_any_setting_that_is_a_number() -> None:
@@ -69,8 +69,10 @@ def test_a_curve_is_drawn_along_any_setting_that_is_a_number() -> None:
         )
         assert [row[1] for row in rows] == ["0.1", "0.3", "0.5"] * 2
         assert "evidence_recall@5 [95 %]" in shown.out
-    assert "one value of seed only, which is no curve: toy: BM25" in command("curve", "x=seed").out
-    assert "method.damping" in refused("x=method.dampin", name="curve").partition("nearest")[2]
+    assert (
+        "one value of seed only, which is not a curve: toy: BM25" in command("curve", "x=seed").out
+    )
+    assert "method.damping" in refused("x=method.dampin", name="curve").partition("Did you mean")[2]
 
 
 def test_rows_of_a_sweep_say_the_swept_value() -> None:
@@ -96,7 +98,7 @@ def test_mistakes_are_answered_with_what_there_is() -> None:
     ran(*QUIET, "method=vanilla", "budget_context=60")
     assert "There are some on toy" in refused("--dataset", "sample", name="curve")
     said = refused("--metrics", "evidence_recal@5", name="curve")
-    assert "evidence_recall@5" in said.partition("nearest")[2]
+    assert "evidence_recall@5" in said.partition("Did you mean")[2]
     assert "See graphrag-bench curve --help" in refused("--colour", name="curve")
     assert "usage: graphrag-bench curve" in command("curve", "--help").out
 

@@ -36,7 +36,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The artifacts of six methods on the toy set."""
     home = tmp_path_factory.mktemp("built")
     for method in METHODS:
-        ran(*TOY, f"method={method}", "answer=off", "frame=off", f"paths.home={home}")
+        ran(*TOY, f"method={method}", "answer=off", "reference_rows=off", f"paths.home={home}")
     return home / "artifacts"
 
 
@@ -198,7 +198,7 @@ def test_a_run_names_the_damaged_artifact_and_checks_each_once(
 ) -> None:
     shutil.copytree(built.parent, tmp_path / "home")
     monkeypatch.chdir(tmp_path)
-    words = [*TOY, "method=hipporag", "answer=off", "frame=off", "method.damping=0.3"]
+    words = [*TOY, "method=hipporag", "answer=off", "reference_rows=off", "method.damping=0.3"]
     words = [*words, "paths.home=home"]
     path = next(Path("home/artifacts/toy/graph").glob("*/weight.npy"))
     whole = path.read_bytes()
@@ -220,7 +220,7 @@ def test_an_artifact_of_an_earlier_version_gets_its_manifest_when_asked(
     monkeypatch.chdir(tmp_path)
     for path in Path("home").rglob(MANIFEST):
         path.unlink()
-    words = [*TOY, "method=hipporag", "answer=off", "frame=off", "method.damping=0.3"]
+    words = [*TOY, "method=hipporag", "answer=off", "reference_rows=off", "method.damping=0.3"]
     said = refused(*words, "paths.home=home")
     assert "has no manifest.json" in said and "artifacts verify --seal" in said
     assert "--seal writes one" in command("artifacts", "verify", "--home", "home").out
@@ -242,7 +242,7 @@ def test_a_damaged_recipe_of_another_artifact_hurts_nobody(
         *TOY,
         "method=hipporag",
         "answer=off",
-        "frame=off",
+        "reference_rows=off",
         "build.graph.synonymy_threshold=0.95",
     ]
     assert ran(*words, "paths.home=home").code == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, command, metrics, ran, records, refused
 
-QUIET = [*TOY, "answer=off", "frame=off"]
+QUIET = [*TOY, "answer=off", "reference_rows=off"]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from toy_runs import TOY, WEIGHTLESS, command, metrics, ran, refused, write_set
 
 from graphrag_bench.report.baselines import baseline_of
 
-QUIET = [*TOY, "answer=off", "frame=off"]
+QUIET = [*TOY, "answer=off", "reference_rows=off"]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,13 @@ def changed_corpus(folder: Path, home: Path, text: str, *more: str) -> Path:
     """A run of BM25 on one question, over a corpus that says something else each time."""
     corpus = [{"id": "a", "text": f"Una rows. {text}"}, {"id": "b", "text": "Bo sinks."}]
     write_set(folder, corpus, [{"id": "q", "text": "Who rows?", "evidence": ["a"]}])
-    settings = ["dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "answer=off", "frame=off"]
+    settings = [
+        "dataset=jsonl",
+        f"dataset.root={folder}",
+        *WEIGHTLESS,
+        "answer=off",
+        "reference_rows=off",
+    ]
     return ran(*settings, "method=bm25", f"paths.home={home}", *more).folder
 
 

@@ -1,4 +1,4 @@
-"""`graphrag-bench doctor`: a table of what passes and what to mend, before a run costs anything."""
+"""`graphrag-bench doctor`: a table of what passes and what to fix, before a run costs anything."""
 
 from __future__ import annotations
 
@@ -80,27 +80,27 @@ def test_no_server_is_told_with_the_address_and_the_rest_is_not_tried() -> None:
     ended, rows = examined(*no_key("http://127.0.0.1:9/v1"))
     assert ended.code == 1
     result, said = rows["llm address"]
-    assert result == "mend"
+    assert result == "fix"
     assert "No server answers at http://127.0.0.1:9/v1" in said
     assert "base_url" in said
     assert {
         rows[f"llm {name}"][0] for name in ("key", "model", "JSON reply", "window", "speed")
     } == {"not tried"}
     assert rows["embedder vector"][0] == "pass"
-    assert "to mend: 1; not tried before that is done: 5" in ended.out
+    assert "to fix: 1; not tried before that is done: 5" in ended.out
 
 
 def test_a_page_in_place_of_an_api_is_told(fake: FakeOpenAI) -> None:
     url = fake.scenario(raw_status=200, raw_body="<html>hello</html>")
     _, rows = examined(*no_key(url))
-    assert rows["llm address"][0] == "mend"
+    assert rows["llm address"][0] == "fix"
     assert "ends in /v1" in rows["llm address"][1]
 
 
 def test_a_key_that_is_not_set_is_told_by_the_name_of_its_variable(fake: FakeOpenAI) -> None:
     ended, rows = examined(*of_server(fake.scenario(), "llm.api_key_env=NOT_SET", HASHING))
     assert ended.code == 1
-    assert rows["llm key"][0] == "mend"
+    assert rows["llm key"][0] == "fix"
     assert "export NOT_SET=" in rows["llm key"][1]
     assert rows["llm address"][0] == "not tried"
 
@@ -127,7 +127,7 @@ def test_a_planted_key_is_shown_nowhere(
     assert not list(home.iterdir())
     if "key" in scenario or scenario["raw_status"] in (401, 403):
         assert rows["llm address"][0] == "pass"
-        assert rows["llm key"][0] == "mend"
+        assert rows["llm key"][0] == "fix"
         assert "refuses the key in PLANTED_KEY" in rows["llm key"][1]
 
 
@@ -144,9 +144,9 @@ def test_a_model_that_is_not_served_is_told_with_the_nearest_names(fake: FakeOpe
     url = fake.scenario(models=("qwen3:8b", "qwen3:14b", "llama3.2"))
     ended, rows = examined(*no_key(url, "llm.model=qwen3"))
     assert ended.code == 1
-    assert rows["llm model"][0] == "mend"
-    assert "Nearest: qwen3:8b, qwen3:14b" in rows["llm model"][1]
-    assert rows["llm JSON reply"][0] == "mend"
+    assert rows["llm model"][0] == "fix"
+    assert "Did you mean 'qwen3:8b' or 'qwen3:14b'" in rows["llm model"][1]
+    assert rows["llm JSON reply"][0] == "fix"
     assert rows["llm speed"][0] == "not tried"
 
 
@@ -173,10 +173,10 @@ def test_a_server_without_json_schemas_passes_and_says_so(
     assert words in rows["llm JSON reply"][1]
 
 
-def test_a_reply_that_is_no_json_is_to_be_mended(fake: FakeOpenAI) -> None:
+def test_a_reply_that_is_no_json_is_to_be_fixed(fake: FakeOpenAI) -> None:
     ended, rows = examined(*no_key(fake.scenario(text="Warsaw, of course")))
     assert ended.code == 1
-    assert rows["llm JSON reply"][0] == "mend"
+    assert rows["llm JSON reply"][0] == "fix"
     assert "Warsaw, of course" in rows["llm JSON reply"][1]
     assert rows["llm window"][0] == "not tried"
 
@@ -190,17 +190,17 @@ def test_a_reply_that_is_no_json_is_to_be_mended(fake: FakeOpenAI) -> None:
         ({}, ("llm.window=1000",), "1000 tokens. Answer prompts come to about 2200 tokens"),
     ],
 )
-def test_a_window_that_is_too_small_is_to_be_mended(
+def test_a_window_that_is_too_small_is_to_be_fixed(
     fake: FakeOpenAI, scenario: dict[str, object], settings: tuple[str, ...], words: str
 ) -> None:
     ended, rows = examined(*no_key(fake.scenario(texts=WARSAW, **scenario), *settings))
     assert ended.code == 1
-    assert rows["llm window"][0] == "mend"
+    assert rows["llm window"][0] == "fix"
     assert words in rows["llm window"][1]
     assert rows["llm speed"][0] == "pass"
 
 
-def test_a_model_that_thinks_all_its_tokens_away_is_to_be_mended(fake: FakeOpenAI) -> None:
+def test_a_model_that_thinks_all_its_tokens_away_is_to_be_fixed(fake: FakeOpenAI) -> None:
     thinking = {"message": {"content": ""}, "reasoning": "hmm " * 60, "finish": "length"}
     ended, rows = examined(*no_key(fake.scenario(**thinking)))
     assert ended.code == 1
@@ -224,7 +224,7 @@ def test_an_embedding_passes_with_its_dimension_and_length(fake: FakeOpenAI) -> 
 def test_a_wrong_dimension_is_told_with_the_right_one(fake: FakeOpenAI) -> None:
     ended, rows = examined(*embedding(fake.scenario(dimension=8), "embedder.dimension=1536"))
     assert ended.code == 1
-    assert rows["embedder vector"][0] == "mend"
+    assert rows["embedder vector"][0] == "fix"
     assert "embedder.dimension=8" in rows["embedder vector"][1]
 
 

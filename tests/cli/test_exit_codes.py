@@ -17,7 +17,7 @@ from cli.killing import CONCURRENCY, Setup, ended, finished, started, tiny_set, 
 
 pytestmark = pytest.mark.slow
 
-VANILLA = [*TOY, "method=vanilla", "frame=off"]
+VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_all_failures_end_with_1_whatever_the_limit() -> None:
 
 def test_a_question_whose_answering_failed_ends_with_1_and_one_badly_asked_with_2() -> None:
     toy_runs.fails_on.add("Who")
-    words = [word for word in VANILLA if not word.startswith("frame=")]
+    words = [word for word in VANILLA if not word.startswith("reference_rows=")]
     assert "generate" in refused(*words, "Who founded Norvik?", name="ask", code=1)
     assert "one question" in refused(*words, " ", name="ask")
 

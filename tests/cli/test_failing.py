@@ -70,7 +70,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_registries: None)
 
 def run(op: str, *words: str) -> Ended:
     Path("mine.yaml").write_text(METHOD.format(op=op))
-    settings = [*TOY, "plugins=[failing_lab]", "method=./mine.yaml", "frame=off"]
+    settings = [*TOY, "plugins=[failing_lab]", "method=./mine.yaml", "reference_rows=off"]
     return command("run", *settings, *words)
 
 
@@ -99,7 +99,7 @@ def test_more_failed_questions_than_the_limit_end_in_1(limit: str, code: int) ->
 
 def test_a_sweep_with_one_failing_method_ends_in_1_and_names_it() -> None:
     Path("mine.yaml").write_text(METHOD.format(op="lab.raises"))
-    settings = [*TOY, "plugins=[failing_lab]", "answer=off", "frame=off"]
+    settings = [*TOY, "plugins=[failing_lab]", "answer=off", "reference_rows=off"]
     ended = command("run", "-m", *settings, "method=./mine.yaml,bm25")
     assert ended.code == 1
     assert "mine: 6 of 6 questions failed" in ended.err
@@ -132,7 +132,7 @@ def test_a_question_that_is_asked_says_where_the_operator_failed(here: Path) -> 
 
 def test_the_file_goes_when_a_second_call_answers_everything() -> None:
     fails_on.add("founded the Norvik")
-    settings = [*TOY, "method=bm25", "frame=off", "failures.limit=1"]
+    settings = [*TOY, "method=bm25", "reference_rows=off", "failures.limit=1"]
     try:
         ended = command("run", *settings)
         assert ended.code == 0

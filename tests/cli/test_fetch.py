@@ -12,7 +12,7 @@ from file_server import FileServer, serving
 from published_sets import news, squality_line, written
 from toy_runs import WEIGHTLESS, command, metrics, ran, refused
 
-BM25 = [*WEIGHTLESS, "method=bm25", "answer=off", "frame=off"]
+BM25 = [*WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,7 @@ def test_a_set_whose_shape_nobody_checked_is_fetched_with_a_warning(hub: FileSer
 
 def test_a_set_on_disk_needs_no_fetch(home: Path) -> None:
     folder = written(home / "stories", {"dev.jsonl": [squality_line()]})
-    ended = ran("dataset=squality", f"dataset.root={folder}", *BM25, "graph.scope=per_scope")
+    ended = ran("dataset=squality", f"dataset.root={folder}", *BM25, "graph.per=partition")
     assert metrics(ended.folder)["n"] == 2
 
 
@@ -83,7 +83,7 @@ def test_a_set_on_disk_needs_no_fetch(home: Path) -> None:
         (["dataset=novelqa"], "1. Log in at https://huggingface.co/datasets/NovelQA/NovelQA"),
         (["dataset=toy"], "there is nothing to fetch"),
         (["musique"], "'musique' is not an option or a setting of graphrag-bench fetch"),
-        (["data.root=x", "dataset=musique"], "Nearest: dataset.root="),
+        (["data.root=x", "dataset=musique"], "Did you mean 'dataset.root='"),
         (["--again"], "Which set?"),
     ],
 )

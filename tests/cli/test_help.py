@@ -42,7 +42,14 @@ def test_the_commands_are_named_in_groups_and_each_once() -> None:
 
 def test_help_of_ask_names_what_ask_reads_and_no_more() -> None:
     asked, ran_by = command("ask", "--help").out, command("run", "--help").out
-    for name in ("limit=", "split=", "frame=", "repeats=", "evaluation.cuts=", "llm_judge="):
+    for name in (
+        "limit=",
+        "split=",
+        "reference_rows=",
+        "repeats=",
+        "evaluation.cuts=",
+        "llm_judge=",
+    ):
         assert f"  {name}" in ran_by
         assert f"  {name}" not in asked
     for name in ("method=", "llm=", "budget_context=", "cache.mode=", "seed=", "paths.home="):
@@ -55,7 +62,7 @@ def test_plan_offers_no_sweeper_which_it_refuses() -> None:
 
 
 def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> None:
-    ran(*TOY, "method=bm25", "answer=off", "frame=off", f"paths.home={tmp_path}")
+    ran(*TOY, "method=bm25", "answer=off", "reference_rows=off", f"paths.home={tmp_path}")
     for words in (["runs", "ls"], ["table", "rows=method", "values=mrr"], ["artifacts", "ls"]):
         ended = command(*words, f"paths.home={tmp_path}")
         assert (ended.code, ended.out) == (0, command(*words, "--home", str(tmp_path)).out)
@@ -63,7 +70,7 @@ def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> Non
 
 
 def test_an_unknown_option_is_answered_with_the_nearest() -> None:
-    assert "Nearest: --questions" in refused("0a1b", "--qestions", name="funnel")
+    assert "Did you mean '--questions'" in refused("0a1b", "--qestions", name="funnel")
 
 
 def test_an_option_is_declared_once_and_its_help_is_written_by_argparse() -> None:
@@ -82,15 +89,15 @@ def test_an_action_shows_its_own_options(words: list[str]) -> None:
 
 
 def test_a_setting_and_an_option_that_are_near_are_named() -> None:
-    assert "Nearest: --yes" in refused("rm", "0a1b", "--yess", name="runs")
-    assert "Nearest: dataset=" in refused("ls", "datset=toy", name="runs")
-    assert "has no 'lst'. Nearest: ls" in refused("lst", name="runs")
-    assert "limit=" in refused("--limt", "3").partition("Nearest")[2]
+    assert "Did you mean '--yes'" in refused("rm", "0a1b", "--yess", name="runs")
+    assert "Did you mean 'dataset='" in refused("ls", "datset=toy", name="runs")
+    assert "has no 'lst'. Did you mean 'ls'" in refused("lst", name="runs")
+    assert "limit=" in refused("--limt", "3").partition("Did you mean")[2]
 
 
 UNREAD_BY_ASK = (
     "limit=5", "split=dev", "dev_share=0.3", "shard=1/3", "workers=2", "repeats=3", "objective=f1",
-    "evaluation.cuts=[1]", "llm_judge=scripted", "frame=off", "answer=off",
+    "evaluation.cuts=[1]", "llm_judge=scripted", "reference_rows=off", "answer=off",
     "match_tokens=bm25", "trace=off",
 )  # fmt: skip
 
@@ -122,7 +129,8 @@ def test_a_plan_takes_the_words_of_the_run_that_it_plans() -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("doctor", ["limit=5", "frame=off"]), ("questions", ["limit=5", "evaluation.cuts=[1]"]),
+    [("doctor", ["limit=5", "reference_rows=off"]),
+     ("questions", ["limit=5", "evaluation.cuts=[1]"]),
      ("judge", ["0a1b", "limit=5", "trace=off"]),
      ("compare", ["0a1b", "limit=5", "embedder=hashing"])],
 )  # fmt: skip

@@ -20,7 +20,14 @@ pytestmark = pytest.mark.slow
 
 QUESTIONS = [{"id": "q", "text": "Who?", "answers": ["Ada"], "evidence": ["d"]}]
 CORPUS = [{"id": "d", "title": "T", "text": "Ada Marsh made it."}]
-SET = ["dataset=jsonl", "dataset.root=set", *WEIGHTLESS, "method=bm25", "frame=off", "answer=off"]
+SET = [
+    "dataset=jsonl",
+    "dataset.root=set",
+    *WEIGHTLESS,
+    "method=bm25",
+    "reference_rows=off",
+    "answer=off",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +107,13 @@ def test_a_graphrag_community_of_no_level(level: object) -> None:
     write("communities", [{"community": 0, "level": shown, "parent": -1, "entity_ids": ["e"],
                            "text_unit_ids": ["t"], "title": "C"}])  # fmt: skip
     write("community_reports", [{"community": 0, "title": "C", "full_content": "x", "rank": 1.0}])
-    words = [*TOY, "method=ggraphrag", "graph.import_from=graphrag", "answer=off", "frame=off"]
+    words = [
+        *TOY,
+        "method=ggraphrag",
+        "graph.import_from=graphrag",
+        "answer=off",
+        "reference_rows=off",
+    ]
     assert "level" in refused(*words)
 
 
@@ -118,7 +131,7 @@ def test_a_graphrag_community_of_no_level(level: object) -> None:
     ids=lambda word: word[:40],
 )  # fmt: skip
 def test_settings_that_lead_nowhere(word: str) -> None:
-    words = [*TOY, "method=vanilla", "frame=off"]
+    words = [*TOY, "method=vanilla", "reference_rows=off"]
     if "dataset.root" in word or "embedder" in word:
         words = ["dataset=jsonl", "dataset.root=set", *WEIGHTLESS[1:], "method=vanilla"]
         write_set(Path("set"), CORPUS, QUESTIONS)

@@ -59,11 +59,11 @@ def test_a_hostile_method_runs_nothing_and_is_refused_in_a_second(configs: Path,
     (configs / "method" / "evil.yaml").write_text(f"{text}\n{base.replace('vanilla', 'evil')}")
     for words in (["run"], ["run", "-m", "method.top_k=1,2"], ["plan"]):
         began = time.monotonic()
-        said = refused(*words[1:], *TOY, "method=evil", "frame=off", name=words[0])
+        said = refused(*words[1:], *TOY, "method=evil", "reference_rows=off", name=words[0])
         assert time.monotonic() - began < 4, name
         assert "evil" in said and len(said) < 2000
     assert not Path("ran").exists() and not list(Path("runs").glob("*/*/*"))
-    assert ran(*TOY, "method=bm25", "answer=off", "frame=off", "limit=1").code == 0
+    assert ran(*TOY, "method=bm25", "answer=off", "reference_rows=off", "limit=1").code == 0
 
 
 def test_python_reads_the_same_files(configs: Path) -> None:

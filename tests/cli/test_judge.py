@@ -32,7 +32,7 @@ def run(tmp_path: Path) -> Path:
 
     That is the gold answer of one of them, word for word, and wrong for the others.
     """
-    settings = ("method=vanilla", "limit=3", "frame=off", f"paths.home={tmp_path}")
+    settings = ("method=vanilla", "limit=3", "reference_rows=off", f"paths.home={tmp_path}")
     return ran(*TOY, *settings).folder
 
 
@@ -129,7 +129,9 @@ def test_wrong_words_are_answered_with_the_nearest_right_ones(run: Path) -> None
 
 @pytest.mark.parametrize("method", ["ircot", "dalk", "llightrag"])
 def test_contexts_are_those_that_the_run_has_kept(tmp_path: Path, method: str) -> None:
-    run = ran(*TOY, f"method={method}", "limit=2", "frame=off", f"paths.home={tmp_path}").folder
+    run = ran(
+        *TOY, f"method={method}", "limit=2", "reference_rows=off", f"paths.home={tmp_path}"
+    ).folder
     shutil.rmtree(tmp_path / "artifacts")
     shutil.rmtree(tmp_path / "cache")
     toy_runs.asked.clear()
@@ -171,7 +173,13 @@ def test_a_second_call_needs_no_context(run: Path) -> None:
 
 
 def test_metrics_without_a_context_go_on_where_none_was_kept(tmp_path: Path) -> None:
-    settings = ("method=vanilla", "limit=3", "frame=off", "trace=off", f"paths.home={tmp_path}")
+    settings = (
+        "method=vanilla",
+        "limit=3",
+        "reference_rows=off",
+        "trace=off",
+        f"paths.home={tmp_path}",
+    )
     run = ran(*TOY, *settings).folder
     ended = command("judge", str(run), *JUDGE)
     assert ended.code == 0
@@ -183,5 +191,7 @@ def test_metrics_without_a_context_go_on_where_none_was_kept(tmp_path: Path) -> 
 
 
 def test_a_method_without_a_context_is_judged_by_its_answers_alone(tmp_path: Path) -> None:
-    run = ran(*TOY, "method=zeroshot", "limit=2", "frame=off", f"paths.home={tmp_path}").folder
+    run = ran(
+        *TOY, "method=zeroshot", "limit=2", "reference_rows=off", f"paths.home={tmp_path}"
+    ).folder
     assert {metric for metric, _ in judged(run)} == {"judged_correctness", "answer_relevance"}

@@ -36,7 +36,8 @@ def sweep(root: Path, home: Path, url: str) -> list[str]:
     """What stands behind `run`: twenty cells of VanillaRAG."""
     sizes = ",".join(str(number) for number in range(1, N_CELLS + 1))
     return ["-m", "dataset=jsonl", f"dataset.root={root}", "method=vanilla", "embedder=hashing",
-            "frame=off", f"method.top_k={sizes}", "method.n_retrieved=20", f"paths.home={home}",
+            "reference_rows=off", f"method.top_k={sizes}", "method.n_retrieved=20",
+            f"paths.home={home}",
             *served(url)]  # fmt: skip
 
 

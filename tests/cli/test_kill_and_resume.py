@@ -171,7 +171,7 @@ def test_shards_at_work_at_the_same_time_keep_one_budget(setup: Setup, fake: Fak
 
 
 TOY = ["dataset=toy", "method=hipporag", "method.conversion=llm", "build.extraction=llm"]
-TOY += ["embedder=hashing", "frame=off"]
+TOY += ["embedder=hashing", "reference_rows=off"]
 
 
 @pytest.fixture

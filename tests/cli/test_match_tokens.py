@@ -13,7 +13,7 @@ from graphrag_bench.experiment.match_tokens import _with_budget
 
 pytestmark = pytest.mark.slow
 
-QUIET = [*TOY, "frame=off", "answer=off"]
+QUIET = [*TOY, "reference_rows=off", "answer=off"]
 VANILLA = [*QUIET, "method=vanilla"]
 
 

@@ -14,7 +14,7 @@ from cli.killing import determined, served
 pytestmark = pytest.mark.slow
 
 TOY = ["dataset=toy", "method=hipporag", "method.conversion=llm", "build.extraction=llm"]
-TOY += ["embedder=hashing", "frame=off", "workers=1"]
+TOY += ["embedder=hashing", "reference_rows=off", "workers=1"]
 IMPATIENT = ["llm.patience={total: 5.0, first_pause: 0.01, longest_pause: 0.02}"]
 UNREAD = "Otto Brandt"
 """Two of the passages name him."""
@@ -128,7 +128,12 @@ def test_calls_of_building_are_in_the_faults_of_a_table(fake: FakeOpenAI, home: 
 
 def test_embeddings_that_the_server_fails_stop_the_build(fake: FakeOpenAI, home: Path) -> None:
     words = ["dataset=toy", "method=vanilla", "llm=scripted", "llm._target_=toy_runs.reader"]
-    words += ["frame=off", "answer=off", "embedder=openai_compatible", "embedder.model=fake"]
+    words += [
+        "reference_rows=off",
+        "answer=off",
+        "embedder=openai_compatible",
+        "embedder.model=fake",
+    ]
     words += ["embedder.dimension=8", "embedder.api_key_env=null"]
     said = {"error": {"message": "This model's maximum context length is 8192 tokens."}}
     url = fake.scenario(raw_status=400, raw_body=json.dumps(said))

@@ -31,7 +31,7 @@ def left(*more: str) -> dict[str, list[int]]:
 def test_sharing_builds_every_artifact_once_and_asks_for_names_once() -> None:
     # chunks, extraction, graph, name index and two more; two calls for each of eight passages;
     # for each of six questions at most two calls for its names, and one for its answer
-    assert left("frame=off", "build.extraction=llm") == {
+    assert left("reference_rows=off", "build.extraction=llm") == {
         "artifacts to build": [18, 6, 12],
         "LLM calls to build them": [48, 16, 32],
         "LLM calls for questions": [3 * 6 * 3, 6 * (2 + 3), 24],
@@ -44,10 +44,10 @@ def test_floor_baselines_and_ceiling_are_counted_once_for_all_cells() -> None:
 
 
 def test_without_a_cache_no_call_is_shared() -> None:
-    assert left("frame=off", "cache.mode=off")["LLM calls for questions"] == [54, 54, 0]
+    assert left("reference_rows=off", "cache.mode=off")["LLM calls for questions"] == [54, 54, 0]
 
 
 def test_what_is_done_is_not_counted_again() -> None:
-    ran(*HIPPORAG, "frame=off", "method.damping=0.2")
-    assert left("frame=off")["artifacts to build"] == [0, 0, 0]
-    assert left("frame=off")["LLM calls for questions"] == [2 * 6 * 3, 6 * (2 + 2), 12]
+    ran(*HIPPORAG, "reference_rows=off", "method.damping=0.2")
+    assert left("reference_rows=off")["artifacts to build"] == [0, 0, 0]
+    assert left("reference_rows=off")["LLM calls for questions"] == [2 * 6 * 3, 6 * (2 + 2), 12]

@@ -113,15 +113,15 @@ def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["kind=abstrct"], "Nearest: abstract"),
+        (["kind=abstrct"], "Did you mean 'abstract'"),
         (["n=3"], "kind=abstract or kind=specific"),
         (["kind=specific", "hops=4"], "hops=4"),
         (["kind=specific", "n=0"], "n=0"),
         (
             ["kind=specific", "wordin=template"],
-            "'wordin' is not a setting of questions. Nearest: wording",
+            "'wordin' is not a setting of questions. Did you mean 'wording'",
         ),
-        (["review=nowhere/review.csv"], "stands alone"),
+        (["review=nowhere/review.csv"], "takes no other setting"),
     ],
 )
 def test_wrong_settings_are_told(words: list[str], said: str) -> None:
@@ -138,11 +138,21 @@ def test_a_wrong_decision_is_told_with_its_line(tmp_path: Path) -> None:
 
 def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
-    own = ran("dataset=toy", *WEIGHTLESS, "method=vanilla", "answer=off", "frame=off", home)
+    own = ran(
+        "dataset=toy", *WEIGHTLESS, "method=vanilla", "answer=off", "reference_rows=off", home
+    )
     built = sorted(path.name for path in (tmp_path / "artifacts" / "toy").iterdir())
     folder = made(*TEMPLATE, home, f"out={tmp_path}/q/abstract")
     asked = f"dataset.questions={folder}"
-    run = ran("dataset=toy", asked, *WEIGHTLESS, "method=vanilla", "answer=off", "frame=off", home)
+    run = ran(
+        "dataset=toy",
+        asked,
+        *WEIGHTLESS,
+        "method=vanilla",
+        "answer=off",
+        "reference_rows=off",
+        home,
+    )
     assert run.folder.parent.parent.name == "toy-abstract"
     assert run.folder.name != own.folder.name
     held = metrics(run.folder)

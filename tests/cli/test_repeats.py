@@ -15,7 +15,7 @@ from graphrag_bench.models.scripted import Scripted
 
 pytestmark = pytest.mark.slow
 
-VANILLA = [*TOY, "method=vanilla", "frame=off"]
+VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
 tried: list[int] = []
 """The repeat of every call that reached the moody reader."""
 
@@ -92,7 +92,7 @@ def test_equal_repeats_are_said_to_be_equal() -> None:
 
 def test_mean_and_spread_are_those_of_the_repeats() -> None:
     """Right for one question of five in the first repeat, for none in two: mean 1/15."""
-    ended = ran("dataset=toy", *MOODY, "method=vanilla", "frame=off", "repeats=3")
+    ended = ran("dataset=toy", *MOODY, "method=vanilla", "reference_rows=off", "repeats=3")
     assert sorted(set(tried)) == [0, 1, 2]
     held = repeats(ended.folder)
     assert held["changed"] == 6
@@ -134,6 +134,6 @@ def test_a_budget_counts_the_repeats_too() -> None:
 
 
 def test_the_build_is_not_repeated() -> None:
-    ran("dataset=toy", *WEIGHTLESS, "method=hipporag", "frame=off", "repeats=2", "limit=2")
+    ran("dataset=toy", *WEIGHTLESS, "method=hipporag", "reference_rows=off", "repeats=2", "limit=2")
     built = sorted(Path("artifacts/toy").rglob("recipe.json"))
     assert len(built) == len({path.parent for path in built}) > 0

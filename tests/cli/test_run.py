@@ -23,8 +23,8 @@ from toy_runs import (
 
 pytestmark = pytest.mark.slow
 
-VANILLA = [*TOY, "method=vanilla", "frame=off"]
-HIPPORAG = [*TOY, "method=hipporag", "frame=off"]
+VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
+HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ def test_a_finished_run_asks_and_builds_nothing_again() -> None:
 
 def test_the_same_configuration_gives_the_same_bytes() -> None:
     for method in ("vanilla", "hipporag"):
-        settings = [*TOY, f"method={method}", "frame=off", "workers=3"]
+        settings = [*TOY, f"method={method}", "reference_rows=off", "workers=3"]
         one = ran(*settings, "paths.home=one").folder
         two = ran(*settings, "paths.home=two").folder
         assert one.name == two.name
@@ -229,7 +229,7 @@ def test_ask_takes_settings_whose_values_hold_spaces() -> None:
     assert "one question" in refused(*TOY, name="ask")
 
 
-def test_per_scope_retrieves_within_the_scope_of_the_question(home: Path) -> None:
+def test_one_graph_per_partition_retrieves_within_the_scope_of_the_question(home: Path) -> None:
     corpus = [
         {"id": f"{book}{row}", "title": title, "text": text, "scope": book}
         for book in ("one", "two")
@@ -242,9 +242,15 @@ def test_per_scope_retrieves_within_the_scope_of_the_question(home: Path) -> Non
         for book in ("one", "two")
     ]
     folder = write_set(home / "books", corpus, questions)
-    books = ["dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "frame=off", "answer=off"]
+    books = [
+        "dataset=jsonl",
+        f"dataset.root={folder}",
+        *WEIGHTLESS,
+        "reference_rows=off",
+        "answer=off",
+    ]
     for method in ("vanilla", "hipporag"):
-        ended = ran(*books, f"method={method}", "graph.scope=per_scope")
+        ended = ran(*books, f"method={method}", "graph.per=partition")
         held = {str(row["question"]): row["documents"] for row in records(ended.folder)}
         assert set(held["q-one"]) == {"one0", "one1"}  # type: ignore[call-overload]
         assert set(held["q-two"]) == {"two0", "two1"}  # type: ignore[call-overload]
@@ -258,7 +264,7 @@ def test_the_commands_teach_themselves() -> None:
         ended = shell(*words)
         assert ended.code == 0
         assert "method=" in ended.out
-    for words in ("limit=", "answer=on", "graph.scope=all", "method.NAME=VALUE", "hipporag"):
+    for words in ("limit=", "answer=on", "graph.per=all", "method.NAME=VALUE", "hipporag"):
         assert words in ended.out
 
 
@@ -282,14 +288,14 @@ def test_the_tokenizer_that_counts_is_in_the_key_and_in_the_table() -> None:
     assert "contexts counted in tokens of cl100k (stand-in)" in (plain / "table.md").read_text()
     assert "contexts counted in tokens of o200k" in (other / "table.md").read_text()
     said = refused(*VANILLA, "llm.tokenizer=o200")
-    assert "There is no llm.tokenizer=o200. Nearest: o200k" in said
+    assert "There is no llm.tokenizer=o200. Did you mean 'o200k" in said
 
 
 def test_a_look_at_fewer_questions_leaves_the_scores_of_all() -> None:
     """The command shows what it was asked for; what is stored stays, and the mark is beside it."""
-    whole = ran(*TOY, "frame=off", "method=vanilla").folder
+    whole = ran(*TOY, "reference_rows=off", "method=vanilla").folder
     before = (whole / "metrics.json").read_bytes()
-    few = ran(*TOY, "frame=off", "method=vanilla", "limit=2")
+    few = ran(*TOY, "reference_rows=off", "method=vanilla", "limit=2")
     assert few.folder == whole
     assert "limit: 2" in (whole / "table.md").read_text()
     assert (whole / "metrics.json").read_bytes() == before

@@ -17,7 +17,7 @@ from toy_runs import TOY, command, ran, refused
 
 pytestmark = pytest.mark.slow
 
-QUIET = [*TOY, "answer=off", "frame=off"]
+QUIET = [*TOY, "answer=off", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +143,7 @@ def replies(home: Path) -> list[tuple[object, ...]]:
 
 
 def test_the_cache_of_replies_is_never_touched(home: Path) -> None:
-    ran(*TOY, "method=zeroshot", "frame=off")
+    ran(*TOY, "method=zeroshot", "reference_rows=off")
     paid = replies(home)
     assert paid
     for method in ("bm25", "hipporag", "zeroshot"):

@@ -1,4 +1,4 @@
-"""`graphrag-bench score`: stored runs of the toy set scored anew."""
+"""`graphrag-bench score`: stored runs of the toy set re-scored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphrag_bench.runs.stored import find_run
 
 pytestmark = pytest.mark.slow
 
-QUIET = [*TOY, "frame=off"]
+QUIET = [*TOY, "reference_rows=off"]
 
 
 @pytest.fixture
@@ -118,8 +118,8 @@ def test_mistakes_are_answered_with_what_would_be_right(run: Path) -> None:
     def said(*arguments: object) -> str:
         return refused(*map(str, arguments), name="score")
 
-    assert "Nearest: meteor" in said(run, "--metrics", "metor")
-    assert "Nearest: containment" in said(run, "evaluation.contain=substring")
+    assert "Did you mean 'meteor'" in said(run, "--metrics", "metor")
+    assert "Did you mean 'containment'" in said(run, "evaluation.contain=substring")
     assert "evaluation.cuts" in said(run, "evaluation.cuts=[0]")
     assert "No run '" in said("zzzz")
     assert "RUN is missing" in said("evaluation.cuts=[1]")

@@ -1,4 +1,4 @@
-"""Damaged rows of a finished run: named by every command that reads them, mended by the run."""
+"""Damaged rows of a finished run: named by every command that reads them, repaired by the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, Ended, command
 
-RUN = (*TOY, "method=vanilla", "limit=3", "frame=off")
+RUN = (*TOY, "method=vanilla", "limit=3", "reference_rows=off")
 FILES = ["records.jsonl", "contexts.jsonl", "timing.jsonl", "ledger.jsonl"]
 
 
@@ -91,4 +91,4 @@ def test_texts_of_another_kind_in_a_run_without_seals_are_named(home: Path) -> N
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ended = command("score", str(folder(home)))
     assert ended.code == 2
-    assert "contexts.jsonl holds a row that is no context" in ended.err
+    assert "contexts.jsonl holds a row that is not a context" in ended.err

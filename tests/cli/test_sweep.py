@@ -17,7 +17,7 @@ from graphrag_bench.offline.store import Store
 
 pytestmark = pytest.mark.slow
 
-VANILLA = [*TOY, "method=vanilla", "frame=off"]
+VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_sweep_runs_every_cell_and_collapses_what_a_method_lacks() -> None:
-    ended = ran("-m", *TOY, "frame=off", "method=vanilla,bm25,hipporag", "method.damping=0.3,0.5")
+    ended = ran(
+        "-m", *TOY, "reference_rows=off", "method=vanilla,bm25,hipporag", "method.damping=0.3,0.5"
+    )
     assert ended.methods == ["vanilla", "bm25", "hipporag", "hipporag"]
     table = (ended.folder / "table.md").read_text()
     assert "| HippoRAG damping=0.3 |" in table
@@ -52,7 +54,7 @@ def test_a_sweep_over_a_setting_of_the_run_shows_it_in_the_table() -> None:
 
 
 def test_a_build_setting_may_be_swept_past_methods_that_do_not_build_it() -> None:
-    sweep = ["-m", *TOY, "frame=off", "method=vanilla,hipporag", "answer=off"]
+    sweep = ["-m", *TOY, "reference_rows=off", "method=vanilla,hipporag", "answer=off"]
     assert ran(*sweep, "build.extraction=nlp").methods == ["vanilla", "hipporag"]
     assert "build.extraction" in refused(*VANILLA, "build.extraction=nlp")
 
@@ -121,7 +123,7 @@ def test_eight_damping_values_cost_one_graph_build_and_one_embedding_of_the_corp
     monkeypatch.setattr(Store, "_build", counted_build)
     monkeypatch.setattr(Hashing, "encode", counted_encode)
     dampings = "method.damping=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8"
-    ended = ran("-m", *TOY, "method=hipporag", "answer=off", "frame=off", dampings)
+    ended = ran("-m", *TOY, "method=hipporag", "answer=off", "reference_rows=off", dampings)
     assert len(set(ended.folders)) == 8
     assert built["graph"] == 1
     assert set(built.values()) == {1}
@@ -133,7 +135,7 @@ def test_eight_damping_values_cost_one_graph_build_and_one_embedding_of_the_corp
 
 def test_a_failing_cell_is_listed_and_the_others_go_on(home: Path, stopped: set[str]) -> None:
     stopped.add("\nPassage:")  # hyde's prompt
-    sweep = ["run", "-m", *TOY, "frame=off", "method=vanilla,hyde,bm25"]
+    sweep = ["run", "-m", *TOY, "reference_rows=off", "method=vanilla,hyde,bm25"]
     ended = command(*sweep)
     assert ended.code == 1
     assert ended.methods == ["vanilla", "bm25"]
@@ -148,7 +150,7 @@ def test_a_failing_cell_is_listed_and_the_others_go_on(home: Path, stopped: set[
 
 def test_the_same_command_retries_failed_cells_alone(home: Path, stopped: set[str]) -> None:
     stopped.add("\nPassage:")
-    sweep = ["run", "-m", *TOY, "frame=off", "method=vanilla,hyde,bm25"]
+    sweep = ["run", "-m", *TOY, "reference_rows=off", "method=vanilla,hyde,bm25"]
     command(*sweep)
     stopped.clear()
     asked.clear()
@@ -172,7 +174,7 @@ def test_an_error_of_the_program_ends_its_cell_alone_and_is_shown(
         build(self, planned, get)
 
     monkeypatch.setattr(Store, "_build", faulty)
-    ended = command("run", "-m", *TOY, "frame=off", "method=hipporag,vanilla", "limit=1")
+    ended = command("run", "-m", *TOY, "reference_rows=off", "method=hipporag,vanilla", "limit=1")
     assert ended.code == 1
     assert ended.methods == ["vanilla"]
     assert "cell 1 failed: RuntimeError: a fault of ours" in ended.err
@@ -186,7 +188,14 @@ def test_a_cell_that_does_not_compose_is_refused_before_any_is_run(home: Path) -
 
 
 def test_equal_cells_are_worked_on_once_and_say_so(home: Path) -> None:
-    ran("-m", *TOY, "frame=off", "method=vanilla,hipporag", "method.damping=0.3,0.5", "limit=1")
+    ran(
+        "-m",
+        *TOY,
+        "reference_rows=off",
+        "method=vanilla,hipporag",
+        "method.damping=0.3,0.5",
+        "limit=1",
+    )
     rows = manifest(home)
     assert [row["same_as"] for row in rows] == [None, 1, None, None]
     assert rows[0]["run"] == rows[1]["run"]
@@ -232,7 +241,7 @@ def test_a_sweep_is_listed_before_and_after_it_has_begun_and_by_its_key(home: Pa
         (["run", *VANILLA, "method.top_k=1,2"], "takes one cell=N"),
         (["run", "cell=3", *VANILLA, "method.top_k=1,2"], "has the cells 1 to 2"),
         (["run", "cell=x", *VANILLA, "method.top_k=1,2"], "has the cells 1 to 2"),
-        (["lst"], "Nearest: list"),
+        (["lst"], "Did you mean 'list'"),
         (["list", "0a1b"], "There are: none"),
     ],
 )

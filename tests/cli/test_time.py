@@ -18,7 +18,7 @@ from graphrag_bench.models.scripted import Scripted
 pytestmark = pytest.mark.slow
 
 PAUSE = 0.02
-SLOW = [*TOY, f"llm._target_={__name__}.slow", "frame=off"]
+SLOW = [*TOY, f"llm._target_={__name__}.slow", "reference_rows=off"]
 under_way: list[int] = [0, 0]
 """Calls that wait for a reply now, and the most that did at once."""
 _counted = threading.Lock()

@@ -13,7 +13,7 @@ from graphrag_bench.data.splits import is_dev
 
 pytestmark = pytest.mark.slow
 
-HIPPORAG = [*TOY, "method=hipporag", "frame=off"]
+HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
 OPTUNA = ["-m", "hydra/sweeper=optuna", "hydra.sweeper.n_trials=4", *HIPPORAG]
 INTERVAL = "method.damping=interval(0.1,0.9)"
 IDS = [question.id for question in read_dataset("toy", None, None, {}).questions]
@@ -81,7 +81,7 @@ def test_the_same_sweep_tries_the_same_and_runs_nothing_twice() -> None:
 
 
 def test_optuna_takes_choices_of_methods_and_a_metric_of_answers() -> None:
-    words = ["-m", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", *TOY, "frame=off"]
+    words = ["-m", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", *TOY, "reference_rows=off"]
     ended = ran(*words, "method=bm25,vanilla", "answer=on", "objective=f1")
     assert set(ended.methods) == {"bm25", "vanilla"}
     assert "best of 2 configurations by f1 on split=dev" in ended.out

@@ -78,7 +78,7 @@ def test_hydra_and_python_compose_every_method_to_the_same_run(name: str) -> Non
         (["chunking=token", "chunking.size=9"], {"chunking": "token"}, {"chunking": {"size": 9}}),
         (["llm_build=scripted"], {"llm_build": "scripted"}, {}),
         (["llm_judge=scripted"], {"llm_judge": "scripted"}, {}),
-        (["seed=3", "graph.scope=per_scope"], {}, {"seed": 3, "graph": {"scope": "per_scope"}}),
+        (["seed=3", "graph.per=partition"], {}, {"seed": 3, "graph": {"per": "partition"}}),
         (["build.extraction=nlp"], {}, {"build": {"extraction": "nlp"}}),
         (["method.damping=0.3"], {"method": {**load("method", "hipporag"), "damping": 0.3}}, {}),
     ],

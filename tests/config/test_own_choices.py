@@ -27,7 +27,7 @@ generate:
   - {{op: context.chunks, top_k: "${{method.top_k}}"}}
   - {{op: answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}}
 """
-NO_ANSWER = ["answer=off", "frame=off"]
+NO_ANSWER = ["answer=off", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +104,7 @@ def test_data_sets_models_and_studies_are_files_too(here: Path) -> None:
     (here / "set.yaml").write_text("name: toy\n")
     (here / "reader.yaml").write_text("_target_: toy_runs.reader\n")
     (here / "vectors.yaml").write_text("_target_: graphrag_bench.models.embedder.Hashing\n")
-    study = 'defaults:\n  - override /method: ./mine.yaml\nanswer: "off"\nframe: "off"\n'
+    study = 'defaults:\n  - override /method: ./mine.yaml\nanswer: "off"\nreference_rows: "off"\n'
     for file in (here / "study.yaml", here / "configs" / "experiment" / "named.yaml"):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(study)
@@ -174,7 +174,7 @@ def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(here: Path) -> No
         (b"\xff\xfe", "UTF-8"),
         (b"- a\n- b\n", "a mapping was expected"),
         (b"name: x\nname: y\n", "line 2: "),
-        (b"name: mine\nfile: x\n", "'file' is no parameter's name"),
+        (b"name: mine\nfile: x\n", "'file' is not a parameter's name"),
     ],
 )
 def test_what_is_no_method_is_named_with_its_file(content: bytes, said: str, here: Path) -> None:

@@ -32,7 +32,7 @@ generate:
   - {op: context.chunks, top_k: 2}
   - {op: answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}
 """
-SETTINGS = [*TOY, "answer=off", "frame=off"]
+SETTINGS = [*TOY, "answer=off", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)

@@ -154,7 +154,7 @@ def test_a_connection_that_nobody_answers_is_told_and_no_address_is_told_at_once
     with pytest.raises(UserError, match=r"given up after 7 tries \(.*0 bytes are kept"):
         download(Remote("http://127.0.0.1:9/a", "a"), tmp_path, QUIET)
     assert len(waited) == 6
-    with pytest.raises(UserError, match="this is no address"):
+    with pytest.raises(UserError, match="this is not an address"):
         download(Remote("a file", "a"), tmp_path, QUIET)
     assert len(waited) == 6
 
@@ -261,7 +261,9 @@ def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
     with pytest.raises(UserError, match=r"the hub says 404.*huggingface.co/datasets/yixuantt"):
         fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
     hub(server, "yixuantt/MultiHopRAG", {"corpse.json": b"[]"})
-    with pytest.raises(UserError, match=r"no file 'corpus.json' at c0ffee; nearest: corpse.json"):
+    with pytest.raises(
+        UserError, match=r"no file 'corpus.json' at c0ffee. Did you mean 'corpse.json'"
+    ):
         fetch(card, tmp_path, endpoint=server.address, progress=QUIET)
 
 

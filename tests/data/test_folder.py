@@ -152,7 +152,9 @@ def test_questions_of_your_own_stand_beside_the_texts(tmp_path: Path) -> None:
     assert [question.id for question in data.questions] == ["q"]
     assert [document.id for document in data.documents] == ["a.txt"]
     rows[0]["evidence"] = ["b.txt"]
-    with pytest.raises(UserError, match=r"the evidence 'b.txt', but no file of .* nearest: a.txt"):
+    with pytest.raises(
+        UserError, match=r"the evidence 'b.txt', but no file of .* Did you mean 'a.txt'"
+    ):
         read(written(tmp_path / "texts", {"questions.jsonl": rows}))
 
 
@@ -243,7 +245,7 @@ def test_the_name_of_a_file_is_no_entity(tmp_path: Path) -> None:
         *WEIGHTLESS,
         "method=hipporag",
         "answer=off",
-        "frame=off",
+        "reference_rows=off",
     )
     (graph,) = (tmp_path / "home" / "artifacts").glob("*/graph/*")
     names = [str(name) for name in Graph.load(graph).names]

@@ -97,7 +97,7 @@ def test_training_questions_lie_beside_those_of_the_run(tmp_path: Path, cwq: Dat
     ("change", "said"),
     [
         ({"graph": [["a", "b"]]}, "line 1: field 'graph': ['a', 'b'] is no [head"),
-        ({"graph": [["a", "b", 3]]}, "line 1: field 'graph': 3 is no text"),
+        ({"graph": [["a", "b", 3]]}, "line 1: field 'graph': 3 is not text"),
         ({"graph": "a b c"}, "line 1: field 'graph'"),
         ({"question": " "}, "has no text"),
     ],

@@ -293,7 +293,7 @@ def test_the_table_of_popqa_is_read_over_a_corpus_of_your_own(tmp_path: Path) ->
     data = read_dataset("popqa", written(tmp_path, {**files, "popQA.tsv": table}))
     assert data.gold["11"] == Gold(("Tarn Town", "Tarn"), (), "place of birth")
     bad = table.replace('"[""Tarn Town""]"', "Tarn")
-    with pytest.raises(UserError, match=r"popQA.tsv, line 2.*'Tarn' is no JSON list"):
+    with pytest.raises(UserError, match=r"popQA.tsv, line 2.*'Tarn' is not a JSON list"):
         read_dataset("popqa", written(tmp_path, {**files, "popQA.tsv": bad}))
 
 

@@ -18,7 +18,7 @@ from graphrag_bench.experiment.context_room import LEAST
 
 pytestmark = pytest.mark.slow
 
-QUIET = [*TOY, "answer=off", "frame=off"]
+QUIET = [*TOY, "answer=off", "reference_rows=off"]
 UNBOUNDED = {"zeroshot", "dalk"}
 
 
@@ -166,7 +166,7 @@ def test_a_study_that_sets_a_budget_keeps_it() -> None:
 
 
 def test_a_method_that_packs_no_context_goes_without() -> None:
-    assert metrics(ran(*TOY, "frame=off", "limit=1", "method=zeroshot").folder)[
+    assert metrics(ran(*TOY, "reference_rows=off", "limit=1", "method=zeroshot").folder)[
         "budget_context"
     ] is None  # fmt: skip
 

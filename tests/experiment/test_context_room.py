@@ -28,7 +28,7 @@ def books(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
     return [
         "dataset=jsonl", f"dataset.root={folder}", "chunking=token", "embedder=hashing",
-        "llm=scripted", "answer=off", "frame=off",
+        "llm=scripted", "answer=off", "reference_rows=off",
         *[word for word in TOY if word.startswith("nlp")],
     ]  # fmt: skip
 

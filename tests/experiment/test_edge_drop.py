@@ -9,7 +9,7 @@ from toy_runs import TOY, command, ran, refused
 
 from graphrag_bench.graph.graph import Graph
 
-QUIET = [*TOY, "answer=off", "frame=off"]
+QUIET = [*TOY, "answer=off", "reference_rows=off"]
 
 
 @pytest.fixture(autouse=True)
@@ -44,4 +44,4 @@ def test_dropping_nothing_is_the_graph_itself() -> None:
 def test_a_share_of_one_and_a_wrong_name_are_refused() -> None:
     words = [*QUIET, "method=gretriever"]
     assert "edge_drop" in refused(*words, "build.graph.edge_drop=1.0")
-    assert "it takes edge_drop" in refused(*words, "build.graph.edge_dro=0.2")
+    assert "Did you mean 'edge_drop'" in refused(*words, "build.graph.edge_dro=0.2")

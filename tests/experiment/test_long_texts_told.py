@@ -11,7 +11,7 @@ from toy_runs import TOY, command, metrics, ran, records, refused
 
 from graphrag_bench.report.long_texts import cut_notes, long_text_notes
 
-ALONE = ["method=vanilla", "frame=off", "limit=2"]
+ALONE = ["method=vanilla", "reference_rows=off", "limit=2"]
 LONGER = "chunks are longer than the embedder's 15 tokens"
 
 
@@ -70,7 +70,7 @@ def test_run_says_it_before_it_embeds_and_the_table_after(fake: FakeOpenAI) -> N
 
 
 def test_plan_tells_what_stored_graphs_and_reports_hold(fake: FakeOpenAI) -> None:
-    asked = served(fake.scenario(), "method=vgraphrag", "frame=off", "limit=1")
+    asked = served(fake.scenario(), "method=vgraphrag", "reference_rows=off", "limit=1")
     ran(*asked)
     stored = command("plan", *asked).out
     assert "not known" not in stored

@@ -85,13 +85,13 @@ def test_points_triples_and_reasoning_reach_the_reader(tmp_path: Path) -> None:
                            ("dalk", "-----Reasoning-----\nAda Marsh"),
                            ("tog", "Question: ")):  # fmt: skip
         asked.clear()
-        ran(*TOY, f"method={method}", "reader_prompt=common", "frame=off", "limit=1",
+        ran(*TOY, f"method={method}", "reader_prompt=common", "reference_rows=off", "limit=1",
             f"paths.home={tmp_path}")  # fmt: skip
         assert wanted in asked[-1]
 
 
 def test_tables_name_it_and_warn_of_a_mixture(tmp_path: Path) -> None:
-    settings = [*TOY, "method=vanilla", f"paths.home={tmp_path}", "frame=off"]
+    settings = [*TOY, "method=vanilla", f"paths.home={tmp_path}", "reference_rows=off"]
     own, common = (metrics(ran(*settings, *more).folder) for more in ([], ["reader_prompt=common"]))
     assert list(asking_notes([common]))[-1:] == [
         "one reader prompt for all methods (reader_prompt=common)"

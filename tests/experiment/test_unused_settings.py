@@ -59,8 +59,14 @@ def test_a_setting_that_nothing_reads_is_refused_by_name(given: list[str], said:
         [*VANILLA, "split=dev", "dev_share=0.3"],
         # how much is done, and how; and what holds for a whole comparison
         [*BM25, "limit=2", "workers=1", "budget.tokens=9", "cache.journal=auto", "trace=full"],
-        [*BM25, "frame=off", "failures.limit=0.5", "evaluation.cuts=[1,2]", "paths.home=elsewhere"],
-        [*BM25, "profile=zhou2025", "fidelity=paper", "shard=1/2", "answer=off", "graph.scope=all"],
+        [
+            *BM25,
+            "reference_rows=off",
+            "failures.limit=0.5",
+            "evaluation.cuts=[1,2]",
+            "paths.home=elsewhere",
+        ],
+        [*BM25, "profile=zhou2025", "fidelity=paper", "shard=1/2", "answer=off", "graph.per=all"],
         [*BM25, "method.title=mine", "embedder=hashing"],
     ],
 )
@@ -84,7 +90,7 @@ def test_several_idle_settings_are_named_at_once() -> None:
 
 
 def test_of_a_sweep_one_cell_that_reads_a_setting_is_enough() -> None:
-    sweep = ["-m", *TOY, "method=bm25,vanilla", "frame=off"]
+    sweep = ["-m", *TOY, "method=bm25,vanilla", "reference_rows=off"]
     assert command("plan", *sweep, "embedder.dimension=64").code == 0
     assert "build.extraction" in refused(*sweep, "build.extraction=nlp", name="plan")
     assert "nlp.model" in refused(*sweep, "nlp.model=other")

@@ -118,7 +118,7 @@ def test_ids_that_are_missing_or_repeated_are_given_anew() -> None:
     sequence = {"sequence_id": "2", "hop": [hop(None, "a?"), hop("2-1", "b?"), hop("2-1", "c?")]}
     found = read(json.dumps(reply(sequence)))
     assert list(needs(found)) == ["2-1", "2-1.2", "2-1.3"]
-    assert any("two sub-questions are called 2-1" in said for said in found.mended)
+    assert any("two sub-questions are called 2-1" in said for said in found.fixes)
 
 
 def test_a_placeholder_without_a_dependency_becomes_one() -> None:
@@ -128,16 +128,16 @@ def test_a_placeholder_without_a_dependency_becomes_one() -> None:
     ]
     found = read(json.dumps(reply(*sequences)))
     assert needs(found)["2-1"] == ("1-1",)
-    assert "2-1 speaks of 1-1 and depends on it now" in found.mended
+    assert "2-1 speaks of 1-1 and depends on it now" in found.fixes
 
 
-def test_dangling_self_and_circular_dependencies_are_mended() -> None:
+def test_dangling_self_and_circular_dependencies_are_fixed() -> None:
     sequence = {"sequence_id": "1", "hop": [
         hop("1-1", "a?", "1-2", "3-9", "1-1"), hop("1-2", "b?", "1-1"), hop("1-3", ""),
     ]}  # fmt: skip
     found = read(json.dumps(reply(sequence, {"sequence_id": "3", "hop": []})))
     assert needs(found) == {"1-1": (), "1-2": ("1-1",)}
-    assert len(found.mended) == 4
+    assert len(found.fixes) == 4
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.pipeline.build import build
-from graphrag_bench.pipeline.steps import Outcome, run_steps
 from graphrag_bench.pipeline.steps import Execution as Running
+from graphrag_bench.pipeline.steps import Outcome, run_steps
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Context, Node, Question, Ranked, Relationship, RetrievalState
 from methods.context import nodes_context, relationships_context

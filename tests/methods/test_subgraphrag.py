@@ -169,7 +169,7 @@ REPLY = "Rolf is the mascot of Norvik F.C.\nans: 2014 Tarn Cup\nans: Norvik"
 def run(home: Path, *settings: str) -> Ended:
     training = [{**row, "id": f"t{at}-{row['id']}"} for at in range(4) for row in ROWS]
     folder = rog_folder(home / "rog", ROWS, training)
-    places = [f"dataset.root={folder}", f"paths.home={home}", "frame=off"]
+    places = [f"dataset.root={folder}", f"paths.home={home}", "reference_rows=off"]
     return ran("dataset=cwq", "method=subgraphrag", *WEIGHTLESS, *places, *settings)
 
 
@@ -258,6 +258,8 @@ def test_five_hundred_triples_stand_in_the_prompt_of_a_reader_whose_window_holds
 
 def test_a_graph_of_texts_is_asked_as_a_whole(tmp_path: Path) -> None:
     settings = ["dataset=toy", "method=subgraphrag", *WEIGHTLESS, f"paths.home={tmp_path}"]
-    folder = ran(*settings, "frame=off", "answer=off").folder
+    folder = ran(*settings, "reference_rows=off", "answer=off").folder
     assert "evidence_recall@5" in metrics(folder)["metrics"]
-    assert "has no training questions" in refused(*settings, "method.scorer=mlp", "frame=off")
+    assert "has no training questions" in refused(
+        *settings, "method.scorer=mlp", "reference_rows=off"
+    )

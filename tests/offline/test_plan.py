@@ -48,9 +48,9 @@ def test_a_setting_at_its_default_is_the_same_as_one_not_given():
 @pytest.mark.parametrize(
     ("wanted", "choices", "said"),
     [
-        ("totals", {}, "Nothing builds 'totals'; nearest: total."),
-        ("slow", {}, "Nothing builds 'log', which slow is built from,"),
-        ("total", {"doubled": "twise"}, "build.doubled: no variant 'twise'; nearest: twice"),
+        ("totals", {}, "Nothing builds 'totals'. Did you mean 'total'?"),
+        ("slow", {}, "Nothing builds 'log', which slow is built from."),
+        ("total", {"doubled": "twise"}, "build.doubled: no variant 'twise'. Did you mean 'twice'"),
         ("total", {"doubled": {}}, "build.doubled must name one of: thrice, twice."),
         ("numbers", {"numbers": {"at_lest": 1}}, "build.numbers has no setting 'at_lest'"),
         ("numbers", {"numbers": {"at_least": "1"}}, "build.numbers: setting 'at_least' is '1'"),

@@ -41,7 +41,7 @@ def test_an_unknown_operator_is_answered_with_the_nearest():
 
 def test_an_unknown_setting_is_answered_with_the_nearest():
     (found,) = problems([START, {"op": "tiny.grow", "unti": "ten"}, CHUNKS])
-    assert found == "retrieve.1 tiny.grow has no setting 'unti'; it takes unit."
+    assert found == "retrieve.1 tiny.grow has no setting 'unti'. Did you mean 'unit'?"
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_an_arm_that_is_a_fallback_is_noted_for_its_questions_alone():
 def test_a_fallback_names_a_case_of_its_switch_and_says_why():
     _, problems = build({"retrieve": [START, {**SWITCH, "fallback": {"emty": "x", "some": ""}}]})
     assert problems == [
-        "retrieve.1 fallback: no case 'emty'; nearest: empty.",
+        "retrieve.1 fallback: no case 'emty'. Did you mean 'empty'?",
         "retrieve.1 fallback: case 'some' needs a reason in words, not ''.",
     ]
 

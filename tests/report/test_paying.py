@@ -95,7 +95,7 @@ def test_an_index_without_a_call_costs_nothing() -> None:
 
 def test_where_each_scope_has_its_index_a_question_pays_for_it() -> None:
     """500 tokens for ten questions' indices are 50 each: 60 + 50 is more than 100."""
-    scoped = {"settings": {"graph.scope": "per_scope"}}
+    scoped = {"settings": {"graph.per": "partition"}}
     found = row(VANILLA, run("raptor", 60.0, index=500, **scoped))
     assert (found[2], found[4], found[6]) == ("0", "110", "never")
 

@@ -77,7 +77,7 @@ def test_evidence_is_cut_when_it_was_packed_off_and_nothing_of_its_document_was_
 
     assert cut(["a"], ["x", "b"]) == 1.0
     assert cut(["a", "b"], ["b", "x"]) == 0.0
-    assert cut(["x"], ["y"]) == 0.0  # not retrieved at all; the node of that name is no document
+    assert cut(["x"], ["y"]) == 0.0  # not retrieved at all; the node of that name is not a document
 
 
 # ---- a run

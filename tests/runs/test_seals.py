@@ -1,4 +1,4 @@
-"""Seals of run folders: damage is found and mended, a kill never makes a healthy run damaged."""
+"""Seals of run folders: damage is found and repaired, a kill never makes a healthy run damaged."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from graphrag_bench.runs.damage import DamagedRun, read_json, sealed_faults
 from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.runs.seals import SEALS, faults, mend, read_seals, seal
+from graphrag_bench.runs.seals import SEALS, faults, read_seals, repair, seal
 
 ORDER = ["q1", "q2", "q3"]
 
@@ -82,7 +82,7 @@ def test_every_damage_is_found_and_no_other_file_is_blamed(folder, name, damage)
 def test_a_file_whose_rows_are_all_there_is_restored_to_the_byte(folder, name, damage):
     before = (folder.path / name).read_bytes()
     damage(folder.path / name)
-    assert [(one.name, one.n_lost) for one in mend(folder.path, all_names)] == [(name, 0)]
+    assert [(one.name, one.n_lost) for one in repair(folder.path, all_names)] == [(name, 0)]
     assert (folder.path / name).read_bytes() == before
     assert (folder.path / f"{name}.damaged").is_file()
 
@@ -108,7 +108,7 @@ def test_what_cannot_be_made_again_is_told_from_then_on(folder, name):
     dropped(folder.path / name)
     worked(folder)
     worked(folder)
-    assert folder.with_beside({})["lost"] == [f"1 rows of {name}"]
+    assert folder.completed({})["lost"] == [f"1 rows of {name}"]
     assert sealed_faults(folder.path) == {}
     assert "lost" not in read_seals(folder.path).of
 

@@ -28,5 +28,5 @@ def test_cells_with_quotes_commas_and_lines_come_back(tmp_path: Path) -> None:
 def test_a_missing_column_is_told_with_the_nearest_one(tmp_path: Path) -> None:
     path = tmp_path / "sheet.csv"
     write_sheet(path, ["item", "overal"], [["1", "2"]])
-    with pytest.raises(UserError, match="Nearest: overal"):
+    with pytest.raises(UserError, match="Did you mean 'overal"):
         read_sheet(path, ["item", "overall"])

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 N_PASSAGES, N_QUESTIONS = 40, 100
 TRUTH = 5 / 40
 """The expected evidence recall@5 of an order by chance."""
-RUN = ["dataset=jsonl", *WEIGHTLESS, "method=bm25", "answer=off", "frame=off"]
+RUN = ["dataset=jsonl", *WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off"]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def test_every_metric_of_a_run_could_have_been_named_before_it(
     """More of some is not better: they are compared, and no sweep looks for them."""
     monkeypatch.chdir(tmp_path)
     values = compose({"dataset": "toy", "method": "bm25"}, {})
-    held = metrics(ran(*TOY, "frame=off", "method=bm25").folder)["metrics"]
+    held = metrics(ran(*TOY, "reference_rows=off", "method=bm25").folder)["metrics"]
     assert {"evidence_recall@5", "mrr", "f1", "answer_words"} <= set(held)
     for name in held:
         check_compared(check_settings({**values, "evaluation": {"compared": [name]}}))

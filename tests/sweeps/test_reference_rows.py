@@ -45,7 +45,7 @@ def test_without_answers_the_baselines_cost_nothing_and_stand_there() -> None:
 
 
 def test_frame_off_leaves_them_out() -> None:
-    assert ran(*TOY, "method=hipporag", "frame=off", "limit=2").methods == ["hipporag"]
+    assert ran(*TOY, "method=hipporag", "reference_rows=off", "limit=2").methods == ["hipporag"]
 
 
 def test_a_baseline_keeps_its_own_settings_beside_a_changed_one() -> None:
@@ -105,7 +105,7 @@ def test_a_frame_is_as_long_as_the_run(home: Path) -> None:
 def test_a_baseline_that_is_no_method_is_refused_before_anything_runs() -> None:
     said = refused(*TOY, "method=hipporag", "evaluation.baseline=vanila")
     assert "'vanila'" in said
-    assert "vanilla" in said.partition("nearest")[2]
+    assert "vanilla" in said.partition("Did you mean")[2]
     assert asked == []
 
 

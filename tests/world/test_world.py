@@ -262,7 +262,7 @@ def test_gold_and_texts_are_in_the_digests_as_those_of_any_set() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"nois": 0.1}, r"no setting 'dataset.nois'. Nearest: noise"),
+        ({"nois": 0.1}, r"no setting 'dataset.nois'. Did you mean 'noise'"),
         ({"noise": 1.5}, r"dataset.noise=1.5: .*less than or equal to 0.9"),
         ({"hops": "two"}, r"dataset.hops='two': .*integer"),
         ({"size": 12}, r"too small for 100 different questions"),

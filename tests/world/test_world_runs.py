@@ -19,7 +19,7 @@ WORLD = [
     "embedder=hashing",
     "llm=world_reader",
     "nlp._target_=toy_runs.Capitals",
-    "frame=off",
+    "reference_rows=off",
     "budget_context=native",  # 2,400 tokens would hold most of so small a world
 ]
 

@@ -1,4 +1,4 @@
-"""What the ids of a record stand for: names of nodes, facts of relationships, titles of chunks."""
+"""The names of a record's ids: names of nodes, facts of relationships, titles of chunks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Names:
     """The names of what a run was made over, read from its artifacts when first asked for.
 
     `roots` are the folders of the artifacts of its data set, `keys` those it refers to by resource.
-    What is gone has no names: its ids stand alone.
+    Ids of deleted artifacts are shown without a name.
     """
 
     def __init__(self, roots: Sequence[Path], keys: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""One question of one's own through a method: looked up where it is stored, else run and kept."""
+"""One question of your own through a method: looked up where it is stored, else run and stored."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _REUSES = ("write", "read")
 
 
 def asked(experiment: Experiment, text: str, progress: Progress | None = None) -> OwnQuestion:
-    """The record of a question: of the finished run or an earlier call, where nothing changed.
+    """The record of one question: from the finished run or an earlier call, where nothing changed.
 
-    What is stored needs no model. Otherwise the question is run and kept. Raises UserError when a
-    step fails, and for a graph of each scope.
+    A stored record needs no model. Otherwise the question is run and stored. Raises UserError when
+    a step fails, and for one graph per partition.
     """
     question = question_of(experiment, text)
     path = asked_file(experiment.home, experiment.key, text, question.form)
@@ -51,8 +51,8 @@ def question_of(experiment: Experiment, text: str) -> Question:
 
     Raises UserError where every scope has a graph of its own.
     """
-    if experiment.settings.graph.scope != "all":
-        raise UserError("A question of your own has no scope; ask with graph.scope=all.")
+    if experiment.settings.graph.per != "all":
+        raise UserError("A question of your own has no scope; ask with graph.per=all.")
     given = experiment.settings.answers
     return Question(
         "asked", text, form=experiment.dataset.card.form_of("") if given == "auto" else given

@@ -22,7 +22,7 @@ FIELDS = (
 def named_runs(names: list[str], home: str) -> list[StoredRun]:
     """The runs of folders, of beginnings of keys, or all below a home; each once, in order.
 
-    A folder that is no run stands for all runs below it. Raises UserError where there is none.
+    A folder that is not a run gives all runs below it. Raises UserError where there is none.
     """
     if not names:
         found = stored_runs(home)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.long_texts import cut_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
@@ -34,7 +34,7 @@ class PivotRun:
 
 @dataclass(frozen=True)
 class Layout:
-    """What stands in rows, columns and cells; `by` splits the questions of a cell over rows."""
+    """What rows, columns and cells show; `by` splits the questions of a cell over rows."""
 
     rows: str
     cols: str
@@ -48,7 +48,7 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     Questions that share a scope are drawn together. A cell with a run that was chosen on these
     questions has a `*`, and a note with the mark. Where several runs share a cell, a question
     counts with the mean of its scores over them, and the note says in what they differ. Rows and
-    columns stand in the order of the runs, numbers and the parts of a split sorted. Raises
+    columns follow the order of the runs, numbers and the parts of a split sorted. Raises
     UserError, with the nearest names, for a field, metric or attribute that no run has.
     """
     fields, held = _held(runs, layout)
@@ -126,23 +126,26 @@ def _field(runs: Sequence[PivotRun], name: str) -> str:
         if field in known:
             return field
     short = [field.removeprefix("method.") for field in known]
-    close = ", ".join(nearest(name, short, n=5) or known[:8])
-    raise UserError(f"No run has a field '{name}'. Nearest: {close}.")
+    raise UserError(f"No run has a field '{name}'. {did_you_mean(name, short, known[:8], n=5)}")
+
+
+_NO_DATA = "none; are the data sets at hand?"
+"""What is listed where no stored run has any name."""
 
 
 def _metric(runs: Sequence[PivotRun], name: str) -> str:
     known = sorted({key for run in runs for scores in run.scores.values() for key in scores})
     if name in known:
         return name
-    close = ", ".join(nearest(name, known, n=5) or known) or "none; are the data sets at hand?"
-    raise UserError(f"No run has a metric '{name}'. Nearest: {close}.")
+    listed = known or [_NO_DATA]
+    raise UserError(f"No run has a metric '{name}'. {did_you_mean(name, known, listed, n=5)}")
 
 
 def _check_attribute(runs: Sequence[PivotRun], name: str | None) -> None:
     known = sorted({key for run in runs for held in run.attributes.values() for key in held})
     if name is not None and name not in known:
-        close = ", ".join(nearest(name, known) or known) or "none; are the data sets at hand?"
-        raise UserError(f"No data set says '{name}' of its questions. Nearest: {close}.")
+        hint = did_you_mean(name, known, known or [_NO_DATA])
+        raise UserError(f"No data set has the attribute '{name}' for its questions. {hint}")
 
 
 def _parts(run: PivotRun, value: str, by: str | None) -> dict[str, dict[str, float]]:

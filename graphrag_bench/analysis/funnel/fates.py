@@ -1,4 +1,4 @@
-"""Stored rows to the evidence funnel: what each step wrote, held against chunks and graph."""
+"""Stored rows to the evidence funnel: the output of each step compared with chunks and graph."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _columns(matrix: Any, rows: Sequence[int]) -> NDArray[np.int64]:
 
 
 def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -> list[Fate]:
-    """What became of each document of a question's evidence, in order, each once.
+    """The fate of each document in a question's evidence, in order, each once.
 
     A document counts as extracted when one of its chunks states a relationship of the graph (or
     has a node, where chunks state none); as linked when the rows that the first steps found hold
@@ -119,7 +119,7 @@ def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -
 
 
 def fates_of(row: Row, gold: Gold, built: Built, right: bool | None) -> list[Fate]:
-    """What became of each item of a question's evidence; of a file, what became of any part."""
+    """The fate of each item in a question's evidence; a file has the best fate of its parts."""
     evidence = list(dict.fromkeys(gold.evidence))
     documents = [one for name in evidence for one in documents_of(gold, name)]
     told = {fate.document: fate for fate in fates(row, documents, built, right)}

@@ -19,7 +19,7 @@ Verdicts = Mapping[str, bool | None]
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of one document of a question's evidence.
+    """The fate of one document in a question's evidence.
 
     `right` says whether the question was answered right, None where it was not answered.
     """
@@ -83,7 +83,7 @@ class Funnel:
 
     @property
     def n_documents(self) -> int:
-        """Pairs of a question and a document of its evidence."""
+        """Number of pairs of a question and a document in its evidence."""
         return len(self.fates)
 
     @property
@@ -128,10 +128,10 @@ class Funnel:
 def funnel(stages: Sequence[str], fates: Sequence[Fate]) -> Funnel:
     """The funnel over the stages that the method has, in order.
 
-    `replied` is left out when no question failed. Raises ValueError for a name that is no stage.
+    `replied` is left out when no question failed. Raises ValueError for a name that is not a stage.
     """
     if unknown := set(stages) - set(STAGES):
-        raise ValueError(f"{sorted(unknown)} are no stages of the funnel")
+        raise ValueError(f"{sorted(unknown)} are not stages of the funnel")
     failed = any(fate.verdicts.get("replied") is False for fate in fates)
     had = [stage for stage in STAGES if stage in stages and (stage != "replied" or failed)]
     return Funnel(tuple(had), tuple(fates))

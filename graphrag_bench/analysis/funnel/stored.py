@@ -43,9 +43,9 @@ class RunFunnel:
 def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunnel:
     """Where a stored run lost its evidence. Calls no model and builds nothing.
 
-    `home` holds artifacts/ when the folder of the run does not stand in a runs/ folder, `shared` is
-    a second artifacts/ folder that the run read. Raises UserError when
-    the data set is not at hand, or none of the questions has evidence.
+    `home` holds artifacts/ when the folder of the run is not in a runs/ folder; `shared` is a
+    second artifacts/ folder that the run read. Raises UserError when the data set is not at hand,
+    or none of the questions has evidence.
     """
     if run.dataset is None:
         raise UserError(f"The data set of {run.folder.path} is not at hand; its gold is needed.")

@@ -54,7 +54,7 @@ def _bar(count: StageCount, total: int) -> str:
 
 
 def _remarks(count: StageCount, total: int) -> str:
-    """What was lost, in how many questions, and what is beside it."""
+    """What was lost, in how many questions, with further remarks."""
     said = []
     if count.lost:
         what = "first loss of {} question(s)"

@@ -37,7 +37,10 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class JudgeTask:
-    """What to judge: metrics by name (all for none), the first `limit` answers, missing anew."""
+    """What to judge: metrics by name (none: all), the first `limit` answers.
+
+    With `retry` also those again whose reply could not be read.
+    """
 
     metrics: tuple[str, ...] = ()
     limit: int | None = None
@@ -115,7 +118,7 @@ def calls_ahead(stored: StoredRun, models: Models, asked: JudgeTask) -> dict[str
 
 
 def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
-    """The first answers of a run, question types mixed; raises UserError when it has none."""
+    """The first answers of a run, stratified by type; raises UserError when it has none."""
     dataset, rows = dataset_of(stored), stored.rows
     answered = {name for name, row in rows.items() if row["status"] == "answered"}
     chosen = [q for q in dataset.interleaved() if q.id in answered][:limit]
@@ -195,7 +198,7 @@ def _embedder(models: Models) -> Any:
 
 
 def _of(measure: Measure, case: Case) -> str:
-    """A fingerprint of what is judged: an answer that was made anew is judged anew."""
+    """A fingerprint of what is judged: a regenerated answer is judged again."""
     golds = [*case.golds, case.listed] if measure.gold else []
     context = case.context if measure.context else ""
     return digest(case.question, case.answer, golds, context)

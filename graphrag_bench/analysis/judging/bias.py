@@ -1,7 +1,7 @@
 """What a judge's preference would be without its leaning to a place or to longer answers.
 
-The model: each verdict is decided by the quality of the answers, by the place they stand at, or by
-their length, each with a weight of its own; a judge that tosses a coin is one that goes by either
+The model: each verdict is decided by the quality of the answers, by their position, or by
+their length, each with its own weight; a judge that tosses a coin is one that goes by either
 place half the time. Which answer is better is a property of the question, the same in both orders,
 and does not hang on which one is longer. Both orders of many questions tell the weights apart:
 quality wins in both orders, place in one, length in both but for the longer answer.

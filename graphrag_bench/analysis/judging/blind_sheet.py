@@ -23,7 +23,7 @@ _ONE, _TWO, _TIE = ("1", "answer 1"), ("2", "answer 2"), ("tie", "=", "0", "draw
 
 
 def key_of(sheet: Path) -> Path:
-    """Where the key of a sheet stands: `sheet.key.csv` beside `sheet.csv`."""
+    """The path of a sheet's key: `sheet.key.csv` next to `sheet.csv`."""
     return sheet.with_suffix(".key.csv")
 
 
@@ -58,7 +58,7 @@ def write_blind(
 def read_people(
     comparison: Comparison, criteria: Sequence[str], sheets: Sequence[Path], key: Path | None
 ) -> dict[str, Labels]:
-    """What each person said, by the name of the file; cells left empty are no labels.
+    """What each person said, by the name of the file; cells left empty are not labels.
 
     Raises UserError for a missing key, an item that the key does not hold, runs that are not
     compared here, and a cell that is none of 1, 2 and tie.

@@ -71,7 +71,7 @@ class HeadToHead:
 def head_to_head(
     pairs: Sequence[BothOrders], seed: int = 0, *, scopes: Sequence[str | None] | None = None
 ) -> HeadToHead:
-    """What the verdicts on the questions come to; rates are None where no question has both.
+    """The win rates from the verdicts on the questions; None where no question has both orders.
 
     `scopes` are those of the questions, in the same order.
     """

@@ -1,4 +1,4 @@
-"""The judged metrics of one answer: what each asks the judge, and the value its reply comes to.
+"""The judged metrics of one answer: what each asks the judge, and the value of its reply.
 
 A reply that cannot be read leaves the metric without a value; it never scores.
 """
@@ -122,7 +122,7 @@ def _recalled(_: Case, reply: Recalled) -> float:
 def precision(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
     """The mean of precision@rank over the ranks that hold a useful piece; 0 for an empty context.
 
-    Source: ragas. Deviation: ragas asks about one piece at a time; here all stand in one prompt.
+    Source: ragas. Deviation: ragas asks about one piece at a time; here one prompt has all.
     """
     return _of_contexts(bench, cases, PRECISION, Useful, _precise)
 

@@ -88,9 +88,9 @@ class Comparison:
 
     @classmethod
     def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> Comparison:
-        """The comparison of the first `limit` questions, types mixed.
+        """The comparison of the first `limit` questions, stratified by type.
 
-        Raises UserError for less than two runs, runs over other questions, or no shared answer.
+        Raises UserError for fewer than two runs, different questions, or no shared answer.
         """
         if len(runs) < 2:
             raise UserError("compare takes two runs or more: folders, or beginnings of keys.")
@@ -125,7 +125,7 @@ class Comparison:
                 yield from (Duel(question, a, b), Duel(question, b, a))
 
     def of_duel(self, duel: Duel) -> str:
-        """A fingerprint of what is shown: an answer made anew is judged anew."""
+        """A fingerprint of what is shown: a regenerated answer is judged again."""
         shown = (self.answers[key][duel.question] for key in (duel.first, duel.second))
         return digest(self.questions[duel.question], *shown)
 
@@ -193,7 +193,7 @@ class Panel:
         return create_model("Choices", **fields)
 
     def rows(self) -> list[Row]:
-        """The verdicts that stand; a later row takes the place of an earlier one."""
+        """The valid verdicts; a later row replaces an earlier one."""
         held: dict[tuple[str, ...], Row] = {}
         for row in read_lines(self.folder / VERDICTS):
             held[row["question"], row["first"], row["second"], row["criterion"]] = row

@@ -60,7 +60,7 @@ class Match:
 
     @cached_property
     def found(self) -> HeadToHead:
-        """What the verdicts come to."""
+        """The win rates from the verdicts."""
         return head_to_head(self.verdicts, scopes=self.scopes)
 
     @cached_property
@@ -154,8 +154,8 @@ def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table
             for title, cells in zip(titles, win_matrix(rates), strict=True)
         )
         note = (
-            "row against column, percent; a cell and its mirror sum to 100; intervals and p of "
-            "each pair stand in the first table"
+            "row against column, percent; a cell and its mirror sum to 100; the first table has "
+            "the intervals and p of each pair"
         )
         tables.append(Table(f"{criterion}: win rates", ("", *titles), rows, (note,), texts=("",)))
     return tables
@@ -202,7 +202,7 @@ def agreement_table(raters: Mapping[str, Labels], scopes: Mapping[str, str | Non
     notes = (
         "Cohen's kappa over A, B and tie: 1 is full agreement, 0 what chance gives; items are "
         "questions and pairs that both have labelled; none where both gave one label throughout; "
-        "intervals draw the items of a question, and questions that share a scope, together",
+        "intervals resample whole questions, and questions that share a scope, together",
     )
     return Table("agreement", heads, tuple(rows), notes, texts=heads[:3])
 

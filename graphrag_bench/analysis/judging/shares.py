@@ -1,4 +1,4 @@
-"""What verdicts on single answers come to: shares, precision over ranks, likeness of questions."""
+"""Scores from verdicts on single answers: shares, precision over ranks, likeness of questions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The stored runs that may stand in a row of a paper's table, each with its grade there.
+"""The stored runs that qualify for a row of a paper's table, each with its grade there.
 
-A run may stand in a row when it has what makes the row: the method and the settings it names. Runs
+A run qualifies for a row when it has the method and the settings that the row names. Runs
 on the paper's data by the paper's model come first. Whatever else a table has comes from one group
 of runs (one data set, one model, as many questions, one judge) for each model of the paper, so that
 its methods compare.
@@ -25,7 +25,7 @@ Group = tuple[str, str, int, str]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A run that may stand in a row, with its grade there; a win rate has the `other` run too.
+    """A run that qualifies for a row, with its grade; a win rate has the `other` run too.
 
     Of a row that is made of several runs, `parts` has one for each (`PaperTable.parts`), None for
     one that is lacking, and the rest is that of the first.
@@ -55,7 +55,7 @@ class Candidate:
 def candidates(
     table: PaperTable, cell: Printed, offered: Sequence[Offered], verdicts: StoredVerdicts
 ) -> list[Candidate]:
-    """The runs that may stand in a cell; of judged ones only those that a judge has seen.
+    """The runs that qualify for a cell; for a judged metric only runs that a judge has seen.
 
     A cell that is made of several runs takes them from one group: data set, model, questions and
     judge.

@@ -29,7 +29,7 @@ def collected(
     papers_prompts: bool = False,
     failures: Mapping[tuple[str, ...], str] | None = None,
 ) -> dict[Printed, Filled]:
-    """What stands beside every printed cell; `failures` are the errors of rows, by settings."""
+    """What is shown next to every printed cell; `failures` are the errors of rows, by settings."""
     filled: dict[Printed, Filled] = {}
     offered = [Offered.of(run, papers_prompts) for run in runs]
     for name in table.datasets:

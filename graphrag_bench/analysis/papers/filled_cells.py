@@ -1,4 +1,4 @@
-"""What stands beside a printed cell: a figure of ours, or what would give one."""
+"""What is shown next to a printed cell: a figure of ours, or what would give one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Filled:
-    """What stands beside a printed cell: a figure, or what gives one, or why none does.
+    """What is shown next to a printed cell: a figure, or what gives one, or why none does.
 
     `before` is the command that makes the questions, `runs` are the settings of the runs that are
     lacking, `after` is the command that follows them; `compare` are the folders of pairs of runs

@@ -46,7 +46,7 @@ class Theirs:
     """The conditions of a printed cell, in our words as far as there are any.
 
     `dataset` is the card of ours that holds the paper's set, None for none; `n_questions` None
-    where the paper gives no number; `settings` are those its recipe comes to here. `own_questions`
+    where the paper gives no number; `settings` are those of its recipe here. `own_questions`
     are made by the paper and not published; `corpus_alone` says that no question matters.
     """
 
@@ -82,7 +82,7 @@ class Grade:
 
 
 def grade(ours: Ours, theirs: Theirs) -> Grade:
-    """The grade of one figure of ours beside a printed one, with every difference named.
+    """The grade of one figure of ours compared with a printed one, with every difference named.
 
     C when the data set or the language model is another one, or when nothing says that it is the
     same; A when data, number of questions, models, settings and prompts are the same; else B.

@@ -59,14 +59,14 @@ def metric_of(held: Mapping[str, Any], names: str) -> Measured | None:
 
 
 def usage_of(held: Mapping[str, Any], name: str) -> Measured | None:
-    """A mean of the usage of a question; None for 0."""
+    """The mean usage per question; None for 0."""
     value = held["usage"].get(name)
     n = held["n"] if name in _SUMS else 1
     return Measured(value / n, held["n"]) if value else None
 
 
 def usd(held: Mapping[str, Any]) -> Measured | None:
-    """The mean US dollars of a question, cached replies at what they were worth; None for none."""
+    """The mean US dollars per question, cached replies at their price; None for none."""
     spent = [
         part["paid"]["usd"] + part["cached"]["usd"] for part in held["cost"]["questions"].values()
     ]
@@ -92,7 +92,7 @@ def build_tokens(held: Mapping[str, Any], *, reports: bool) -> Measured | None:
 
 
 def seconds(folder: Path, what: str = "") -> Measured | None:
-    """The mean seconds of a question by the serial timing of a run; None before there is one.
+    """The mean seconds per question from the serial timing of a run; None without one.
 
     With `what` those of a stage or operator alone: the sum over its steps, a question for which a
     step did not run counting as 0. None where no step is of it.
@@ -116,7 +116,7 @@ def _is_of(step: str, what: str) -> bool:
 
 
 def step_tokens(rows: Iterable[Row], what: str) -> Measured | None:
-    """The mean prompt and completion tokens of a question in a stage or operator; None for none."""
+    """The mean prompt and completion tokens per question in a stage or operator; None for none."""
     totals = [
         sum(
             part.get("prompt_tokens", 0) + part.get("completion_tokens", 0)

@@ -41,11 +41,11 @@ class Method(_Entry):
 
 
 class PrintedSetting(_Entry):
-    """A printed setting: `run` must hold of a run, `also` is set beside it.
+    """A printed setting: `run` must hold for a run, `also` is set in addition.
 
     `levels` are values of a setting that the row runs over, of which it prints the lowest or the
     highest figure (`over`); `seeds` values over which it averages. `layer` is a layer of a tree:
-    `0`, `1`, or `>1` for all above. A list stands for `run`.
+    `0`, `1`, or `>1` for all above. A list is read as `run`.
     """
 
     run: list[str] = []
@@ -63,11 +63,11 @@ class PrintedSetting(_Entry):
 
 
 class DataSet(_Entry):
-    """The card that holds the set, None for none, and what is set beside it.
+    """The card of the data set, None for none, and what else is set.
 
     `abstract` says that its questions are not those of the card, but made for its corpus;
     `stand_in` is the card that is run where the paper does not name the set. `metrics` say which
-    metrics of ours the paper's names stand for here, where they are others than elsewhere.
+    metrics of ours the paper's names mean for this set, where they differ from the rest.
     """
 
     card: str | None
@@ -112,7 +112,7 @@ class Metric(_Entry):
     """Where our figure comes from: exactly one of the fields; `none` says why there is none.
 
     Of metrics divided by `|` the first that a run has counts. `judged_mean` is the mean win rate of
-    several criteria. `seconds` and `tokens` are those of a question in one stage (`convert`) or one
+    several criteria. `seconds` and `tokens` are means per question in one stage (`convert`) or one
     operator (`path.pool`); `layers` the share of retrieved nodes in the row's layer of a tree.
     """
 
@@ -186,7 +186,7 @@ class Shape(_Entry):
 
 
 class Paper(_Entry):
-    """`paper.yaml`: what the paper's names stand for.
+    """`paper.yaml`: what the paper's names mean here.
 
     `settings` hold for every row; `source` names the sections that say so.
     """

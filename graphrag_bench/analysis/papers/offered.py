@@ -100,7 +100,7 @@ def _of_another_set(table: PaperTable, cell: Printed, one: Offered) -> bool:
 def _of_another_row(table: PaperTable, cell: Printed, llm: str) -> bool:
     """Whether a table over several models has its own row for this one, or none but the first.
 
-    A model that the table does not have stands in the rows of its first one.
+    A model that the table does not have is shown in the rows of its first one.
     """
     if len(table.llms) < 2 or not cell.llm or is_model(llm, table.paper.llms[cell.llm]):
         return False
@@ -141,7 +141,7 @@ def _sampled(cell: Printed) -> int | None:
 
 
 def _their_settings(table: PaperTable, cell: Printed, part: Sequence[str]) -> Mapping[str, Any]:
-    """What the recipe of a cell comes to; of a set that cannot be run, what its row says."""
+    """The settings of a cell's recipe; for a data set that cannot be run, those of its row."""
     words = table.settings_of_paper(cell, part) or table.settings_of(cell, part) or ()
     found = dict(_decided(words, table.paper.datasets[cell.dataset].card))
     budget = [word.partition("=")[2] for word in words if word.startswith(f"{BUDGET}=")]

@@ -1,7 +1,7 @@
-"""The printed tables of the papers, and what their names stand for here: data, read and checked.
+"""The printed tables of the papers, and what their names mean here: data, read and checked.
 
 `printed_tables/<paper>/<table>.csv` holds the figures, `printed_tables/<paper>/paper.yaml` which
-method, data set, metric, model and setting of ours each printed name is. What a name stands for is
+method, data set, metric, model and setting of ours each printed name is. The meaning of a name is
 a list of settings as on the command line, e.g. `method=pathrag method.path_order=random`.
 """
 
@@ -27,7 +27,7 @@ from graphrag_bench.analysis.papers.names import (
     Sweep,
     values_of,
 )
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.plain_yaml import read_yaml
 
 FOLDER = Path(__file__).parent / "printed_tables"
@@ -35,8 +35,8 @@ _SIZES = ("answer=off", "limit=1")
 """Sizes take no answers, and no question but one."""
 _COUNTING = ("method=bm25", *_SIZES)
 """A run that calls no model and has the chunks of its set, for what is only counted."""
-_ALONE = "frame=off"
-"""No run of a table is framed: its rows are what it is compared with."""
+_ALONE = "reference_rows=off"
+"""No run of a table has reference rows: it is compared with the table's own rows."""
 _SUSPICIOUS = (
     "doubtful", "implausible", "pair sums to", "swapped", "transposed", "printed identically",
     "mean of the two data sets is", "equals DALK", "calls this an improvement",
@@ -74,7 +74,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class Part:
-    """One run, or pair of runs, of a cell's figure: what is set for each side beside its row.
+    """One run, or pair of runs, of a cell's figure: what else is set for each side.
 
     `level` is the value of the setting that the row runs over; "" where it runs over none.
     """
@@ -110,16 +110,16 @@ class PaperTable:
         return tuple(dict.fromkeys(cell.llm for cell in self.cells if cell.llm))
 
     def method(self, name: str) -> Method | None:
-        """What a printed method stands for in this table; None for no name or an unknown one."""
+        """Our method for a printed one in this table; None for no name or an unknown one."""
         return self.shape.methods.get(name) or self.paper.methods.get(name)
 
     def metric(self, cell: Printed) -> Metric:
-        """What a printed metric stands for on the data set of its cell."""
+        """Our metric for a printed one on the data set of its cell."""
         own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
         return Metric(metric=own) if own else self.paper.metrics[cell.metric]
 
     def rows_of(self, cell: Printed) -> list[PrintedSetting]:
-        """What the printed settings of a cell stand for."""
+        """Our settings for the printed ones of a cell."""
         return [self.paper.settings_of_rows[item] for item in cell.setting]
 
     def parts(self, cell: Printed) -> tuple[Part, ...]:
@@ -145,7 +145,7 @@ class PaperTable:
         return next((row.layer for row in self.rows_of(cell) if row.layer), None)
 
     def settings_of(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
-        """What must hold of a run to stand beside a cell; None when no method of ours does.
+        """What must hold for a run to qualify for a cell; None when no method of ours does.
 
         `part` are the settings of one of several runs of the cell (`parts`).
         """
@@ -162,7 +162,7 @@ class PaperTable:
         """All settings of the run of a cell: what is printed to fill it and what `--run` runs.
 
         What a row says goes before its method, its method before the table, the table before the
-        paper. Nothing frames the run, and a table of sizes asks for no answers. None where
+        paper. The run has no reference rows, and a table of sizes needs no answers. None where
         `settings_of` is None, and where no set of ours can be run.
         """
         own = self.settings_of(cell, part)
@@ -173,14 +173,14 @@ class PaperTable:
             words = place.words(corpus=not self.counts_questions)
             return merged([*words, *own, *_COUNTING, _ALONE])
         held = self.method(cell.method)
-        beside = [*self.paper.settings, *self.shape.settings, *(held.also if held else [])]
-        beside += _heeded(held, *(word for row in self.rows_of(cell) for word in row.also))
+        added = [*self.paper.settings, *self.shape.settings, *(held.also if held else [])]
+        added += _heeded(held, *(word for row in self.rows_of(cell) for word in row.also))
         model = self.paper.llms.get(cell.llm or self.paper.llm)
         embedder = self.paper.embedders.get(self.paper.embedder or "")
         models = [*(model.run if model else []), *(embedder.run if embedder else [])]
         counts = self.shape.kind == "counts"
         end = [_ALONE, *(_SIZES if counts else ())]
-        return merged([*place.words(corpus=counts), *beside, *own, *models, *end])
+        return merged([*place.words(corpus=counts), *added, *own, *models, *end])
 
     @property
     def counts_questions(self) -> bool:
@@ -249,10 +249,9 @@ def load_table(full_name: str) -> PaperTable:
     """The table of a name such as `zhou2025/table5`; raises UserError with the nearest names."""
     names = table_names()
     if full_name not in names:
-        close = nearest(full_name, names, n=5) or paper_names()
+        hint = did_you_mean(full_name, names, paper_names(), n=5)
         raise UserError(
-            f"No paper has a table '{full_name}'. Nearest: {', '.join(close)}. "
-            "`graphrag-bench table` lists all."
+            f"No paper has a table '{full_name}'. {hint} `graphrag-bench table` lists all."
         )
     paper_name, _, name = full_name.partition("/")
     paper = load_paper(paper_name)

@@ -52,7 +52,7 @@ def wanted_rows(table: PaperTable, given: Sequence[str], *, small: bool) -> list
     """The runs of a table in its own order, each once; `given` settings have the last word.
 
     The settings of a row are those that the table prints for it (`settings_of_paper`), with all its
-    seeds and levels. Rows of methods, data sets or figures that nothing of ours stands for are left
+    seeds and levels. Rows of methods, data sets or figures that we lack are left
     out. A small table has one run of each row, by the methods' own settings.
     """
     found: dict[Settings, WantedRow] = {}
@@ -75,7 +75,7 @@ def _small(table: PaperTable, cell: Printed) -> Settings | None:
     if row is None or not any(text.startswith("method=") for text in row):
         return None
     counted = ["answer=off"] if table.shape.kind == "counts" else []
-    return merged([*SMALL, *row, "frame=off", "budget_context=native", *counted])
+    return merged([*SMALL, *row, "reference_rows=off", "budget_context=native", *counted])
 
 
 def run_rows(

@@ -34,7 +34,7 @@ _ALONE = "the paper does not name what it is compared with"
 
 
 def reason_of(table: PaperTable, cell: Printed) -> str:
-    """Why nothing of ours can stand beside a cell; "" where something can."""
+    """Why no figure of ours can be compared with a cell; "" where one can."""
     metric = table.metric(cell)
     if metric.none or not metric.criteria:
         return metric.none or ""

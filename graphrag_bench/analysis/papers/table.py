@@ -1,4 +1,4 @@
-"""A paper's table with ours beside it: one table for each data set, or one long list of cells."""
+"""A paper's table with our figures: one table for each data set, or one long list of cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONG = (
 def comparison_tables(table: PaperTable, filled: Cells) -> list[Table]:
     """One table for each data set: a row for each row of the paper, its metrics as columns.
 
-    A difference stands only where data and model are the paper's (grades A and B); elsewhere the
+    A difference is shown only where data and model are the paper's (grades A and B); elsewhere the
     notes give the rank correlation of the methods. An unprinted figure gives one table without
     rows whose notes are its recipe.
     """
@@ -122,7 +122,7 @@ def _sources(figure: Figure) -> str:
 
 
 def short(identity: str) -> str:
-    """A model's identity without its fingerprints: what stands before `@`, or the first colon."""
+    """A model's identity without its fingerprints: the part before `@`, or the first colon."""
     return (identity.partition("@")[0] if "@" in identity else identity.partition(":")[0]) or "none"
 
 

@@ -24,7 +24,7 @@ class Chain:
 class Chains:
     """The chains of one graph: directed facts that some chunk states.
 
-    Synonymy edges, and names that merely stand in one sentence, are no facts.
+    Synonymy edges, and names that merely share a sentence, are not facts.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -45,7 +45,7 @@ class Chains:
     def drawn(self, hops: int, n: int, rng: np.random.Generator) -> list[Chain]:
         """At most `n` chains of that many hops, drawn by `rng`, no two of the same wording.
 
-        No node stands twice in a chain, its last one is not joined to its first by one fact alone,
+        No node is twice in a chain, its last one is not joined to its first by one fact alone,
         and whoever follows its relations from its first node ends at its last.
         """
         found: dict[tuple[int, tuple[str, ...]], Chain] = {}

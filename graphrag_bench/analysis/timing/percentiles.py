@@ -1,4 +1,4 @@
-"""The spread of measured seconds: median, 95th percentile and what is beside them."""
+"""The spread of measured seconds: median, 95th percentile and the rest."""
 
 from __future__ import annotations
 

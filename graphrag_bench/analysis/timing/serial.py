@@ -174,10 +174,10 @@ def _asker(timing: Timing, progress: Progress) -> Callable[[Question], tuple[flo
     worlds: dict[str | None, Execution] = {}
 
     def world_of(question: Question) -> Execution:
-        scope = None if experiment.settings.graph.scope == "all" else question.scope
+        scope = None if experiment.settings.graph.per == "all" else question.scope
         if scope not in worlds:
             models = experiment.models
-            if experiment.settings.graph.scope != "all":
+            if experiment.settings.graph.per != "all":
                 models = models.over(experiment.dataset.within(scope))
             resources = build_resources(experiment, models, progress, timing.answering)
             if isinstance(resources.get("llm"), FanOut):

@@ -28,7 +28,7 @@ from graphrag_bench.data.readers.zhou import zhou2025
 from graphrag_bench.data.records import is_there
 from graphrag_bench.data.rows import Rows
 from graphrag_bench.data.synthetic import synthetic
-from graphrag_bench.errors import UserError, nearest, unknown
+from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.locations import project_folder
 
 _SETTINGS = ("name", "root", "openie", "questions")
@@ -65,8 +65,8 @@ def read_dataset(
         files = {"root": root, "openie": openie, "questions": questions}
         return synthetic(card, files, settings)
     for setting in settings:
-        close = ", ".join(nearest(setting, _SETTINGS) or _SETTINGS)
-        raise UserError(f"There is no setting 'dataset.{setting}'. Nearest: {close}.")
+        hint = did_you_mean(setting, _SETTINGS)
+        raise UserError(f"There is no setting 'dataset.{setting}'. {hint}")
     folder = _folder(card, root, Path(home))
     layout = _layout(folder, card) if card.reader != FOLDER else card.shapes[0]
     if layout.reader == FOLDER:
@@ -158,7 +158,7 @@ def _files(folder: Path, layout: Layout) -> tuple[Path, Path]:
 
 
 def _training_file(folder: Path, layout: Layout) -> Path | None:
-    """The file of training questions beside those of the run, where the card names one."""
+    """The file of training questions next to the run's questions, where the card names one."""
     name = layout.files.get("training")
     return folder / name if name and is_there(folder / name) else None
 

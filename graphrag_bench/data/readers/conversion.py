@@ -15,7 +15,7 @@ _OF_BAD_BYTES = (
     ValueError, LookupError, TypeError, AttributeError, AssertionError, ArithmeticError, OSError,
     RecursionError, struct.error, zlib.error,
 )  # fmt: skip
-"""What a PDF parser stumbles over in a damaged file, beside the faults that it names."""
+"""Errors of a PDF parser on a damaged file, in addition to those that it names."""
 _EXTRA = "needs markitdown: pip install 'graphrag-bench[docs]'"
 
 

@@ -17,7 +17,7 @@ from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.progress import Progress
 
 VERSION = 2
-"""Raised when a conversion gives other parts, so that those that are kept are made anew."""
+"""Raised when a conversion gives other parts, so that stored ones are made again."""
 QUESTIONS = "questions.jsonl"
 
 
@@ -26,7 +26,7 @@ def folder_rows(folder: Path, kept: Path) -> Rows:
 
     A file gives a document for each of its sections (`notes.md#2`) or pages (`report.pdf#p3`), and
     one of its own name when it has no more than one; titles are `<title of the text> > <heading>`.
-    A name of a file is no title: it would become an entity of the graph. Hidden files are passed
+    A name of a file is not a title: it would become an entity of the graph. Hidden files are passed
     over. Questions are in `questions.jsonl`, if anywhere; their ids are optional, and their
     evidence may name a file, any of whose parts counts. A line of the terminal names every file
     that could not be read, with the reason; UserError when none could. What was converted is kept
@@ -73,7 +73,7 @@ def _visible(folder: Path) -> Iterator[Path]:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name that is no text: it would be the id of a document."""
+    """Refuse a name that is not text: it would be the id of a document."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -52,7 +52,7 @@ def ultradomain_original(corpus: Path, questions: Path) -> Rows:
     """One field of UltraDomain as published: lines of input, answers, context and meta.
 
     The corpus are the different contexts in order, as in LightRAG's preparation; ids are row
-    numbers, and the evidence of a question is its context. Source: Qian et al. 2024 (MemoRAG).
+    numbers, and a question's evidence is its context. Source: Qian et al. 2024 (MemoRAG).
     """
     rows = Rows()
     numbers: dict[str, str] = {}

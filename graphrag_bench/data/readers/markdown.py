@@ -23,9 +23,9 @@ def sections(text: str, name: str = "") -> list[Part]:
 
     They are marked `#1`, `#2` in the order of the text.
 
-    A section's title is that of the text (its first heading of level 1, when nothing but it stands
+    A section's title is that of the text (its first heading of level 1, when it is the only one
     on that level, or else `name`) and the headings above it, joined by ` > `; "" without any.
-    Lines in code fences are no headings.
+    Lines in code fences are not headings.
     """
     cut = _cut(text)
     tops = [heading for level, heading, _ in cut if level == 1]

@@ -38,7 +38,7 @@ class _Question(FileRow):
         try:
             return json.loads(value)
         except json.JSONDecodeError:
-            raise ValueError(f"{value[:60]!r} is no JSON list of answers") from None
+            raise ValueError(f"{value[:60]!r} is not a JSON list of answers") from None
 
     def gold(self, evidence: tuple[str, ...]) -> Gold:
         """Any of the possible answers, and the object's own name; the type is the property."""

@@ -12,7 +12,7 @@ from graphrag_bench.data.rows import FileRow, Rows
 from graphrag_bench.values import Question
 
 _OR = "|"
-"""What stands between several answers in one text."""
+"""The separator of several answers in one text."""
 
 
 class _Text(FileRow):
@@ -40,7 +40,7 @@ class _ZhouQuestion(FileRow):
 def zhou2025(corpus: Path, questions: Path) -> Rows:
     """Lines of title and context, and of question and answer; ids are row numbers.
 
-    Several answers stand in one text with `|` between them, and any of them counts; the qa_pairs
+    Several answers are one text with `|` between them, and any of them counts; the qa_pairs
     of ASQA become sub-answers. Evidence is not given.
     Source: Data/QueryDataset.py of their repository.
     """

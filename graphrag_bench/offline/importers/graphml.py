@@ -41,7 +41,7 @@ def graphml(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy =
     A node's name is its attribute name, entity_id, entity_name, title or label, else its id; a
     relationship's name is its attribute relation, name, label or type, else "related to"; its
     weight is `weight`, else 1; one named "synonym of" is a synonymy edge. `source_id` names chunks
-    as LightRAG does: by the ids of kv_store_text_chunks.json beside the file, or by the md5 of
+    as LightRAG does: by the ids of kv_store_text_chunks.json next to the file, or by the md5 of
     their texts, with <SEP> between.
     Raises UserError for a file that cannot be read.
     """
@@ -208,15 +208,15 @@ def _chunks(
 
 def _units(path: Path, chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
     """Chunk rows by the ids that `source_id` may hold."""
-    beside = path.parent / _CHUNK_FILE
-    if not beside.is_file():
+    chunk_file = path.parent / _CHUNK_FILE
+    if not chunk_file.is_file():
         return chunks_by_digest(chunk_table)
     try:
-        held = json.loads(beside.read_text(encoding="utf-8"))
+        held = json.loads(chunk_file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise UserError(f"{beside}: not JSON ({error}).") from None
+        raise UserError(f"{chunk_file}: not JSON ({error}).") from None
     if not isinstance(held, dict):
-        raise UserError(f"{beside}: an object from chunk id to chunk was expected.")
+        raise UserError(f"{chunk_file}: an object from chunk id to chunk was expected.")
     texts = {
         str(name): str(chunk.get("content", ""))
         for name, chunk in held.items()

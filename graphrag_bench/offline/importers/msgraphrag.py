@@ -54,7 +54,7 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
 def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto") -> Graph:
     """The textual knowledge graph of the folder, with its types, descriptions and weights.
 
-    Nodes stand in the order of entities.parquet, relationships in that of relationships.parquet.
+    Nodes are in the order of entities.parquet, relationships in that of relationships.parquet.
     Names are normalised as everywhere; entities whose names become the same are merged. Text
     units are found in the chunk table by their text.
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.errors import UserError, nearest
+from graphrag_bench.errors import UserError, did_you_mean
 
 Row = Mapping[str, Any]
 
@@ -23,8 +23,8 @@ def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Row]:
         table = parquet.read_table(path)
     except FileNotFoundError:
         there = [one.stem for one in folder.glob("*.parquet")] if folder.is_dir() else []
-        close = ", ".join(nearest(name, there) or sorted(there)) or "no parquet file"
-        raise UserError(f"{path}: there is no such file; {folder} holds {close}.") from None
+        hint = did_you_mean(name, sorted(there), sorted(there) or ["no parquet file"])
+        raise UserError(f"{path}: there is no such file. {hint}") from None
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: not parquet ({str(error)[:200]}).") from None
     missing = [column for column in columns if column not in table.column_names]

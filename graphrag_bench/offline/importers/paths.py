@@ -55,11 +55,11 @@ def file_of(path: Path) -> Path:
 
 
 def content_digest(path: Path) -> str:
-    """The digest of what is read: a file and the chunks beside it, or the tables of a folder."""
+    """The digest of what is read: a file and the chunks next to it, or the tables of a folder."""
     file = file_of(path)
     if file.is_file():
-        beside = file.parent / "kv_store_text_chunks.json"
-        with_chunks = file.suffix.lower() == ".graphml" and beside.is_file()
-        return digest(*(file_digest(one) for one in (file, *([beside] if with_chunks else ()))))
+        chunk_file = file.parent / "kv_store_text_chunks.json"
+        with_chunks = file.suffix.lower() == ".graphml" and chunk_file.is_file()
+        return digest(*(file_digest(one) for one in (file, *([chunk_file] if with_chunks else ()))))
     tables = [file / f"{name}.parquet" for name in (*TABLES, "documents")]
     return digest([(one.name, file_digest(one)) for one in tables if one.is_file()])

@@ -40,7 +40,7 @@ class ImportedRelationship:
 
 @dataclass(frozen=True)
 class ImportedGraph:
-    """What a file holds, and where it stands."""
+    """What a file holds, and its path."""
 
     where: str
     nodes: Sequence[ImportedNode]

@@ -1,4 +1,4 @@
-"""Which chunks an imported name or text stands in, where a file names none of our chunks."""
+"""Which chunks contain an imported name or text, where a file names none of our chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The combinator `aside`: steps beside the method's own, of which some slots are kept."""
+"""The combinator `aside`: steps apart from the method's own, of which some slots are kept."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Aside:
         return state.write({slot: outcome.get(slot) for slot in self.keep})
 
     def check(self, checker: Checker) -> None:
-        """The inner steps must write what is kept, and may write anew what nobody has read."""
+        """The inner steps must write what is kept, and may overwrite what no step has read."""
         inner = checker.copy()
         inner.unread = {}
         for step in self.steps:

@@ -18,7 +18,7 @@ from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion
 from graphrag_bench.values import Answer, RetrievalState
 
 GIVEN = ("dependencies", "sought")
-"""What the inner steps find in their state beside the sub-question itself."""
+"""What the inner steps find in their state in addition to the sub-question."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Resolve:
 
 
 class _Work:
-    """One question's plan and what its sub-questions came to."""
+    """One question's plan and the results of its sub-questions."""
 
     def __init__(self, state: RetrievalState, plan: Plan) -> None:
         self.start = state

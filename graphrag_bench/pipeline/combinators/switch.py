@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphrag_bench.errors import nearest
+from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinator
 from graphrag_bench.pipeline.joining import described, join
@@ -18,8 +18,8 @@ from graphrag_bench.values import RetrievalState
 class Switch:
     """The arm that the value of a slot names; the state goes on unchanged when none does.
 
-    A slot that is not written, or has no items, is `empty`; any other value stands for itself as
-    text, and for `some`. The arm `otherwise` takes what no other arm names. `fallback` says of arms
+    A slot that is not written, or has no items, is `empty`; any other value is itself as
+    text, and `some`. The arm `otherwise` takes what no other arm names. `fallback` says of arms
     that are not the method's own way why they are taken, and what they do instead.
     """
 
@@ -95,8 +95,7 @@ def _fallback(read: Reader, cases: Mapping[str, Steps]) -> dict[str, str]:
         return {}
     for name, reason in given.items():
         if str(name) not in cases:
-            close = ", ".join(nearest(str(name), cases) or cases) or "none"
-            read.problem("fallback", f"no case '{name}'; nearest: {close}.")
+            read.problem("fallback", f"no case '{name}'. {did_you_mean(str(name), cases)}")
         if not isinstance(reason, str) or not reason.strip():
             read.problem("fallback", f"case '{name}' needs a reason in words, not {reason!r}.")
     return {str(name): str(reason) for name, reason in given.items()}

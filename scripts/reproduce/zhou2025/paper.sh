@@ -13,7 +13,7 @@ graphrag-bench table zhou2025tr/table13 --run "$@"
 graphrag-bench table zhou2025tr/table16 --run "$@"
 # new methods: Tables 8 and 15
 graphrag-bench table zhou2025tr/table15 --run "$@"
-# language models: Tables 9 and 17 print a command for each model, which stand at addresses of their own
+# language models: Tables 9 and 17 print a command for each model, which are at separate addresses
 graphrag-bench table zhou2025/table9
 
 # abstract questions, made first: Figures 6 to 12 and Table 10 (grade C is the best there is)

@@ -233,7 +233,7 @@ def layers_of(run: StoredRun, home: Path) -> list[str]:
 
 
 def test_layers_are_those_of_the_tree_that_was_searched(home: Path) -> None:
-    ran("dataset=toy", "method=raptor", "answer=off", "frame=off", "method.top_k=8",
+    ran("dataset=toy", "method=raptor", "answer=off", "reference_rows=off", "method.top_k=8",
         "build.graph.reduction_dimension=1", "build.graph.max_cluster_tokens=60",
         "budget_context=native", *WEIGHTLESS)  # fmt: skip
     (run,) = stored_runs(home)

@@ -282,7 +282,7 @@ def test_a_row_that_fails_is_kept_and_the_others_go_on(home: Path) -> None:
 
 def test_small_rows_are_the_runs_that_the_command_line_makes() -> None:
     """The cells of `run -m ... budget_context=native` are what `table --run --small` looks for."""
-    stored = ran("-m", "dataset=toy", "method=vanilla,zeroshot", "limit=10", "frame=off",
+    stored = ran("-m", "dataset=toy", "method=vanilla,zeroshot", "limit=10", "reference_rows=off",
                  "budget_context=native", *WEIGHTLESS).folders  # fmt: skip
     rows = wanted_rows(TABLE5, GIVEN, small=True)
     for one in rows:
@@ -294,14 +294,14 @@ def test_small_rows_are_the_runs_that_the_command_line_makes() -> None:
 
 def test_stored_rows_are_not_run_again() -> None:
     rows = [one for one in wanted_rows(TABLE5, GIVEN, small=True) if one.row == ("method=vanilla",)]
-    ran("dataset=toy", "method=vanilla", "limit=10", "frame=off", "budget_context=native",
+    ran("dataset=toy", "method=vanilla", "limit=10", "reference_rows=off", "budget_context=native",
         *WEIGHTLESS)  # fmt: skip
     done = run_rows(rows, lambda _: None, lambda _: pytest.fail("it is stored"))
     assert done[0].run is not None
 
 
 def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
-    ran("dataset=toy", "method=hipporag", "answer=off", "frame=off", *WEIGHTLESS)
+    ran("dataset=toy", "method=hipporag", "answer=off", "reference_rows=off", *WEIGHTLESS)
     source = FigureSource(home)
     (run,) = stored_runs(home)
     table = load_table("zhou2025tr/table18")
@@ -349,7 +349,7 @@ def test_a_chunking_left_to_the_card_is_that_of_the_card() -> None:
 def test_settings_that_are_none_are_refused_by_name() -> None:
     with pytest.raises(UserError, match="no setting 'metod'.*method"):
         composed(read_words(["metod=bm25"]))
-    with pytest.raises(UserError, match="'bm25' is no setting"):
+    with pytest.raises(UserError, match="'bm25' is not a setting"):
         composed(read_words(["bm25"]))
 
 

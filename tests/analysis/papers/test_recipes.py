@@ -227,11 +227,11 @@ def test_the_sections_stand_under_the_table() -> None:
 
 def test_commands_that_differ_in_one_setting_are_one_sweep() -> None:
     base = ("dataset=toy", "method=pathrag", "method.path_order=random")
-    seeds = [(*base, f"method.path_seed={seed}", "frame=off") for seed in range(3)]
+    seeds = [(*base, f"method.path_seed={seed}", "reference_rows=off") for seed in range(3)]
     (line,) = run_lines(seeds)
     assert line == ("graphrag-bench run -m dataset=toy method=pathrag method.path_order=random "
-                    "method.path_seed=0,1,2 frame=off")  # fmt: skip
+                    "method.path_seed=0,1,2 reference_rows=off")  # fmt: skip
     both = [(*base, f"method.path_seed={seed}", f"method.k={k}") for seed, k in ((0, 1), (1, 2))]
-    assert len(run_lines(both)) == 2  # 0 with 1 and 1 with 2 are no product
+    assert len(run_lines(both)) == 2  # 0 with 1 and 1 with 2 are not a product
     models = [(*base, f"llm.model={name}") for name in ("a", "b")]
     assert len(run_lines(models)) == 2  # a server for each
