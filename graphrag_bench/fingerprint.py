@@ -100,6 +100,8 @@ def _follow(
     """Note a piece of code, and all that it refers to."""
     found[name] = _dump(tree)
     for path in _references(tree):
+        if path[0] == "__file__":
+            continue  # where the project lies is not what it does
         target = _resolve(path, namespace)
         if isinstance(target, FunctionType | type) or hasattr(target, "__wrapped__"):
             target = inspect.unwrap(target)

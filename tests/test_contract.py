@@ -252,7 +252,7 @@ def test_a_batched_function_reads_values_like_any_other():
         raise NotImplementedError
 
     for function in (reads_numbers, gives_texts):
-        with pytest.raises(ContractError, match="is no value type"):
+        with pytest.raises(ContractError, match="is not a value type"):
             operator("x", batched=True)(function)
 
 

@@ -2,10 +2,12 @@
 
 import importlib
 import sys
+from pathlib import Path
 
 import pytest
 
 from graphrag_bench import contract, fingerprint
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.fingerprint import KEY_LENGTH, code, digest, file_digest
 from graphrag_bench.offline.chunking import token
 from graphrag_bench.registry import Registry
@@ -193,3 +195,14 @@ def test_the_digest_of_a_file_is_that_of_its_bytes(tmp_path):
         (tmp_path / name).write_bytes(content)
     assert file_digest(tmp_path / "a") == file_digest(tmp_path / "b")
     assert file_digest(tmp_path / "a") != file_digest(tmp_path / "c")
+
+
+def test_no_fingerprint_depends_on_where_the_project_lies() -> None:
+    load_plugins()
+    here = str(Path(fingerprint.__file__).parents[1])
+    for item in [*contract.operators.all(), *contract.builders.all()]:
+        function = getattr(item, "batch", None) or item.function
+        found: dict[str, str] = {}
+        fingerprint._collect(function, frozenset({"graphrag_bench", "operators", "methods"}), found)
+        assert found
+        assert not [name for name, text in found.items() if here in text], item.name
