@@ -50,7 +50,7 @@ def dataset(
 ) -> Dataset:
     """The checked data set of that name, read from `root`, `home`/data or its card's folder.
 
-    `questions` is a file or folder of questions made for its corpus, in the place of its own.
+    `questions` is a file or folder of questions made for its corpus, in place of its own.
     A synthetic set is made from `settings`: `dataset("world", size=200)`.
     """
     return read_dataset(name, root, openie, settings, home=home, questions=questions)
@@ -172,7 +172,7 @@ class Answered:
     """An answer with the context it was given and what every step did.
 
     `fallbacks` says where the method went another way than its own; `told` is all of it as plain
-    values, names in the place of ids.
+    values, names in place of ids.
     """
 
     answer: str

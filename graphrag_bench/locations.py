@@ -1,4 +1,4 @@
-"""Where the project's own files lie: in the installed package, or in the checkout around it."""
+"""The paths of the project's own files: in the installed package, or in the checkout around it."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Plan:
 @value("dependencies")
 @dataclass(frozen=True)
 class Dependencies:
-    """The sub-questions that the question at hand hangs on, in its order, with their answers."""
+    """The sub-questions that the current question depends on, in its order, with their answers."""
 
     ids: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class Dependencies:
 @value("sought")
 @dataclass(frozen=True)
 class Sought:
-    """What the question at hand asks for; as text `specific` or `abstract`, for `switch`."""
+    """What the current question asks for; as text `specific` or `abstract`, for `switch`."""
 
     kind: Kind
 

@@ -181,7 +181,7 @@ class Path:
 class Subgraph:
     """Nodes and relationship rows, each once, and the paths they were found on.
 
-    `texts` holds triples that a model wrote in the place of rows, where no row says the same.
+    `texts` holds triples that a model wrote in place of rows, where no row says the same.
     """
 
     nodes: tuple[int, ...] = ()

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     """Print the table of `stats`, or how many replies were written."""
     asked = _parser().read(arguments)
     if asked.path and asked.home:
-        raise UserError("--path names the store itself, and --home where it lies: one of the two.")
+        raise UserError("--path names the store itself, --home its folder: give one of the two.")
     store = Path(asked.path or f"{asked.home or '.'}/cache/replies.sqlite")
     if asked.action == "stats":
         if asked.file:

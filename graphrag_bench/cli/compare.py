@@ -51,11 +51,11 @@ from graphrag_bench.report.tables import markdown, show
 from graphrag_bench.runs.folder import RunFolder, write_whole
 
 _ABOUT = """
-Lets a language model say of two answers to the same question which is better, for every two runs
-and every question that all have answered, always in both orders. Prints win rates with intervals
-and what is known of the judge: how often the order changed its mind, whether the longer answer
-wins, and the rate without both. Verdicts are kept in HOME/comparisons/<key>/verdicts.jsonl: the
-same command goes on where it stopped, and a second call costs nothing.
+A language model compares two answers to the same question: for every pair of runs, every question
+that all runs answered, and always in both orders. Prints win rates with intervals and the judge's
+biases: how often the order changed its verdict, whether the longer answer wins, and the win rate
+without both. Verdicts are stored in HOME/comparisons/<key>/verdicts.jsonl: run the same command
+again to resume; a second call costs nothing.
 
 examples
   graphrag-bench compare RUN_A RUN_B llm_judge=openai_compatible llm_judge.model=gpt-4o-mini

@@ -14,7 +14,7 @@ from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.report.tables import Table, show
 
 _ABOUT = """
-Looks at the models that a run with the same settings would use, with a few small real calls:
+Checks the models that a run with the same settings would use, with a few small real calls:
 address, key, model name, JSON replies, context window, speed; one embedding, its dimension and
 length; how many tokens the embedder reads, and how many chunks of the data set are longer. Prints a
 table of `pass`, or what to fix. Writes nothing; a key is never printed.

@@ -29,15 +29,15 @@ from graphrag_bench.report.tables import show
 from graphrag_bench.runs.judged import judged_values
 
 _ABOUT = """
-Lets a language model judge the answers of finished runs one by one, and keeps each value in the
-run's folder (judged.jsonl). Nothing is asked twice: the same command goes on where it stopped, and
-a second call costs nothing.
+A language model judges the answers of finished runs one by one. Each value is stored in the run's
+folder (judged.jsonl), and nothing is asked twice: run the same command again to resume; a second
+call costs nothing.
 
 For judged_correctness the judge lists what an answer offers before it sees the gold; the second
-call is made where that is one thing in other words than the gold's.
+call is made where that is one item, worded differently from the gold.
 
-A reply that cannot be read is missing and in no mean, never a good mark. Contexts are read as the
-run has kept them (not with trace=off).
+An unreadable reply counts as missing: it is in no mean, never a good mark. Contexts are those that
+the run stored (none with trace=off).
 
 examples
   graphrag-bench judge 0a1b2c3d llm_judge=openai_compatible llm_judge.model=gpt-4o-mini

@@ -47,7 +47,7 @@ def runs_and_settings(
 def judged_runs(
     given: Sequence[str], settings: Sequence[str], home: str | None
 ) -> tuple[list[StoredRun], RunSettings]:
-    """The runs, each once, and the checked settings with the home that they lie in.
+    """The runs, each once, and the checked settings with their home.
 
     The home is `home`, else that of the first run. Raises UserError for what is not a run.
     """

@@ -122,7 +122,9 @@ def _main(given: list[str]) -> int:
         sys.stderr.write(f"graphrag-bench {name}: {error}\n")
         return 2
     except KeyboardInterrupt as stop:
-        sys.stderr.write("\nstopped; what is done is kept, and the same command goes on from it\n")
+        sys.stderr.write(
+            "\nstopped; what is done is stored: run the same command again to resume\n"
+        )
         return 143 if isinstance(stop, Terminated) else 130
 
 

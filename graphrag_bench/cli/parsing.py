@@ -17,7 +17,7 @@ SHARED = "the second artifacts/ folder of a run that read one (paths.shared_arti
 RUN = "a folder (`run: ...` of a run prints it) or the beginning of its key"
 CONFIG_DIR = (
     "--config-dir FOLDER",
-    "with what FOLDER/method, FOLDER/dataset, ... hold; ./configs is looked into without it",
+    "adds the files of FOLDER/method, FOLDER/dataset, ...; ./configs is always searched",
 )
 _UNKNOWN = "unrecognized arguments: "
 _formatter = partial(argparse.RawDescriptionHelpFormatter, width=WIDTH, max_help_position=COLUMN)

@@ -20,8 +20,8 @@ from graphrag_bench.sweeps.shared_work import left_alone, left_together
 from graphrag_bench.sweeps.tuning import is_tuning
 
 _ABOUT = """
-Prints what a run with the same words would build, read, write and call; touches no model. Every
-`run ...` becomes its plan by this one word.
+Prints what a run with the same words would build, read, write and call; touches no model. Replace
+`run` by `plan` in any command.
 
 examples
   graphrag-bench plan dataset=sample method=hipporag

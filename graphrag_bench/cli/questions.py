@@ -54,7 +54,7 @@ _SETTINGS = {
     "users": ("5", "of the abstract protocol"),
     "tasks": ("5", "of each user"),
     "per_task": ("5", "questions for each task"),
-    "description": ('"TEXT"', "of the set, in the place of its card and titles"),
+    "description": ('"TEXT"', "of the set, in place of its card and titles"),
     "hops": ("1,2,3", "lengths of the chains, as many questions of each"),
     "wording": ("llm", "specific ones are worded by the model; template needs none"),
     "out": ("FOLDER", "default: HOME/questions/<dataset>/<kind>-<key>"),

@@ -23,7 +23,7 @@ FAILED = 1
 
 _ABOUT = """
 Answers the questions of a data set by a method, scores the answers and the evidence, and prints one
-table. What is finished is kept below HOME/runs, and the same command goes on where it stopped.
+table. Results are stored below HOME/runs: run the same command again to resume.
 
 examples
   graphrag-bench run dataset=sample method=hipporag limit=5

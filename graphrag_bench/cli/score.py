@@ -37,7 +37,7 @@ def _parser() -> Parser:
     made.option(
         "--metrics",
         "NAMES",
-        "answer metrics in addition to those of the set's card, with commas between",
+        "answer metrics in addition to those of the set's card, comma-separated",
         "",
     )
     made.home()

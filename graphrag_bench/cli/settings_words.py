@@ -20,7 +20,7 @@ _MORE = (
 )
 _FILES = (
     "GROUP=./FILE.yaml",
-    "a file of your own in the place of a name; names are looked for in ./configs/GROUP, and in "
+    "your own file instead of a name; names are also searched in ./configs/GROUP and in "
     "the configs of plugins=[PACKAGE], too",
 )
 
@@ -86,5 +86,5 @@ def name_of(word: str) -> str:
 
 
 def _within(name: str, listed: Iterable[str]) -> bool:
-    """Whether a setting is one of these, or lies below one."""
+    """Whether a setting is one of these, or below one."""
     return any(name == one or name.startswith(f"{one}.") for one in listed)

@@ -70,14 +70,14 @@ PAPER/TABLE [--run [--small] [SETTING=VALUE ...]] [OPTIONS]
 _LAYOUT = (
     ("rows", "FIELD", None, "what has a row each; default: title"),
     ("cols", "FIELD", None, "what has a column each; default: dataset"),
-    ("values", "METRIC", None, "metrics, with commas between; default: accuracy"),
+    ("values", "METRIC", None, "comma-separated metrics; default: accuracy"),
     ("by", "WHAT", None, "splits the questions by hops, type or scope"),
 )
 _DEFAULTS = {"rows": "title", "cols": "dataset", "values": "accuracy", "by": ""}
 _OPTIONS = {
     "--run": "run what is lacking, at the paper's settings; what is stored is kept, so the same "
-    "command goes on after a stop, and a row that fails does not stop the others; SETTING=VALUE is "
-    "laid over every row, e.g. dataset.root=FOLDER llm.base_url=ADDRESS limit=20",
+    "command resumes after a stop, and a row that fails does not stop the others; SETTING=VALUE "
+    "overrides every row's, e.g. dataset.root=FOLDER llm.base_url=ADDRESS limit=20",
     "--small": "on 10 questions of the set `sample` with the packaged model, at the methods' own "
     "settings (grade C); alone it shows such runs and runs nothing",
     "--papers-prompts": "these runs had the prompts of the paper itself, as files of your own",

@@ -30,7 +30,7 @@ _of_plugins: list[Path] = []
 
 
 def look_in(folders: Iterable[str | Path]) -> None:
-    """Look for names in these folders too, in the place of those given before (--config-dir).
+    """Look for names in these folders too, in place of those given before (--config-dir).
 
     Raises UserError for what is not a folder, and for a folder without a folder of any group.
     """

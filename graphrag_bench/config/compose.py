@@ -35,7 +35,7 @@ _ELSEWHERE = re.compile(r"^\s*#\s*@package\b.*$|\$\{\s*[\w.]+\s*:[^}]*\}", re.MU
 def load(group: str, name: str) -> dict[str, Any]:
     """The content of a choice, a name or the path of a file.
 
-    What a file changes of another of its group, which is in its `defaults`, is laid over that.
+    A file that names another of its group in its `defaults` overrides that one.
     Raises UserError for an unknown name, with the nearest, for a file that cannot be read, and,
     naming both files, for a user's method with the name of a built-in one.
     """
@@ -130,10 +130,10 @@ def compose(
     rest: Mapping[str, Any],
     words: Sequence[Word] = (),
 ) -> dict[str, Any]:
-    """The resolved settings of chosen groups with other settings laid over them.
+    """The resolved settings of chosen groups, overridden by other settings.
 
     A choice is a name, the path of a file, or the content itself; `rest` is nested as the settings
-    are, `words` are laid over it one by one. What is not chosen takes the default of `run.yaml`.
+    are, `words` override it one by one. What is not chosen takes the default of `run.yaml`.
     Profile, fidelity and path pooling change the method's file before `rest` and `words` do.
     Interpolations are resolved over the whole. Raises UserError.
     """
@@ -186,7 +186,7 @@ def _defaults() -> dict[str, str]:
 
 
 def _study(name: str, above: tuple[str, ...] = ()) -> tuple[dict[str, str | None], dict[str, Any]]:
-    """The choices and the settings of a study, laid over those of the studies in its defaults."""
+    """The choices and the settings of a study, overriding those of the studies in its defaults."""
     if name in above:
         raise UserError(f"The study '{name}' is based on itself: {' <- '.join((*above, name))}.")
     held = content("experiment", name)

@@ -29,7 +29,7 @@ def _number_as_text(value: Any) -> Any:
 
 
 class DatasetSettings(_Settings):
-    """Which set, and where it lies; the settings of a synthetic set are checked by the set."""
+    """Which data set, and its folder; a synthetic set checks its own settings."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
     name: str = Field(description="name of a card in datasets/")

@@ -122,7 +122,7 @@ def card_names() -> list[str]:
 
 
 def card_file(name: str) -> Path:
-    """Where the card of a set lies, or would lie."""
+    """The path of a data set's card, existing or not."""
     return project_folder("datasets").resolve() / name / "card.yaml"
 
 

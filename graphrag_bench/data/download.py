@@ -59,7 +59,7 @@ def download(remote: Remote, folder: Path, progress: Progress) -> str:
         n_bytes = _size(getting.part) if remote.sha256 else 0
         raise UserError(
             f"{remote.url}: given up after {TRIES} tries ({_brief(error)}). {n_bytes} bytes are "
-            f"kept in {folder}; the same command goes on from there."
+            f"kept in {folder}; run the same command again to resume."
         ) from None
     except OSError as error:
         reason = error.strerror or _brief(error)

@@ -22,7 +22,7 @@ from graphrag_bench.progress import Progress
 
 MANIFEST = "fetched.json"
 STAGING = ".fetching"
-"""Where files lie until they are whole; what was cut goes on from there."""
+"""Where files are until they are complete; an interrupted download resumes there."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def fetch(
 
     `fetched.json` in the folder keeps addresses, revisions and checksums. Raises UserError for a
     set that has no files to download, with what to do where it is fetched by hand, and for every
-    fault on the way; what is whole stays, and the same command goes on from it.
+    fault on the way; complete files stay, and the same command resumes.
     """
     source = _source(card)
     refuse_secrets("endpoint", endpoint)

@@ -82,7 +82,7 @@ def _whole(file: Path) -> Iterator[tuple[str, object]]:
 
 
 def json_line_objects(path: Path) -> Iterator[tuple[str, object]]:
-    """The objects of a file of any size, one line at a time; blank lines are passed over."""
+    """The objects of a file of any size, one line at a time; blank lines are skipped."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             place = f"{path}, line {number}"

@@ -80,7 +80,7 @@ def answer_within(
 
     `answers` has the aliases of each wanted answer. Whole words are compared, whatever the
     `containment` of accuracy is, as a long text holds any short word by its characters; answers
-    that are all yes or no are passed over, and with nothing left it is None.
+    that are all yes or no are skipped, and with nothing left it is None.
     """
     words = Reading(reading.normaliser, "token_boundary")
     wanted = [

@@ -82,7 +82,7 @@ def list_scores(
     questions of certain kinds (when, where, ...), what the line answers in the gold. Of questions
     for a time, the gold 2014-05-01 is taken as 2014. Precision and recall count pairs of a line and
     a gold that match, each used once, longest first, ties in order; without a line all is 0. Gold
-    answers that normalise to nothing are passed over.
+    answers that normalise to nothing are skipped.
     """
     asked = question.lower()
     dated = any(words in asked for words in _YEAR_ONLY)

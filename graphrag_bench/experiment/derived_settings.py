@@ -47,7 +47,7 @@ def _same_format(variant: str) -> set[str]:
 
 
 def complete(choices: Choices, dataset: Dataset) -> None:
-    """Put variants in the place of `auto`, and in what follows from the graph.
+    """Put variants in place of `auto`, and in what follows from the graph.
 
     `auto` reads the facts that are planted in a synthetic world, the triples that a data set comes
     with, an OpenIE file where there is one, and otherwise what a tagger finds; a graph that is

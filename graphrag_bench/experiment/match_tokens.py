@@ -116,7 +116,7 @@ def _reference(plain: Values, name: str, dataset: Dataset | None) -> Experiment:
 def _mean_tokens(
     reference: Experiment, progress: Progress, measure: bool, shard: str | None
 ) -> int:
-    """The mean tokens of the reference's contexts, rounded; failed questions are passed over."""
+    """The mean tokens of the reference's contexts, rounded; failed questions are skipped."""
     selected = [question.id for question in selection(reference)[0]]
     held = reference.folder.rows()
     name = reference.method.name

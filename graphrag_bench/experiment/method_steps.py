@@ -36,7 +36,7 @@ class Steps(MutableSequence[Step]):
         return self._method[stage][row]
 
     def __setitem__(self, index: Any, step: Any) -> None:
-        """Put another step in the place of one."""
+        """Put another step in place of one."""
         stage, row = self._places()[index]
         self._method[stage][row] = dict(step)
 

@@ -26,7 +26,7 @@ class Tokens(Protocol):
 
     @property
     def counted_in(self) -> str:
-        """What counts in the place of the embedder's own tokenizer; "" where that is known."""
+        """What counts in place of the embedder's own tokenizer; "" where that is known."""
         ...
 
     @property

@@ -217,7 +217,7 @@ def _dropped(rows: list[_Row], faults: _Faults) -> tuple[list[_Row], int]:
 
 
 def _merged(rows: list[_Row], faults: _Faults) -> tuple[list[_Row], int]:
-    """The rows with some names in the place of others, which then are nowhere."""
+    """The rows with some names in place of others, which then are nowhere."""
     names = list(dict.fromkeys(name for row in rows for name in row.names))
     order = faults.chosen("merge", len(names), 1.0)
     n_merged = min(round(faults.merge * len(names)), len(names) - 1)

@@ -77,7 +77,7 @@ class Sentences:
         """The most central of some sentences, at most `max_tokens` together, in the order given.
 
         All of them where all fit. Centrality is the mean cosine to all of them, -1..1, ties to the
-        one given first. Sentences under four words are passed over while there are others, and so
+        one given first. Sentences under four words are skipped while there are others, and so
         is one with a cosine of 0.9 or more to a chosen one. At least one comes out, however long,
         unless there is none.
         Source: LexRank's degree centrality without a threshold (Erkan and Radev 2004, section 3).

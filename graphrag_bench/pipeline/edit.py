@@ -26,7 +26,7 @@ def every_list(lists: Sequence[list[Item]]) -> Iterator[list[Item]]:
 
 
 def operator_steps(items: Sequence[Item]) -> Iterator[tuple[Operator, Item]]:
-    """Every operator of some steps with its step, in order; unknown names are passed over."""
+    """Every operator of some steps with its step, in order; unknown names are skipped."""
     for item in items:
         if (operator := known_operator(item)) is not None:
             yield operator, item

@@ -59,9 +59,7 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
         told = [str(run.metrics.get("corpus") or MISSING)[:SHOWN] for run in runs]
         rows = tuple((row[0], one, *row[1:]) for row, one in zip(rows, told, strict=True))
     if any(not run.metrics for run in runs):
-        notes.append(
-            "not scored: the run was stopped; the command that started it goes on from there"
-        )
+        notes.append("not scored: the run was stopped; run the same command again to resume")
     return Table(caption, heads, rows, tuple(notes), texts=(*heads[:-6], "changed", "model"))
 
 

@@ -1,6 +1,6 @@
 """The run folder: rows are appended to a journal as questions finish, and put in order at the end.
 
-A kill loses at most the row being written: a last line that is cut is passed over when read.
+A kill loses at most the row being written: a last line that is cut is skipped when read.
 Several shards may share a folder, each with a journal, a ledger and records of its own; whoever
 reads the folder reads them all.
 """
@@ -230,7 +230,7 @@ class RunFolder:
     def keep_metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
         """The metrics with what other files add, written unless a wider scoring is there.
 
-        A damaged scoring gives way, and is named.
+        A damaged scoring is replaced, and is named.
         """
         try:
             held = self._json(METRICS)
@@ -304,7 +304,7 @@ def append_lines(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_lines(path: Path) -> Iterator[Row]:
-    """The rows of a JSON-lines file; lines that a kill cut short are passed over."""
+    """The rows of a JSON-lines file; lines that a kill cut short are skipped."""
     if not path.is_file():
         return
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):

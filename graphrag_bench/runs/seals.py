@@ -110,7 +110,7 @@ def written(path: Path) -> Iterator[None]:
 
 
 def repair(folder: Path, mine: Callable[[str], bool]) -> list[Repaired]:
-    """Make damaged files, those that are `mine`, whole again as far as their rows are there.
+    """Repair damaged files, those that are `mine`, as far as their rows are there.
 
     Their seals are taken away. Each row is known by its hash: those that were sealed stay, in
     their order, once; others go. The damaged file is kept under another name. Damaged seals are

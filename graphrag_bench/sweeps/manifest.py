@@ -93,7 +93,7 @@ class Manifest:
         return [_carried(row, known.get((row.cell, row.run))) for row in rows]
 
     def enter(self, row: CellRow) -> None:
-        """Put a row in the place of the one with its number, or after the others."""
+        """Put a row in place of the one with its number, or after the others."""
         with self._locked() as held:
             self._write([*(one for one in held if one.cell != row.cell), row])
 

@@ -187,7 +187,7 @@ def test_a_reply_that_is_no_json_is_to_be_fixed(fake: FakeOpenAI) -> None:
         ({"window": 500}, (), "maximum context length is 500"),
         ({"silent_window": 500}, (), "cuts prompts to its window without saying so"),
         ({"stated_window": 4096}, ("llm.window=8192",), "the server states 4096"),
-        ({}, ("llm.window=1000",), "1000 tokens. Answer prompts come to about 2200 tokens"),
+        ({}, ("llm.window=1000",), "1000 tokens. Answer prompts have about 2200 tokens"),
     ],
 )
 def test_a_window_that_is_too_small_is_to_be_fixed(

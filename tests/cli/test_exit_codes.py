@@ -79,7 +79,7 @@ def test_a_signal_loses_no_reply_that_is_under_way(
     process.send_signal(number)
     end = ended(process)
     assert end.code == code, end.err
-    assert "stopped; what is done is kept, and the same command goes on from it" in end.err
+    assert "stopped; what is done is stored: run the same command again to resume" in end.err
     assert "Traceback" not in end.err
     with closing(sqlite3.connect(setup.home / "cache" / "replies.sqlite")) as store:
         n_stored = store.execute("SELECT count(*) FROM replies").fetchone()[0]

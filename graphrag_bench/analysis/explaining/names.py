@@ -53,7 +53,7 @@ class Names:
 
     @cached_property
     def tri_graph(self) -> TriGraph | None:
-        """The graph of entities and sentences, in the place of one with relationships."""
+        """The graph of entities and sentences, in place of one with relationships."""
         found: TriGraph | None = self._of("tri_graph", TriGraph)
         return found
 
@@ -125,7 +125,7 @@ class Names:
 
 
 def explained(slot: str, value: Any, names: Names) -> Any:
-    """What a step wrote into a slot, with names in the place of ids.
+    """What a step wrote into a slot, with names in place of ids.
 
     `value` is what `summary` makes of it. Of a slot that only a plug-in knows it stays as it is.
     """

@@ -149,7 +149,7 @@ def asked_of(
 
 
 def told(asked: OwnQuestion, names: Names) -> dict[str, Any]:
-    """A question with its answer, fallbacks, context and steps, names in the place of ids."""
+    """A question with its answer, fallbacks, context and steps, names in place of ids."""
     pieces = (asked.row.get("context") or {}).get("pieces", [])
     texts = asked.texts if len(asked.texts) == len(pieces) else [None] * len(pieces)
     return {

@@ -125,7 +125,7 @@ class _Finder:
         self.ids = frozenset(document.id for document in experiment.dataset.documents)
 
     def built(self, scope: str | None) -> Built:
-        """Chunks and graph of the questions of a scope; None in the place of what is gone."""
+        """Chunks and graph of the questions of a scope; None in place of what is gone."""
         keys = self.references.within(scope)
         chunks = graph = None
         if (place := self._place("chunk_table", keys, "chunk")) is not None:

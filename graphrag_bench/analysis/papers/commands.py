@@ -37,7 +37,7 @@ def _name(text: str) -> str:
 
 
 def _joined(lines: Sequence[_Line], name: str) -> list[_Line]:
-    """The commands, those joined that differ in one setting alone, in the place of the first."""
+    """The commands, those joined that differ in one setting alone, in place of the first."""
     values: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, None]] = {}
     for methods, rest in lines:
         open_place = tuple(f"{name}=" if _name(text) == name else text for text in rest)

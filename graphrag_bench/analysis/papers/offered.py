@@ -17,7 +17,7 @@ from graphrag_bench.runs.stored import StoredRun
 ABSTRACT = "abstract"
 """What the task of a card says whose own questions are abstract."""
 _PACKAGED = ("methods", "operators", "graphrag_bench")
-"""Where prompts of this project lie."""
+"""The folders of this project's prompts."""
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,7 @@ def _heeded(method: Method | None, *words: str) -> tuple[str, ...]:
 
 
 def merged(settings: Sequence[str]) -> tuple[str, ...]:
-    """The settings, each name once: the last word holds, in the place of the first."""
+    """The settings, each name once: the last word holds, in place of the first."""
     held = {text.partition("=")[0]: text for text in settings}
     return tuple(held.values())
 

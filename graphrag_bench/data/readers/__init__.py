@@ -91,7 +91,7 @@ def read_dataset(
 
 
 def _asked(dataset: Dataset, given: Path, files: dict[str, list[str]]) -> Dataset:
-    """The set with the questions of a file, or of a folder, in the place of its own."""
+    """The set with the questions of a file, or of a folder, in place of its own."""
     file = given / QUESTIONS if given.suffix != ".jsonl" else given
     if not file.is_file():
         raise UserError(

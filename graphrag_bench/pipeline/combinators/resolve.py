@@ -1,4 +1,4 @@
-"""The combinator `resolve`: a plan of sub-questions, worked off in dependency order."""
+"""The combinator `resolve`: a plan of sub-questions, answered in dependency order."""
 
 from __future__ import annotations
 
