@@ -26,7 +26,8 @@ from graphrag_bench.experiment.method_steps import Steps
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.steps import StepTrace
-from graphrag_bench.report.tables import run_table, show
+from graphrag_bench.report.rendering import show
+from graphrag_bench.report.tables import run_table
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.runs.stored import stored_runs as runs_below
 from graphrag_bench.sweeps.baseline import differences

@@ -13,7 +13,8 @@ from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, field_valida
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM, CallFailed, reply
+from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt

@@ -13,7 +13,8 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.models.json_replies import Unfit, read_json, schema_of
-from graphrag_bench.models.llm import LLM, CallFailed
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Chunk, Question, Ranked, unique

@@ -15,7 +15,8 @@ from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import khop_paths, triple
 from graphrag_bench.graph.steiner import prized_subgraph, relationship_prizes
-from graphrag_bench.models.llm import LLM, CallFailed
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name

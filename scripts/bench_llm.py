@@ -26,8 +26,9 @@ from graphrag_bench.models.budget import Budget, Budgeted
 from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.ledger import Ledger, Line, read_ledger
-from graphrag_bench.models.llm import CallFailed, Chat, Metered, RunStopped
+from graphrag_bench.models.llm import Chat, Metered
 from graphrag_bench.models.openai_compatible import OpenAICompatible
+from graphrag_bench.models.outcomes import CallFailed, RunStopped
 from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.prompts import Message

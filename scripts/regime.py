@@ -31,7 +31,8 @@ from graphrag_bench.config.words import read_words
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import execute
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.models.llm import Chat, Completion
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.scripted import Scripted, last_user_message
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable
 
-from graphrag_bench.models.llm import CallFailed, Chat, RunStopped
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.models.outcomes import CallFailed, RunStopped
 from graphrag_bench.models.scripted import Scripted, last_user_message
 
 asked: list[str] = []

@@ -19,8 +19,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.columns import Texts
+from graphrag_bench.data.card import Card
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import Card, Dataset, Document
+from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
@@ -31,8 +32,8 @@ from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.fan_out import FanOut, Request
-from graphrag_bench.models.llm import Completion
 from graphrag_bench.models.nlp import Relation, Sentence
+from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex

@@ -16,7 +16,7 @@ from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.llm import Completion
+from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.values import Context, Piece, Question

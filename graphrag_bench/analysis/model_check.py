@@ -22,10 +22,11 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.endpoint import Endpoint, Rejected
 from graphrag_bench.models.faults import Again
 from graphrag_bench.models.from_config import make
-from graphrag_bench.models.llm import LLM, CallFailed, Metered, RunStopped, reply
+from graphrag_bench.models.llm import LLM, Metered, reply
 from graphrag_bench.models.local import Local, weights
 from graphrag_bench.models.openai_compatible import OpenAICompatible
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+from graphrag_bench.models.outcomes import CallFailed, RunStopped
 from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.structured import ask

@@ -23,7 +23,7 @@ from graphrag_bench.offline.sharing import (
     with_inputs,
 )
 from graphrag_bench.offline.store import loaded
-from graphrag_bench.report.tables import Table, show
+from graphrag_bench.report.rendering import Table, show
 
 _ABOUT = """
 Chunks, extractions, graphs, indices and reports are built once and kept in HOME/artifacts under a

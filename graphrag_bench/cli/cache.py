@@ -15,7 +15,7 @@ from graphrag_bench.models.cache_sharing import (
     import_replies,
 )
 from graphrag_bench.models.reply_store import VERDICTS
-from graphrag_bench.report.tables import Table, show
+from graphrag_bench.report.rendering import Table, show
 
 _ABOUT = """
 Every reply of a language model (and every block of embeddings by API) is kept the moment it

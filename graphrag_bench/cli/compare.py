@@ -47,7 +47,7 @@ from graphrag_bench.experiment.models import Models
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.corpora import refuse_across
 from graphrag_bench.report.long_texts import with_cut_notes
-from graphrag_bench.report.tables import markdown, show
+from graphrag_bench.report.rendering import markdown, show
 from graphrag_bench.runs.folder import RunFolder, write_whole
 
 _ABOUT = """

@@ -12,7 +12,7 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.retrieval import evidence_recall
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.curves import BUDGET, Point, curve_table
-from graphrag_bench.report.tables import show
+from graphrag_bench.report.rendering import show
 from graphrag_bench.runs.stored import StoredRun, find_run, numbers_of, stored_runs
 
 _ABOUT = """

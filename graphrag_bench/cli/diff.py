@@ -11,7 +11,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.report.corpora import differ, refuse_pair
 from graphrag_bench.report.differences import difference_table, flipped_line, settings_that_differ
 from graphrag_bench.report.long_texts import with_cut_notes
-from graphrag_bench.report.tables import show
+from graphrag_bench.report.rendering import show
 from graphrag_bench.runs.rescoring import scores_of
 from graphrag_bench.runs.stored import StoredRun, find_run
 

@@ -11,7 +11,7 @@ from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.experiment.checking import checked_words
-from graphrag_bench.report.tables import Table, show
+from graphrag_bench.report.rendering import Table, show
 
 _ABOUT = """
 Checks the models that a run with the same settings would use, with a few small real calls:

@@ -25,7 +25,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.long_texts import with_cut_notes
-from graphrag_bench.report.tables import show
+from graphrag_bench.report.rendering import show
 from graphrag_bench.runs.judged import judged_values
 
 _ABOUT = """

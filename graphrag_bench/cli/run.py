@@ -10,8 +10,10 @@ from graphrag_bench.config.words import Word
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.execute import RunResult
 from graphrag_bench.experiment.failing import too_many
+from graphrag_bench.report.costs import cost_table
 from graphrag_bench.report.paying import paying_table
-from graphrag_bench.report.tables import cost_table, markdown, run_table, show
+from graphrag_bench.report.rendering import markdown, show
+from graphrag_bench.report.tables import run_table
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.sweeps.baseline import differences
 from graphrag_bench.sweeps.cells import Preparing, checked_alone

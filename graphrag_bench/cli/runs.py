@@ -21,8 +21,8 @@ from graphrag_bench.cli.parsing import RUN, Parser, command_parser
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.reopen import read_references
 from graphrag_bench.offline.manifest import RECIPE
+from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.run_page import ListedRun, run_lines, runs_table
-from graphrag_bench.report.tables import Table, show
 from graphrag_bench.runs.damage import METRICS, DamagedRun, check_run, read_json, sealed_faults
 from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder
 

@@ -10,7 +10,7 @@ from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.config.words import is_setting
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.checking import checked_words
-from graphrag_bench.report.tables import Table, show
+from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.sweeps.cells import Preparing
 from graphrag_bench.sweeps.launching import Grid, Results, run_cell
 from graphrag_bench.sweeps.manifest import CellRow, Manifest, find_sweep, stored_sweeps

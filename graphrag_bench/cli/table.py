@@ -36,7 +36,7 @@ from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.corpora import corpus_notes, refuse_across
 from graphrag_bench.report.formats import checked_format, rendered
-from graphrag_bench.report.tables import Table, show
+from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.stored import stored_runs
 

@@ -14,7 +14,7 @@ from graphrag_bench.analysis.timing.serial import Timing, is_busy, measure, prep
 from graphrag_bench.cli.parsing import RUN, command_parser
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.describe import estimate_lines
-from graphrag_bench.report.tables import Table, show
+from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.runs.folder import SERIAL
 from graphrag_bench.runs.stored import StoredRun, find_run
 

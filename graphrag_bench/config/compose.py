@@ -14,7 +14,6 @@ from typing import Any
 from graphrag_bench.config.choices import (
     FILE,
     GROUPS,
-    ROLES,
     built_in,
     content,
     names,
@@ -25,8 +24,6 @@ from graphrag_bench.config.profiles import DEFAULT, KEYS, SELECTORS, applied
 from graphrag_bench.config.words import Word, of_method
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.locations import project_folder
-
-__all__ = ["GROUPS", "ROLES", "compose", "composed", "load", "names", "raw_method", "readable"]
 
 _CODE = ("_target_", "_args_", "_partial_")
 _ELSEWHERE = re.compile(r"^\s*#\s*@package\b.*$|\$\{\s*[\w.]+\s*:[^}]*\}", re.MULTILINE)

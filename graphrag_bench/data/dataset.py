@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphrag_bench.answer_forms import FormName
-from graphrag_bench.data.card import Card, card_names, load_card
+from graphrag_bench.data.card import Card
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.text import show_briefly
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 QUESTIONS = "questions.jsonl"
 """The file of questions in the project's own form."""
-
-__all__ = ["Card", "Dataset", "Document", "Gold", "card_names", "load_card"]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from graphrag_bench.data.dataset import Card, Dataset, Document, Gold
+from graphrag_bench.data.card import Card
+from graphrag_bench.data.dataset import Dataset, Document, Gold
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.values import Question
 from graphrag_bench.world.facts import World, WorldSettings

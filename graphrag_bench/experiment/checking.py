@@ -24,7 +24,7 @@ from graphrag_bench.experiment.method import (
 )
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.pipeline.build import build, refuse
-from graphrag_bench.runs.how_scored import check_scoring
+from graphrag_bench.runs.question_scores import check_scoring
 
 
 def checked_inputs(

@@ -25,7 +25,7 @@ from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.reopen import write_references
 from graphrag_bench.experiment.repeats import repeated, trials
 from graphrag_bench.experiment.results import results, write_provenance
-from graphrag_bench.models.llm import RunStopped
+from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.pipeline.run import run
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Advance, Progress

@@ -17,7 +17,7 @@ from graphrag_bench.experiment.execute import execute, selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.method import Method, read_method
 from graphrag_bench.progress import Progress
-from graphrag_bench.runs.scoring import context_tokens
+from graphrag_bench.runs.question_scores import context_tokens
 
 PACKER = "context.chunks"
 

@@ -19,8 +19,8 @@ from graphrag_bench.experiment.reader_prompts import own_answers
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.runs.damage import CONFIG, config_text
 from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder, write_whole
-from graphrag_bench.runs.how_scored import scored_by
 from graphrag_bench.runs.provenance import commit, environment
+from graphrag_bench.runs.question_scores import scored_by
 from graphrag_bench.runs.scoring import score, shares
 from graphrag_bench.values import Question
 

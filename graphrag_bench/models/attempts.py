@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from graphrag_bench.models.faults import Again
 from graphrag_bench.models.limits import GUARD, MINUTE, Pace, Width
-from graphrag_bench.models.llm import CallFailed, RunStopped, ServerFailed
+from graphrag_bench.models.outcomes import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.models.settings import Limits, Patience
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from typing import Self
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.chat_protocol import estimated_tokens
 from graphrag_bench.models.fan_out import FanOut, Layer, Request
-from graphrag_bench.models.llm import CallFailed, Completion, RunStopped, paid_reply
+from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped, paid_reply
 from graphrag_bench.models.settings import Prices
 from graphrag_bench.models.spending import Account, Balance, OwnAccount, Spending
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Literal
 
 from graphrag_bench.models.fan_out import FanOut, Layer, Request
-from graphrag_bench.models.llm import CallFailed, Completion
+from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.reply_store import REUSABLE, ReplyStore, StoredReply, reply_key
 
 Mode = Literal["off", "read", "write", "refresh"]

@@ -8,7 +8,8 @@ from typing import Any
 
 from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.faults import Again
-from graphrag_bench.models.llm import CallFailed, Chat, Completion
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.reasoning import thinking_share, without_thinking
 from graphrag_bench.models.settings import Decoding, Prices
 from graphrag_bench.prompts import Prompt

@@ -11,7 +11,7 @@ from graphrag_bench.addresses import check_server, public_address
 from graphrag_bench.models.api_key import ApiKey, check_variable
 from graphrag_bench.models.attempts import Attempts, Clock, Reached
 from graphrag_bench.models.faults import Again, Answer, Server, of_connection, of_status
-from graphrag_bench.models.llm import RunStopped
+from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.models.settings import Limits, Patience
 from graphrag_bench.text import encodable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from graphrag_bench.models.llm import RunStopped, ServerFailed
+from graphrag_bench.models.outcomes import RunStopped, ServerFailed
 
 IN_A_ROW = 5
 """So many calls without a reply, one after the other, are an outage of the server."""

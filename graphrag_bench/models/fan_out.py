@@ -10,14 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from queue import SimpleQueue
 
-from graphrag_bench.models.llm import (
-    Arrivals,
-    CallFailed,
-    Chat,
-    Completion,
-    Outcome,
-    Schema,
-)
+from graphrag_bench.models.llm import Arrivals, Chat, Schema
+from graphrag_bench.models.outcomes import CallFailed, Completion, Outcome
 from graphrag_bench.models.settings import Prices
 
 Log = Callable[[int, Outcome], None]

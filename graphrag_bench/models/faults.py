@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
-from graphrag_bench.models.llm import CallFailed, RunStopped
+from graphrag_bench.models.outcomes import CallFailed, RunStopped
 
 _OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window)|maximum context|exceed_context|too many tokens|"

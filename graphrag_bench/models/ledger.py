@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.llm import Completion, Outcome, paid_reply
+from graphrag_bench.models.outcomes import Completion, Outcome, paid_reply
 from graphrag_bench.models.spending import Spending
 
 

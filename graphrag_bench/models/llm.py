@@ -12,19 +12,12 @@ from graphrag_bench.models.outcomes import (
     CallFailed,
     Completion,
     Outcome,
-    RunStopped,
     ServerFailed,
     is_of_server,
     paid_reply,
     seen,
 )
 from graphrag_bench.prompts import Message
-
-__all__ = [
-    "LLM", "Arrivals", "Arriving", "CallFailed", "Chat", "Completion", "Gate", "Judged", "Metered",
-    "Outcome", "RunStopped", "Schema", "ServerFailed", "Usage", "arrivals", "is_of_server",
-    "paid_reply", "reply", "seen",
-]  # fmt: skip
 
 Chat = tuple[Message, ...]
 Schema = Mapping[str, Any]

@@ -14,8 +14,8 @@ from pydantic import PositiveInt
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.fan_out import FanOut, Request
-from graphrag_bench.models.llm import Completion
 from graphrag_bench.models.openai_compatible import OpenAICompatible
+from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.settings import Decoding, Limits, Patience, group
 from graphrag_bench.models.weights_identity import of_file
 

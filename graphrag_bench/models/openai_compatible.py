@@ -19,7 +19,7 @@ from graphrag_bench.models.chat_protocol import (
 from graphrag_bench.models.endpoint import Endpoint, Rejected
 from graphrag_bench.models.fan_out import FanOut, Request
 from graphrag_bench.models.faults import Again, unsupported
-from graphrag_bench.models.llm import CallFailed, Completion
+from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.settings import Decoding, Limits, Patience, Prices, group
 
 OPENAI = "https://api.openai.com/v1"

@@ -22,9 +22,9 @@ from graphrag_bench.models.embedder import Kind, Vectors
 from graphrag_bench.models.endpoint import Endpoint, Rejected
 from graphrag_bench.models.faults import Again
 from graphrag_bench.models.fit import Fit, LongTexts, said_reading
-from graphrag_bench.models.llm import CallFailed, Completion, Outcome, RunStopped
 from graphrag_bench.models.long_texts import Windowing
 from graphrag_bench.models.openai_compatible import OPENAI
+from graphrag_bench.models.outcomes import CallFailed, Completion, Outcome, RunStopped
 from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore, StoredVectors
 from graphrag_bench.models.served_windows import served_window, served_windowing
 from graphrag_bench.models.settings import Limits, Patience, Prices, group

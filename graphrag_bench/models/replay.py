@@ -10,7 +10,7 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.models.cache_sharing import replies_in
 from graphrag_bench.models.fan_out import FanOut, Request
 from graphrag_bench.models.faults import NotAccepted
-from graphrag_bench.models.llm import Completion
+from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.reply_store import StoredReply, reply_key
 
 

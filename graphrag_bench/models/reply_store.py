@@ -15,8 +15,8 @@ from typing import cast
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.llm import CallFailed, Completion, RunStopped
 from graphrag_bench.models.marked_rows import MarkedRows, create
+from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 from graphrag_bench.models.sqlite_file import Commits, Journal, Session, SqliteFile, Work
 
 VERSION = 2

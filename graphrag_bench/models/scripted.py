@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.models.fan_out import FanOut, Request
-from graphrag_bench.models.llm import CallFailed, Chat, Completion, RunStopped
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 from graphrag_bench.prompts import Message
 
 Reply = str | Completion | CallFailed

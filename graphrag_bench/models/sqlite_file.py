@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 from filelock import FileLock
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.llm import RunStopped
+from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.models.sqlite_kind import APPLICATION, check_ours, columns_of
 from graphrag_bench.models.sqlite_kind import reading as reading_connection
 

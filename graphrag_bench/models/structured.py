@@ -18,20 +18,8 @@ from graphrag_bench.models.json_replies import (
     read_json,
     schema_of,
 )
-from graphrag_bench.models.llm import (
-    LLM,
-    Arrivals,
-    CallFailed,
-    Chat,
-    Completion,
-    Judged,
-    Metered,
-    Outcome,
-    Schema,
-    arrivals,
-    is_of_server,
-    seen,
-)
+from graphrag_bench.models.llm import LLM, Arrivals, Chat, Judged, Metered, Schema, arrivals
+from graphrag_bench.models.outcomes import CallFailed, Completion, Outcome, is_of_server, seen
 from graphrag_bench.progress import Advance, no_advance
 from graphrag_bench.prompts import Message, Prompt
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from graphrag_bench.models.fan_out import FanOut, Layer, Request
-from graphrag_bench.models.llm import Completion, Judged
+from graphrag_bench.models.llm import Judged
+from graphrag_bench.models.outcomes import Completion
 
 
 class OnTrial(Layer):

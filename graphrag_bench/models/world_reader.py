@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Literal
 
 from graphrag_bench.fingerprint import code, digest
-from graphrag_bench.models.llm import Chat, RunStopped
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.text import normalise_name
 from graphrag_bench.world.grammar import (

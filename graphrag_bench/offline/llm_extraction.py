@@ -13,7 +13,8 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.models.llm import LLM, CallFailed, Chat
+from graphrag_bench.models.llm import LLM, Chat
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Listed, ask_each, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt

@@ -14,7 +14,8 @@ from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM, CallFailed
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import ask_all, settled
 from graphrag_bench.offline.report_tables import Part, report_tables
 from graphrag_bench.offline.reports import Told, report_text

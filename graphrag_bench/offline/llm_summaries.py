@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from graphrag_bench.errors import UnreadableReply, UserError
-from graphrag_bench.models.llm import LLM, CallFailed
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.offline.sentences import cut
 from graphrag_bench.progress import Progress

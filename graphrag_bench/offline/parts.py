@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.models.llm import CallFailed, Metered, RunStopped, ServerFailed
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.offline.plan import Planned
 
 

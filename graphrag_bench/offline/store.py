@@ -18,7 +18,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graph.thinning import thinned
 from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
 from graphrag_bench.models.ledger import Ledger
-from graphrag_bench.models.llm import LLM, CallFailed, Metered, RunStopped
+from graphrag_bench.models.llm import LLM, Metered
+from graphrag_bench.models.outcomes import CallFailed, RunStopped
 from graphrag_bench.offline.manifest import (
     RECIPE,
     Damaged,

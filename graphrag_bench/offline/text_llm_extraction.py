@@ -13,7 +13,8 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.text_extraction import ChunkRecords, TextExtraction
-from graphrag_bench.models.llm import LLM, CallFailed, Chat
+from graphrag_bench.models.llm import LLM, Chat
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Reading, ask_each
 from graphrag_bench.offline.records import RecordReply, read_records
 from graphrag_bench.progress import Progress

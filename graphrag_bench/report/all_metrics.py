@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.long_texts import cut_notes
-from graphrag_bench.report.tables import MISSING, Table
+from graphrag_bench.report.rendering import MISSING, Table
 
 
 def metrics_table(runs: Sequence[Mapping[str, Any]]) -> Table:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.report.tables import Table, markdown
+from graphrag_bench.report.rendering import Table, markdown
 from graphrag_bench.terminal import clean_line
 
 Format = Literal["terminal", "markdown", "latex", "csv"]

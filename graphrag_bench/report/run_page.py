@@ -9,7 +9,7 @@ from typing import Any
 
 from graphrag_bench.report.arrange import swept
 from graphrag_bench.report.corpora import SHOWN, corpus_notes
-from graphrag_bench.report.tables import MISSING, Table
+from graphrag_bench.report.rendering import MISSING, Table
 
 _ROW = tuple[str, ...]
 

@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.report.arrange import arranged
-from graphrag_bench.report.costs import cost_table
 from graphrag_bench.report.lean import without_missing
 from graphrag_bench.report.notes import run_notes
-from graphrag_bench.report.rendering import MISSING, Table, markdown, show, shown_interval
-
-__all__ = ["MISSING", "Table", "cost_table", "markdown", "run_table", "show"]
+from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 
 Run = Mapping[str, Any]
 _ANSWERS = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}

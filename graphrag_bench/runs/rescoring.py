@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from graphrag_bench.config.settings import EvaluationSettings
 from graphrag_bench.data.splits import DEV_SHARE, within_split
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.runs.how_scored import check_scoring, scored_by
-from graphrag_bench.runs.scoring import Scored, question_scores, score
+from graphrag_bench.runs.question_scores import Scored, check_scoring, question_scores, scored_by
+from graphrag_bench.runs.scoring import score
 from graphrag_bench.runs.stored import StoredRun
 
 

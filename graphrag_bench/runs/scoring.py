@@ -15,8 +15,6 @@ from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.runs.question_scores import CUTS, Scored, context_tokens, question_scores
 from graphrag_bench.runs.record import Row
 
-__all__ = ["CUTS", "Scored", "containment_flag", "context_tokens", "question_scores", "score"]
-
 
 def score(
     rows: Sequence[Row],

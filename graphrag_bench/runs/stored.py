@@ -25,9 +25,8 @@ from graphrag_bench.runs.damage import (
     read_config,
 )
 from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.runs.how_scored import scored_by
+from graphrag_bench.runs.question_scores import Scored, question_scores, scored_by
 from graphrag_bench.runs.record import Row
-from graphrag_bench.runs.scoring import Scored, question_scores
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from pydantic import PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM, CallFailed
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Node, Question, Ranked

@@ -11,7 +11,8 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM, CallFailed, Metered, reply
+from graphrag_bench.models.llm import LLM, Metered, reply
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies, Plan

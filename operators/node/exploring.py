@@ -15,7 +15,8 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM, CallFailed
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked

@@ -10,7 +10,7 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran, records, refused
 
 from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.llm import Completion
+from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.scripted import Scripted
 
 pytestmark = pytest.mark.slow

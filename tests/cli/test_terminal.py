@@ -12,7 +12,7 @@ from toy_runs import WEIGHTLESS, command, write_set
 
 from graphrag_bench import api
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.tables import Table, show
+from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.terminal import clean, clean_line, cleaned, raw
 
 EVIL = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202eorder\u2066\r\x00"

@@ -12,7 +12,8 @@ import pytest
 from toy_runs import TOY, Ended, ada_marsh, asked, command, ran, records, refused
 
 from graphrag_bench.cli import time as timing
-from graphrag_bench.models.llm import CallFailed, Chat
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 
 pytestmark = pytest.mark.slow

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from toy_runs import TOY, command
 
-from graphrag_bench.config.choices import ROLES, names
-from graphrag_bench.config.compose import GROUPS, compose, composed, load
-from graphrag_bench.data.dataset import card_names
+from graphrag_bench.config.choices import GROUPS, ROLES, names
+from graphrag_bench.config.compose import compose, composed, load
+from graphrag_bench.data.card import card_names
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.locations import project_folder

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from graphrag_bench.data.dataset import Dataset, card_names, load_card
+from graphrag_bench.data.card import card_names, load_card
+from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import FOLDER, READERS, SYNTHETIC, read_dataset
 from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
 from graphrag_bench.evaluation.answers import normalise_answer

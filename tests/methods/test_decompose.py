@@ -8,7 +8,8 @@ import pytest
 
 from graphrag_bench.config.compose import compose
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.pipeline.build import build

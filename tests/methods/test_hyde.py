@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from graphrag_bench.models.embedder import Kind, Vectors
-from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question

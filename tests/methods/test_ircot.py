@@ -9,7 +9,8 @@ import pytest
 from graphrag_bench.config.compose import compose
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.models.bm25 import Bm25
-from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted, last_user_message
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.pipeline.build import build

@@ -11,7 +11,7 @@ import pytest
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.json_replies import read_json, schema_of
-from graphrag_bench.models.llm import Completion
+from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.runs.question_scores import context_tokens

@@ -8,8 +8,9 @@ import pytest
 
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.ledger import Ledger, read_ledger
-from graphrag_bench.models.llm import Metered, RunStopped
+from graphrag_bench.models.llm import Metered
 from graphrag_bench.models.openai_compatible import OpenAICompatible
+from graphrag_bench.models.outcomes import RunStopped
 
 
 @pytest.fixture(scope="module")

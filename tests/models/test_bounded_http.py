@@ -16,8 +16,8 @@ import pytest
 from graphrag_bench.models.attempts import Clock
 from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.faults import retry_after
-from graphrag_bench.models.llm import CallFailed, Completion, RunStopped
 from graphrag_bench.models.openai_compatible import OpenAICompatible
+from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.scripted import Scripted
 

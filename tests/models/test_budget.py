@@ -8,8 +8,8 @@ import pytest
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.budget import Budget, Budgeted
 from graphrag_bench.models.cached import Cached
-from graphrag_bench.models.llm import CallFailed, RunStopped
 from graphrag_bench.models.openai_compatible import OpenAICompatible
+from graphrag_bench.models.outcomes import CallFailed, RunStopped
 from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.spending import OwnAccount, Spending

@@ -17,7 +17,8 @@ from pydantic import BaseModel
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.ledger import read_ledger
-from graphrag_bench.models.llm import CallFailed, Completion, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.reply_store import ReplyStore, StoredReply
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.sqlite_file import file_system

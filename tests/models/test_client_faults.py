@@ -7,8 +7,9 @@ import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.attempts import Clock
-from graphrag_bench.models.llm import CallFailed, Completion, RunStopped, reply
+from graphrag_bench.models.llm import reply
 from graphrag_bench.models.openai_compatible import OpenAICompatible
+from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 
 pytestmark = pytest.mark.slow
 

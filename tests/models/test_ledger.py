@@ -1,7 +1,8 @@
 """One line for every call, sums that keep paid and cached apart, and lines that survive a kill."""
 
 from graphrag_bench.models.ledger import Ledger, read_ledger, spent, sums
-from graphrag_bench.models.llm import CallFailed, Completion, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.spending import Spending
 

@@ -10,8 +10,9 @@ from pydantic import BaseModel
 from graphrag_bench.errors import UserError
 from graphrag_bench.models import local
 from graphrag_bench.models.cached import Cached
-from graphrag_bench.models.llm import CallFailed, Completion, Metered
+from graphrag_bench.models.llm import Metered
 from graphrag_bench.models.local import Local
+from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.structured import ask
 

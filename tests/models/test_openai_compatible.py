@@ -6,8 +6,9 @@ import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.faults import Answer, unsupported
-from graphrag_bench.models.llm import CallFailed, Completion, reply
+from graphrag_bench.models.llm import reply
 from graphrag_bench.models.openai_compatible import OpenAICompatible
+from graphrag_bench.models.outcomes import CallFailed, Completion
 
 FAST = {"first_pause": 0.01, "longest_pause": 0.05, "total": 5.0}
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}

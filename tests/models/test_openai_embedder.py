@@ -10,8 +10,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.models.budget import Budget
 from graphrag_bench.models.cache_sharing import export_replies, import_replies
 from graphrag_bench.models.ledger import Ledger, read_ledger, sums
-from graphrag_bench.models.llm import CallFailed, RunStopped
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+from graphrag_bench.models.outcomes import CallFailed, RunStopped
 from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore
 from graphrag_bench.text import count_tokens
 

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.cache_sharing import cache_stats, export_replies, import_replies
 from graphrag_bench.models.cached import Cached
-from graphrag_bench.models.llm import CallFailed, Completion, Metered, RunStopped
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.scripted import Scripted

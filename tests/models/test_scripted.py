@@ -2,7 +2,8 @@
 
 import pytest
 
-from graphrag_bench.models.llm import CallFailed, Completion, Metered, RunStopped
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 from graphrag_bench.models.scripted import Scripted
 
 

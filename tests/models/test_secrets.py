@@ -11,9 +11,10 @@ from graphrag_bench.models.api_key import ApiKey
 from graphrag_bench.models.cache_sharing import export_replies
 from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.ledger import Ledger
-from graphrag_bench.models.llm import CallFailed, Metered, RunStopped
+from graphrag_bench.models.llm import Metered
 from graphrag_bench.models.openai_compatible import OpenAICompatible
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+from graphrag_bench.models.outcomes import CallFailed, RunStopped
 from graphrag_bench.models.reply_store import ReplyStore
 
 KEY = "sk-planted-0123456789abcdef"

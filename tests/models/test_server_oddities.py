@@ -12,9 +12,10 @@ from graphrag_bench.models import sqlite_file
 from graphrag_bench.models.budget import Budget
 from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.ledger import Ledger, read_ledger
-from graphrag_bench.models.llm import CallFailed, Completion, Metered, RunStopped
+from graphrag_bench.models.llm import Metered
 from graphrag_bench.models.openai_compatible import OpenAICompatible
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 from graphrag_bench.models.reply_store import ReplyStore, StoredReply
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.spending import OwnAccount

@@ -10,9 +10,9 @@ import threading
 import pytest
 
 from graphrag_bench.models.budget import Budget, Budgeted
-from graphrag_bench.models.llm import CallFailed, RunStopped
 from graphrag_bench.models.openai_compatible import OpenAICompatible
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+from graphrag_bench.models.outcomes import CallFailed, RunStopped
 from graphrag_bench.models.shared_account import SharedAccount
 from graphrag_bench.models.spending import OwnAccount, Spending
 

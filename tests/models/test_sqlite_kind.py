@@ -14,7 +14,7 @@ import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.cache_sharing import cache_stats, import_replies
-from graphrag_bench.models.llm import RunStopped
+from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.reply_store import ReplyStore, StoredReply
 from graphrag_bench.models.sqlite_kind import APPLICATION

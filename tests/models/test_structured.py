@@ -5,7 +5,8 @@ from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.failure_gate import FailureGate
-from graphrag_bench.models.llm import CallFailed, Completion, Metered, RunStopped
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.structured import Reading, ask, ask_all, ask_each
 

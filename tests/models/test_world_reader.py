@@ -7,7 +7,8 @@ import json
 import pytest
 
 from graphrag_bench.answer_forms import FormName, answer_form
-from graphrag_bench.models.llm import RunStopped, reply
+from graphrag_bench.models.llm import reply
+from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.models.world_reader import UNKNOWN, WorldReader
 from graphrag_bench.prompts import Prompt
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from graphrag_bench.data.card import load_card
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import load_card
 from graphrag_bench.data.synthetic import world_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import Extraction, Triple

@@ -12,7 +12,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.offline.llm_reports import llm_reports
 from graphrag_bench.offline.report_tables import Part, report_tables

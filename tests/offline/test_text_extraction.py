@@ -10,8 +10,8 @@ from graphrag_bench.graph.text_extraction import (
     RelationshipRecord,
     TextExtraction,
 )
-from graphrag_bench.models.llm import CallFailed, Completion
 from graphrag_bench.models.nlp import Relation, Sentence, Spacy
+from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.offline.records import RecordReply, read_records
 from graphrag_bench.offline.text_extraction import nlp_text_extraction

@@ -12,7 +12,7 @@ from graphrag_bench.graph.text_extraction import (
     RelationshipRecord,
     TextExtraction,
 )
-from graphrag_bench.models.llm import CallFailed
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.offline.text_graph import rkg, rkg_llm, text_graph, tkg, tkg_llm
 from graphrag_bench.progress import Progress

@@ -10,7 +10,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graph.clustering import Mixture
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.tree import Growth, grow, tree, tree_llm

@@ -6,7 +6,8 @@ import pytest
 from graphrag_bench.columns import Texts
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.values import Question, Ranked
 from operators import node, relationship

@@ -5,7 +5,8 @@ import pytest
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted, last_user_message
 from graphrag_bench.values import Question, Ranked
 from operators.reranking import head, rerank

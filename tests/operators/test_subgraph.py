@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import CallFailed, Completion, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.values import Path, Question, Ranked, Subgraph
 from operators.subgraph import agent_path, khop_path, steiner

@@ -6,7 +6,7 @@ import pytest
 import tiny_operators
 from tiny_runs import CHUNKS, START, nodes, outcomes
 
-from graphrag_bench.models.llm import RunStopped
+from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.failure import Failure

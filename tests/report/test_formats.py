@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.formats import checked_format, csv_text, escaped, latex, rendered
-from graphrag_bench.report.tables import Table
+from graphrag_bench.report.rendering import Table
 
 TABLE = Table("a_b: 50 %", ("method", "accuracy"), (("A & B", "0.5"), ("C", "–")), ("† note",))
 

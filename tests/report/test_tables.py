@@ -11,7 +11,9 @@ import pytest
 from toy_runs import WEIGHTLESS, fails_on, ran, write_set
 
 from graphrag_bench.report.arrange import arranged
-from graphrag_bench.report.tables import MISSING, Table, cost_table, markdown, run_table, show
+from graphrag_bench.report.costs import cost_table
+from graphrag_bench.report.rendering import MISSING, Table, markdown, show
+from graphrag_bench.report.tables import run_table
 
 NASTY = "[bold]a[/red] | b\n<script>alert(1)</script> `x` \\ \x1b[2J\r\u202e"
 MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}

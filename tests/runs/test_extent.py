@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.runs.extent import is_narrower
+from graphrag_bench.runs.folder import is_narrower
 
 
 def scoring(answered: int = 10, **changes: Any) -> dict[str, Any]:

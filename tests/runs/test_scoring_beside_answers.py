@@ -10,8 +10,9 @@ import pytest
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.runs.judged_scores import judged_scores
-from graphrag_bench.runs.scoring import Scored, containment_flag, question_scores, score
+from graphrag_bench.runs.judged import judged_scores
+from graphrag_bench.runs.question_scores import Scored, question_scores
+from graphrag_bench.runs.scoring import containment_flag, score
 
 GOLD = {
     "two": Gold(answers=("Ada Marsh", "Marsh"), evidence=("a", "b")),

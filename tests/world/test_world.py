@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 from small_worlds import said_by_a_process
 
-from graphrag_bench.data.dataset import load_card
+from graphrag_bench.data.card import load_card
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.synthetic import world_dataset
 from graphrag_bench.errors import UserError

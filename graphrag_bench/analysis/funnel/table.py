@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from graphrag_bench.analysis.funnel.stages import STAGES, Funnel, StageCount
-from graphrag_bench.report.tables import MISSING, Table
+from graphrag_bench.report.rendering import MISSING, Table
 
 SAID = {
     "corpus": "in corpus",

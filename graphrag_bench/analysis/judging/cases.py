@@ -9,7 +9,8 @@ from typing import Literal
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.json_replies import ModelT
-from graphrag_bench.models.llm import CallFailed, Chat, Metered
+from graphrag_bench.models.llm import Chat, Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.values import DECIMALS
 

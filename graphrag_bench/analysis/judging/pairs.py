@@ -17,7 +17,8 @@ from graphrag_bench.errors import UnreadableReply, UserError, unknown
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.failure_gate import FailureGate
-from graphrag_bench.models.llm import CallFailed, Chat, Metered
+from graphrag_bench.models.llm import Chat, Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt

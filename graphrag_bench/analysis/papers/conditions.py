@@ -9,7 +9,7 @@ from typing import Any
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.words import read_words, value_of
-from graphrag_bench.data.dataset import card_names, load_card
+from graphrag_bench.data.card import card_names, load_card
 from graphrag_bench.experiment.results import deciding
 
 CHUNK_SIZE = 1200

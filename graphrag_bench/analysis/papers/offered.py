@@ -11,7 +11,7 @@ from graphrag_bench.analysis.papers.conditions import decided, holds, stated
 from graphrag_bench.analysis.papers.grading import BUDGET, NATIVE, Ours, Theirs, is_model
 from graphrag_bench.analysis.papers.printed import PaperTable, Printed
 from graphrag_bench.config.words import value_of
-from graphrag_bench.data.dataset import card_names, load_card
+from graphrag_bench.data.card import card_names, load_card
 from graphrag_bench.runs.stored import StoredRun
 
 ABSTRACT = "abstract"

@@ -14,7 +14,7 @@ from graphrag_bench.analysis.papers.notes import (
     recipe_notes,
 )
 from graphrag_bench.analysis.papers.printed import PaperTable, Printed
-from graphrag_bench.report.tables import Table
+from graphrag_bench.report.rendering import Table
 
 _LONG = (
     "table", "data set", "method", "versus", "metric", "llm", "setting", "paper", "unit",

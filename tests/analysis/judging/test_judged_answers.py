@@ -12,7 +12,8 @@ from graphrag_bench.analysis.judging.measures import MEASURES
 from graphrag_bench.analysis.judging.shares import answer_relevance, context_precision, share
 from graphrag_bench.evaluation.metrics import metric_names
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.llm import CallFailed, Metered
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Reply, Scripted
 
 ADA = Case(

@@ -19,7 +19,7 @@ from graphrag_bench.analysis.papers.printed import (
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import read_words
-from graphrag_bench.data.dataset import card_names
+from graphrag_bench.data.card import card_names
 from graphrag_bench.errors import UserError
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.csv"))

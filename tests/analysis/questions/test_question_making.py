@@ -15,7 +15,8 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import CallFailed, Chat, Metered
+from graphrag_bench.models.llm import Chat, Metered
+from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted, last_user_message
 
 NAMES = ["ada", "norvik", "tarn", "velia", "lund"]
