@@ -49,6 +49,11 @@ class Corrected:
     length: float
     by_degree: float
 
+    @property
+    def decided(self) -> bool:
+        """Whether both models of the judge say the same answer is better more often."""
+        return (self.rate - 0.5) * (self.by_degree - 0.5) > 0
+
 
 def corrected(
     pairs: Sequence[BothOrders],

@@ -29,7 +29,8 @@ _NOTES = (
     "and counts half; missing: one of the two verdicts failed or could not be read, in no rate",
     "without ...: A's rate by a model of the judge in which each verdict is decided by quality, "
     "place or length; in brackets by one in which place and length add to the quality it sees. The "
-    "verdicts cannot tell which holds; neither does where quality hangs on length",
+    "verdicts cannot tell which holds; neither does where quality hangs on length. ?: the two "
+    "models name different winners, so these verdicts decide none",
 )
 _AUDITED = (
     "A", "B", "criterion", "flips [95 %]", "first wins [95 %]", "longer wins [95 %]",
@@ -140,7 +141,9 @@ def _percent(held: Mean | Effect | Corrected | None) -> str:
 
 
 def _corrected(held: Corrected | str) -> str:
-    return MISSING if isinstance(held, str) else f"{_percent(held)} ({100 * held.by_degree:.1f})"
+    if isinstance(held, str):
+        return MISSING
+    return f"{_percent(held)} ({100 * held.by_degree:.1f}){'' if held.decided else ' ?'}"
 
 
 def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table]:

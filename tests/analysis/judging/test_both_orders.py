@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -219,6 +220,12 @@ def test_a_leaning_that_adds_to_quality_is_corrected_by_degree(
     found = corrected(pairs, length=True)
     assert isinstance(found, Corrected)
     assert found.by_degree == approx(0.6915, abs=0.02)
+
+
+def test_two_models_of_the_judge_that_name_different_winners_decide_nothing() -> None:
+    held = Corrected(0.53, 0.4, 0.6, quality=0.5, place=0.3, length=0.0, by_degree=0.48)
+    assert not held.decided
+    assert dataclasses.replace(held, by_degree=0.51).decided
 
 
 def test_too_few_questions_are_not_corrected() -> None:
