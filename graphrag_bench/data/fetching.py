@@ -29,7 +29,7 @@ STAGING = ".fetching"
 class Fetched:
     """A file that was downloaded: its address, its sha256 as it came, and who had told it before.
 
-    `checked` is `card`, `hub` or "" where nobody had; `holds` are the files it became.
+    `checked` is `card`, `hub` or "" where neither has one; `holds` are the files it became.
     """
 
     url: str

@@ -59,7 +59,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     the metrics are of all that the folder holds. With `repeats` the questions that are answered are
     run once more for each repeat, and the metrics tell what that changes. `metrics.json` keeps
     those of more questions, where the folder holds them. Raises UserError when
-    another process is at work on the same run or shard, RunStopped when nothing further can
+    another process runs the same run or shard, RunStopped when nothing further can
     succeed; what is done is kept.
     """
     shown = progress or Progress()

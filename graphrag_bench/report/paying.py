@@ -21,7 +21,7 @@ Run = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Price:
-    """What the index costs once, None when nobody knows, and what each question costs."""
+    """What the index costs once, None when unknown, and what each question costs."""
 
     index: float | None
     question: float

@@ -15,7 +15,7 @@ INFLATED = (
     "selected on this split: the best of several configurations on the questions it is scored on, "
     "so its value is too high; the value to report is that of split=test"
 )
-FRAMES = ("floor", "ceiling")
+REFERENCE_ROLES = ("floor", "ceiling")
 """The roles of reference rows: not configurations, and compared with nothing."""
 Run = Mapping[str, Any]
 
@@ -28,7 +28,7 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
     questions. Raises UserError when no run is left, and for a metric that none of them has. Runs
     are what `metrics.json` holds.
     """
-    tuned = [row for row, run in enumerate(runs) if run["role"] not in FRAMES]
+    tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     whole = [row for row in tuned if not runs[row]["failed"]]
     if not whole:
         raise UserError(
