@@ -1,4 +1,4 @@
-"""Plans of sub-questions: what hangs on what, in which order, and the answers found so far."""
+"""Plans of sub-questions: their dependencies, their order, and the answers found so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`graphrag-bench artifacts`: what was built, listed, written to a file and taken over."""
+"""`graphrag-bench artifacts`: built artifacts listed, exported, imported and verified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`graphrag-bench list`: what there is to choose from."""
+"""`graphrag-bench list`: the names that can be chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`graphrag-bench show`: why a stored question was answered so, from its record and artifacts."""
+"""`graphrag-bench show`: why a run gave its answer, from its record and artifacts."""
 
 from __future__ import annotations
 

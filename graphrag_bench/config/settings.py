@@ -94,7 +94,7 @@ class EvaluationSettings(_Settings):
     )
     normaliser: Literal["unicode", "squad"] = Field(
         "unicode",
-        description="punctuation of every script, or ASCII only as in the papers' scripts",
+        description="punctuation of every script, or ASCII only as in papers' scripts",
     )
     accents: Literal["keep", "strip"] = Field(
         "keep", description="whether Schrödinger and Schrodinger differ (Latin and Greek letters)"

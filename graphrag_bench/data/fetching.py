@@ -1,4 +1,4 @@
-"""A published set onto the disk: downloaded, checked, and taken out of its archives."""
+"""A published data set on disk: downloaded, checked, and extracted."""
 
 from __future__ import annotations
 

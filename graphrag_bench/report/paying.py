@@ -1,4 +1,4 @@
-"""After how many questions an index that costs calls pays, against a baseline that has none."""
+"""The number of questions after which an index that costs calls pays off against one without."""
 
 from __future__ import annotations
 

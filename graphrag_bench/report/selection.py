@@ -1,6 +1,6 @@
-"""The best of several configurations, and the mark of a value that was chosen because it is high.
+"""The best of several configurations, and the mark of a value chosen because it is high.
 
-The highest of many values on the same questions is too high: it holds the luck of its questions
+The highest of many values on the same questions is biased upwards: it has the luck of its questions
 as well as its merit. On other questions the luck is gone.
 """
 

@@ -1,4 +1,4 @@
-"""How much of a run a scoring is of: a narrower one does not take the place of a wider one."""
+"""How much of a run a scoring covers: a narrower one does not replace a wider one."""
 
 from __future__ import annotations
 

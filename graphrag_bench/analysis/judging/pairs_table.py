@@ -1,4 +1,4 @@
-"""Tables of runs compared in pairs: rates with what is known of the judge, matrices, agreement."""
+"""Tables of pairwise comparisons: win rates with the judge's biases, matrices, agreement."""
 
 from __future__ import annotations
 
