@@ -1,4 +1,4 @@
-"""What a context budget means for a corpus: its blocks, and how many whole chunks fit into them."""
+"""A context budget applied to a corpus: its blocks, and how many whole chunks fit into them."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _NOTES = (
     "and counts half; missing: one of the two verdicts failed or could not be read, in no rate",
     "without ...: A's rate by a model of the judge in which each verdict is decided by quality, "
     "place or length; in brackets by one in which place and length add to the quality it sees. The "
-    "verdicts cannot tell which holds; neither does where quality hangs on length",
+    "verdicts cannot tell which holds; neither does where quality depends on length",
 )
 _AUDITED = (
     "A", "B", "criterion", "flips [95 %]", "first wins [95 %]", "longer wins [95 %]",
