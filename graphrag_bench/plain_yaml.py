@@ -44,7 +44,7 @@ def read_yaml(
 
 
 def _refuse_doubles(node: yaml.MappingNode) -> None:
-    """Raise for a key that is given twice: which value is meant, nobody can tell."""
+    """Raise for a key that is given twice: which value is meant is unknown."""
     seen: set[str] = set()
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode):

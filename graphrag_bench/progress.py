@@ -20,7 +20,7 @@ or a number of them where that is less."""
 
 
 def no_advance(n: int) -> None:
-    """Tell nobody."""
+    """Show nothing."""
 
 
 @dataclass

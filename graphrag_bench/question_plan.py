@@ -1,4 +1,4 @@
-"""Plans of sub-questions: what hangs on what, in which order, and the answers found so far."""
+"""Plans of sub-questions: their dependencies, their order, and the answers found so far."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Plan:
         return found
 
     def needed(self) -> Plan:
-        """The plan without sub-questions that the final question does not hang on."""
+        """The plan without sub-questions that the final question does not depend on."""
         by_id = {one.id: one for one in self.sub_questions}
         kept: set[str] = set()
         waiting = list(self.final.dependencies)

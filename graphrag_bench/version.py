@@ -1,3 +1,3 @@
-"""The version of the package, said once."""
+"""The version of the package, defined once."""
 
 __version__ = "0.1.0"

@@ -102,8 +102,8 @@ def test_an_unknown_package_is_named():
         _ = Prompt("no_such_package:answer.j2").text
 
 
-def test_an_unknown_file_is_answered_with_what_lies_beside_it():
-    with pytest.raises(UserError, match=r"Beside it: answer\.j2"):
+def test_an_unknown_file_is_answered_with_the_nearest_of_its_folder():
+    with pytest.raises(UserError, match=r"Did you mean 'answer\.j2'"):
         _ = Prompt("methods:vanilla/prompts/answr.j2").text
 
 

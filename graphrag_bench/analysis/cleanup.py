@@ -73,7 +73,7 @@ def find_folder(name: str, home: Path) -> Path:
 
 
 def remove_run(folder: Path) -> None:
-    """Remove a run; raises UserError while a process is at work on it."""
+    """Remove a run; raises UserError while a process is running it."""
     aside = folder.with_name(folder.name + REMOVED)
     with RunFolder(folder).alone():
         shutil.rmtree(aside, ignore_errors=True)

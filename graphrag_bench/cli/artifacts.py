@@ -1,4 +1,4 @@
-"""`graphrag-bench artifacts`: what was built, listed, written to a file and taken over."""
+"""`graphrag-bench artifacts`: built artifacts listed, exported, imported and verified."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ABOUT = """
 Chunks, extractions, graphs, indices and reports are built once and kept in HOME/artifacts under a
 key made of code, settings and inputs. A graph that took a night of calls can be handed on: every
 file is checked by its hash, every column by its rows; export and import print the digest of the
-content, which alone tells that nobody has changed it on the way.
+content, which shows that it was not changed on the way.
 
 A run can read a second store that it never writes to: paths.shared_artifacts=FOLDER. It compares
 what it loads with the manifests, as verify does for all (paths.verify).

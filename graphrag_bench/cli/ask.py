@@ -33,7 +33,7 @@ _ABOUT = """
 Answers one question of your own, by one method or by several (method=A,B), and says why: the
 context with its scores, and the steps by names of nodes, relationships and chunks. What was asked
 is kept in HOME/runs/.asked with its artifacts: as long as nothing has changed it is answered from
-there, with no model; cache.mode=refresh asks the model once more.
+there, with no model; cache.mode=refresh asks the model again.
 
 examples
   graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"

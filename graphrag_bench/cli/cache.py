@@ -1,4 +1,4 @@
-"""`graphrag-bench cache`: the replies that were paid for, counted, shared and taken over."""
+"""`graphrag-bench cache`: the paid replies counted, exported and imported."""
 
 from __future__ import annotations
 

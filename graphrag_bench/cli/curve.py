@@ -16,9 +16,9 @@ from graphrag_bench.report.rendering import show
 from graphrag_bench.runs.stored import StoredRun, find_run, numbers_of, stored_runs
 
 _ABOUT = """
-What more tokens of context bring, or another value of a setting: one row for each finished run, by
-method and value, with the evidence that its contexts hold and its accuracy. No model is called.
-Without RUN all runs below the home are taken that were made with a budget_context, or that have a
+Shows the effect of more context tokens, or of another value of a setting: one row per finished
+run, by method and value, with the evidence in its contexts and its accuracy. No model is called.
+Without RUN it takes all runs below the home that were made with a budget_context, or that have a
 number for the setting.
 
 example

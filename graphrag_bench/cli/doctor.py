@@ -1,4 +1,4 @@
-"""`graphrag-bench doctor`: the models of a run, looked at before it costs anything."""
+"""`graphrag-bench doctor`: checks the models of a run before it costs anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`graphrag-bench fetch`: a published set onto the disk, checked, where `run` finds it."""
+"""`graphrag-bench fetch`: downloads a published data set, checked, to where `run` finds it."""
 
 from __future__ import annotations
 

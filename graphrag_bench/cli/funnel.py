@@ -16,7 +16,7 @@ from graphrag_bench.report.rendering import show
 from graphrag_bench.runs.stored import find_run
 
 _ABOUT = """
-At which stage a method lost the gold evidence, from the stored rows, chunks and graph of a run;
+Shows at which stage a method lost the gold evidence, from a run's stored rows, chunks and graph;
 no model is called and nothing is built. Every document in a question's evidence is counted once, at
 the first stage that it did not pass:
 

@@ -1,4 +1,4 @@
-"""`graphrag-bench list`: what there is to choose from."""
+"""`graphrag-bench list`: the names that can be chosen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphrag_bench.contract import builders, operators
 from graphrag_bench.data.card import card_names, load_card
 
 _ABOUT = """
-Prints what there is to choose from: the names of every group (dataset=, method=, llm=, ...), your
+Lists what can be chosen: the names of every group (dataset=, method=, llm=, ...), your
 own with their files, the data sets with their licences, the operators with what they read and
 write, and the builders.
 

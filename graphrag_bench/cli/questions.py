@@ -31,8 +31,8 @@ from graphrag_bench.models.llm import Metered
 from graphrag_bench.plain_yaml import read_yaml
 
 _ABOUT = """
-Makes questions for a corpus and writes them with it into a folder. They are asked of the same set,
-whose graphs are used again (dataset.questions=FOLDER), or the folder runs as a set of its own
+Makes questions for a corpus and writes both into a folder. Ask them of the same data set, which
+reuses its graphs (dataset.questions=FOLDER), or run the folder as a separate data set
 (dataset=jsonl dataset.root=FOLDER). The model is llm_build=, or llm= where that is not set.
 
 examples

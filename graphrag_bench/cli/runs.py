@@ -67,7 +67,7 @@ def _parser() -> Parser:
     listing.settings((name, "NAME", None, f"only runs with this {name}") for name in _FILTERS)
     showing = parser.action("show", "its configuration, metrics, cost, artifacts and environment")
     removing = parser.action(
-        "rm", "remove runs below HOME/runs that no process is at work on; artifacts and cache stay"
+        "rm", "remove runs below HOME/runs that no process is running; artifacts and cache stay"
     )
     collecting = parser.action("gc", "what no stored run needs any more")
     showing.add_argument("run", metavar="RUN", help=RUN)

@@ -17,8 +17,8 @@ from graphrag_bench.sweeps.stored_differences import stored_differences, with_ba
 _ABOUT = """
 Re-scores the stored answers and contexts of finished runs, with no model call, writes their
 metrics.json and prints the table, every metric, and the differences from evaluation.baseline, whose
-run is one of RUN... or, where the baseline is given, any below HOME. What a run cost stays as it
-is. What a judge has said (judged.jsonl in the folder of a run) is taken in.
+run is one of RUN... or, where the baseline is given, any below HOME. The cost of a run stays.
+Judged values (judged.jsonl in the run's folder) are included.
 
 example
   graphrag-bench score runs/squality/vanilla/0a1b2c3d4e5f --metrics rouge_l,meteor

@@ -1,4 +1,4 @@
-"""`graphrag-bench show`: why a stored question was answered so, from its record and artifacts."""
+"""`graphrag-bench show`: why a run gave its answer, from its record and artifacts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from graphrag_bench.runs.stored import StoredRun, find_run
 from graphrag_bench.text import short
 
 _ABOUT = """
-Why a question of a finished run was answered so: its answer and the gold, the context with its
-scores, and every step with the names of nodes, relationships, chunks and paths. No model is called.
+Shows why a finished run gave its answer to a question: answer and gold, the context with scores,
+and every step with the names of nodes, relationships, chunks and paths. No model is called.
 
 examples
   graphrag-bench show 0a1b2c

@@ -50,8 +50,8 @@ is run. Each of ours has its interval, n, model, profile and a grade:
   C  other data or another language model
 A difference is printed for A and B only; for C the notes give the rank correlation of the methods,
 from 6 methods and 30 questions on.
-† marks a printed figure that there is reason to doubt, and the note says which. What is lacking is
-followed by the command that fills it.
+† marks a doubtful printed figure; the note says why. A missing figure is followed by the command
+that fills it.
 
 The free table has a row and a column for each value of a field: method, title, dataset, llm,
 embedder, profile, fidelity, extraction, or any setting by its path. Runs over different versions of
@@ -75,7 +75,7 @@ _LAYOUT = (
 )
 _DEFAULTS = {"rows": "title", "cols": "dataset", "values": "accuracy", "by": ""}
 _OPTIONS = {
-    "--run": "run what is lacking, at the paper's settings; what is stored is kept, so the same "
+    "--run": "run what is missing, at the paper's settings; what is stored is kept, so the same "
     "command resumes after a stop, and a row that fails does not stop the others; SETTING=VALUE "
     "overrides every row's, e.g. dataset.root=FOLDER llm.base_url=ADDRESS limit=20",
     "--small": "on 10 questions of the set `sample` with the packaged model, at the methods' own "

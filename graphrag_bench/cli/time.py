@@ -19,15 +19,15 @@ from graphrag_bench.runs.folder import SERIAL
 from graphrag_bench.runs.stored import StoredRun, find_run
 
 _ABOUT = """
-How long a question takes: the first n finished questions of a stored run are asked once more, one
+Measures the time per question: the first n finished questions of a stored run are asked again, one
 at a time and one call at a time, with no reply from the cache, after a warm-up. Median (p50) and
 95th percentile (p95) of the seconds per question, and per step, are printed and written to
 timing_serial.json in the run's folder, with the hardware. Tables print these seconds and no others:
 those of a run itself were measured with many questions under way and replies from the cache.
 
-Nothing is built, and the stored answers stay as they are. It first says how many calls it will make
-and what they are expected to cost; a model that costs money is paid again. The budget of the run
-holds for the timing on its own, or the one that is given here.
+Nothing is built, and the stored answers do not change. The number of calls and their expected cost
+are printed first; a priced model is paid again. The run's budget, or the one given here, applies to
+the timing alone.
 
 examples
   graphrag-bench time runs/sample/hipporag/f5e4d3c2b1a0

@@ -37,7 +37,7 @@ class DatasetSettings(_Settings):
     openie: str | None = Field(None, description="OpenIE file, where the folder holds several")
     questions: str | None = Field(
         None,
-        description="questions made for its corpus (graphrag-bench questions) in place of its own",
+        description="generated questions (graphrag-bench questions) in place of its own",
     )
 
     _text = field_validator("root", "openie", "questions", mode="before")(_number_as_text)
@@ -62,17 +62,17 @@ class GraphSettings(_Settings):
 
 
 class PathSettings(_Settings):
-    """Where results are kept."""
+    """Where results are stored."""
 
     home: str = Field(".", description="folder that holds runs/ and artifacts/")
 
     shared_artifacts: str | None = Field(
-        None, description="an artifacts/ folder of others, read and never written"
+        None, description="a shared artifacts/ folder, read and never written"
     )
 
     verify: Literal["first", "always", "off"] = Field(
         "first",
-        description="check artifacts by their hashes: when first loaded, at every load, not",
+        description="check artifacts by their hashes: when first loaded, at every load, never",
     )
 
     _text = field_validator("home", "shared_artifacts", mode="before")(_number_as_text)
@@ -90,27 +90,28 @@ class EvaluationSettings(_Settings):
     )
     evidence_tokens: list[PositiveInt] = Field(
         [500, 1000, 2000],
-        description="the B of evidence_at_tokens@B, tokens of the context",
+        description="the cutoffs B of evidence_at_tokens@B, in context tokens",
     )
     normaliser: Literal["unicode", "squad"] = Field(
-        "unicode", description="punctuation of every script, or ASCII alone as the papers' scripts"
+        "unicode",
+        description="punctuation of every script, or ASCII only as in papers' scripts",
     )
     accents: Literal["keep", "strip"] = Field(
         "keep", description="whether Schrödinger and Schrodinger differ (Latin and Greek letters)"
     )
     strict_none: bool = Field(
-        False, description="listed answers: leave out 'ans: none' alone, not all that holds 'none'"
+        False, description="listed answers: drop only 'ans: none', not every line with 'none'"
     )
     baseline: str = Field(
-        "vanilla", description="the method that a table compares all others with, or none"
+        "vanilla", description="the method that all others are compared with, or none"
     )
     compared: list[str] = Field(
-        [], description="metrics to compare; accuracy, f1 and evidence recall when empty"
+        [], description="metrics to compare; empty: accuracy, f1 and evidence recall"
     )
 
 
 class CacheSettings(_Settings):
-    """What becomes of the replies of language models and embedding services."""
+    """How replies of language models and embedding services are stored and reused."""
 
     mode: Literal["write", "read", "refresh", "off"] = Field(
         "write", description="reuse and store; only reuse; ask again and store; neither"
@@ -135,13 +136,13 @@ class FailureSettings(_Settings):
 
     limit: float = Field(0.2, ge=0, le=1, description="share of a step's calls that may fail")
     after: PositiveInt = Field(
-        50, description="calls of which the share is taken at least, however few were made"
+        50, description="the share is computed over at least this many calls"
     )
     in_a_row: PositiveInt = Field(
-        5, description="calls that the server fails one after the other: an outage, which stops"
+        5, description="consecutive calls that the server fails: an outage, which stops the run"
     )
     allow_incomplete: bool = Field(
-        False, description="build without what the server failed to read; every table marks it"
+        False, description="build without texts whose calls failed; every table marks it"
     )
 
 
@@ -168,7 +169,7 @@ class RunSettings(_Settings):
     )
     graph: GraphSettings = GraphSettings()  # type: ignore[call-arg]
     profile: Literal["default", "paper", "zhou2025", "upstream"] = Field(
-        "default", description="whose values a method takes where sources disagree: see its README"
+        "default", description="source of a method's values where sources disagree: see its README"
     )
     fidelity: Literal["default", "paper"] = Field(
         "default", description="paper: ask a language model wherever the method's paper does"
@@ -177,45 +178,45 @@ class RunSettings(_Settings):
         None, description="only the first questions, stratified by type"
     )
     split: Split = Field(
-        "all", description="dev or test: a part of the questions, by the hash of their ids"
+        "all", description="dev or test: part of the questions, by the hash of their ids"
     )
     dev_share: float = Field(
-        DEV_SHARE, gt=0, lt=1, description="the share of the questions that split=dev holds"
+        DEV_SHARE, gt=0, lt=1, description="share of the questions in split=dev"
     )
     objective: str | None = Field(
-        None, description="of a sweep: the metric whose best cell is named, evidence_recall@5"
+        None, description="in a sweep: the metric of the best cell, e.g. evidence_recall@5"
     )
     answer: Literal["on", "off"] | PositiveInt = Field(
-        "on", description="off stops at the packed context; a number answers only the first so many"
+        "on", description="off stops at the packed context; N answers only the first N questions"
     )
     answers: Literal["auto"] | FormName = Field(
         "auto",
-        description="the form that every answer is asked for in; auto: as the set's card says",
+        description="the form of every answer; auto: as the data set's card says",
     )
     reader_prompt: Literal["own", "common"] = Field(
         "own", description="the prompt that answers: each method's own, or one for all methods"
     )
     match_tokens: str | None = Field(
-        None, description="give the method as many context tokens as this other method used"
+        None, description="use another method's mean context size as the context budget"
     )
     budget_context: PositiveInt | Literal["auto", "native"] = Field(
         "auto",
-        description="tokens of context in every method's prompt; auto: a profile's, or room for 4 "
+        description="context tokens in every method's prompt; auto: a profile's, or room for 4 "
         "whole chunks (2,400 at least) within the reader's window; native: each method's own",
     )
     fill_context: Literal["auto", "on", "off"] = Field(
         "auto", description="take as many chunks as fit; auto: unless method.top_k=N is given"
     )
     repeats: PositiveInt = Field(
-        1, description="ask the answering model so many times; the table has mean and spread"
+        1, description="times the answering model is asked; the table has mean and spread"
     )
     reference_rows: Literal["on", "off"] = Field(
         "on", description="add closed-book, BM25, VanillaRAG and the oracle as rows of the table"
     )
     trace: Literal["ids", "full", "off"] = Field(
-        "ids", description="what a record keeps of every step; full adds the replies"
+        "ids", description="what a record stores of every step; full adds the replies"
     )
-    seed: int = Field(0, description="seed of everything random")
+    seed: int = Field(0, description="random seed")
     workers: PositiveInt = Field(4, description="questions answered at a time")
     shard: str | None = Field(
         None, pattern=r"^[1-9]\d*/[1-9]\d*$", description="3/20: the third of twenty parts"
@@ -225,7 +226,7 @@ class RunSettings(_Settings):
     failures: FailureSettings = FailureSettings()  # type: ignore[call-arg]
     paths: PathSettings = PathSettings()  # type: ignore[call-arg]
     plugins: list[str] = Field(
-        [], description="packages of your own, installed or here, that register operators"
+        [], description="your own packages, installed or here, that register operators"
     )
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
     experiment: None = None

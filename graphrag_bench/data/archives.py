@@ -1,4 +1,4 @@
-"""Members of zip and tar archives, taken out under names of our own.
+"""Members of zip and tar archives, extracted under names of ours.
 
 Pooch unpacks too, but under the names and to the size that the archive claims.
 """

@@ -13,7 +13,7 @@ from graphrag_bench.locations import project_folder
 from graphrag_bench.plain_yaml import read_yaml
 
 UNKNOWN = "unknown"
-"""What a card says of a checksum or a revision that nobody has checked; never an invented one."""
+"""What a card says of an unchecked checksum or revision; never an invented one."""
 DEFAULT_FORM = "default"
 ABSTRACT = "abstract"
 """The type of questions about a corpus as a whole, as `graphrag-bench questions` makes them."""

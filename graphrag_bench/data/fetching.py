@@ -1,4 +1,4 @@
-"""A published set onto the disk: downloaded, checked, and taken out of its archives."""
+"""A published data set on disk: downloaded, checked, and extracted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STAGING = ".fetching"
 class Fetched:
     """A file that was downloaded: its address, its sha256 as it came, and who had told it before.
 
-    `checked` is `card`, `hub` or "" where nobody had; `holds` are the files it became.
+    `checked` is `card`, `hub` or "" where neither has one; `holds` are the files it became.
     """
 
     url: str

@@ -1,4 +1,4 @@
-"""Evidence that names a file which gave several documents: any of them counts.
+"""Evidence that names a file with several documents: any of them counts.
 
 It is apart from the data set's own module, whose code is part of every artifact's key.
 """

@@ -1,4 +1,4 @@
-"""Rows read from files, each with its place, so that every fault is told with file and line."""
+"""Rows read from files, each with its place, so that every error names file and line."""
 
 from __future__ import annotations
 

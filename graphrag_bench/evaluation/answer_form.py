@@ -1,4 +1,4 @@
-"""Read with accuracy: how long answers are, and how often none is given."""
+"""The form of answers, read with accuracy: how long they are, and how often none is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a context holds of the evidence and of the answer, whatever its items are.
+"""The evidence and the answer in a context, whatever its items are.
 
 Contexts of other items (passages, relationships, reports) and of other sizes compare by tokens: all
 in the first B tokens of the prompt's context as packed, cut at items.

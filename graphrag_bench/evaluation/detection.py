@@ -1,4 +1,4 @@
-"""The smallest difference that so many questions can detect, before a run and from one."""
+"""The smallest difference that n questions can detect, before a run and from one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every metric of a run by name: where its values come from, and whether more of it is better.
+"""Every metric of a run by name: the source of its values, and whether higher is better.
 
 Objectives, tables, commands and docs/metrics.md read this list and keep none of their own.
 """

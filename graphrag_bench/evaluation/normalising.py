@@ -1,4 +1,4 @@
-"""Answers as they are compared: one normaliser, and the words of a text in any script."""
+"""Answers normalised for comparison: one normaliser, and the words of a text in any script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions with several answers that are wanted together: how many of them an answer holds."""
+"""Questions with several required answers: how many of them an answer holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run asks its answers to be: their forms, and whether its method's prompts say so."""
+"""The answer forms that a run asks for, and whether its method's prompts name them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""`budget_context`: every method's prompt holds the same tokens of context at most, and fills them.
+"""`budget_context`: the same maximum of context tokens in every method's prompt, filled by default.
 
-So methods are compared at equal cost by default: `auto` follows from the corpus and the reader
-(`context_room`), `budget_context=N` is another number for all. `budget_context=native` keeps what
-each method's own file or profile says (`budget`), within the reader's window. No operator has a
-budget of its own: what a step is given here is all that bounds a prompt.
+Methods are thus compared at equal cost: `auto` follows from the corpus and the reader
+(`context_room`), `budget_context=N` sets N tokens for all. `budget_context=native` keeps the
+`budget` of each method's own file or profile, within the reader's window. No operator has its own
+budget: only the budget that a step is given here bounds a prompt.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.edit import Item, every_list, known_operator, stages
 
 FEWEST_TOKENS = 50
-"""Chunks are taken to have this many tokens on average at least: so many are retrieved that they
-fill the budget."""
+"""The least mean tokens assumed per chunk: enough chunks are retrieved to fill the budget."""
 _BUDGET, _TOP_K, _GROUP = "budget", "top_k", "group_tokens"
 OWN_BUDGET = f"method.{_BUDGET}"
 
@@ -34,16 +33,15 @@ def within_budget(
 ) -> RunSettings:
     """The settings with the run's context budget in the steps of its method.
 
-    What comes out has a number of tokens as `budget_context`, or `native`. The budget that nobody
-    asked for gives way to what somebody asked for: a profile and `method.budget` make it native,
-    and a number of items that filling would change (`method.top_k=8`) stays, so that the budget
-    bounds the context without filling it. A native budget is the method's own `budget`, or what
-    the reader's window leaves where that is known and less, and so is a group of a map step. Where
-    the method packs nothing within a budget, the budget stays as given, for this run's reference
-    rows. Raises UserError when a single run (`swept` is for cells of a sweep) asks such a
-    method for a budget, when `method.budget` is set as well, when a budget that is asked for
-    does not fit the reader's window, and for `fill_context` without one. Operators must be
-    registered.
+    The result has a number of tokens as `budget_context`, or `native`. Explicit settings override
+    the default budget: a profile and `method.budget` make it native, and a number of items that
+    filling would change (`method.top_k=8`) stays, so that the budget bounds the context without
+    filling it. A native budget is the method's own `budget`, or what the reader's window leaves
+    where that is known and less; a group of a map step follows the same rule. Where the method
+    packs nothing within a budget, the budget stays as given, for this run's reference rows.
+    Operators must be registered. Raises UserError when a single run (`swept` is for cells of a
+    sweep) sets a budget for such a method, when `method.budget` is set as well, when a budget that
+    was set does not fit the reader's window, and for `fill_context` without one.
     """
     settings = _groups_within_window(settings, room)
     asked, fill, given = settings.budget_context, settings.fill_context, settings.given
@@ -52,8 +50,8 @@ def within_budget(
     if asked == "native" or (asked == "auto" and _is_own(settings)):
         if fill != "auto":
             raise UserError(
-                f"fill_context={fill} says how to keep a budget for all, and here each method has "
-                "its own: leave fill_context out, or set budget_context=N."
+                f"fill_context={fill} fills a common budget, but each method has its own "
+                "here: leave fill_context out, or set budget_context=N."
             )
         return _native(settings, room)
     if asked != "auto":

@@ -1,4 +1,4 @@
-"""What is checked of a run before its pipeline is made: every problem, in one message."""
+"""The checks of a run before its pipeline is made: every problem, in one message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a context budget means for a corpus: its blocks, and how many whole chunks fit into them."""
+"""A context budget applied to a corpus: its blocks, and how many whole chunks fit into them."""
 
 from __future__ import annotations
 
@@ -133,6 +133,6 @@ def empty_blocks(experiment: Experiment) -> str:
 
 
 def refuse_empty(experiment: Experiment) -> None:
-    """Raise UserError when no prompt can hold a chunk and nobody asked for so small a budget."""
+    """Raise UserError when no prompt can hold a chunk and the run did not set so small a budget."""
     if not experiment.settings.budget_asked and (reason := empty_blocks(experiment)):
         raise UserError(f"{reason[0].upper()}{reason[1:]} Any budget_context=N goes on with N.")

@@ -13,7 +13,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.offline.importers.paths import variants_for
 
 REPLACED = frozenset({"extraction", "text_extraction"})
-"""What an imported graph makes unnecessary, whoever chose a variant of it."""
+"""What an imported graph makes unnecessary, even where a variant was set."""
 DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
 
 Choices = dict[str, dict[str, Any]]

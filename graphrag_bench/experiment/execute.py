@@ -1,4 +1,4 @@
-"""Running an experiment: what is missing is built and answered, what is there is kept."""
+"""Runs an experiment: what is missing is built and answered, what is stored is kept."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class RunResult:
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
     """Build, retrieve, answer and score what the run folder does not hold yet.
 
-    Failed questions are tried again. With a shard only its part of the questions is worked on;
+    Failed questions are tried again. With a shard only its part of the questions is run;
     the metrics are of all that the folder holds. With `repeats` the questions that are answered are
     run once more for each repeat, and the metrics tell what that changes. `metrics.json` keeps
     those of more questions, where the folder holds them. Raises UserError when
-    another process is at work on the same run or shard, RunStopped when nothing further can
+    another process runs the same run or shard, RunStopped when nothing further can
     succeed; what is done is kept.
     """
     shown = progress or Progress()

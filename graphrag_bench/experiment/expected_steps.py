@@ -1,4 +1,4 @@
-"""What each step of a pipeline will be given, before anything is run: lists, contexts, rounds.
+"""The expected input of each step, before anything is run: lists, contexts, rounds.
 
 A list of rows comes from a search, which fills its `top_k`, or from a graph, where it is as long as
 what it comes from lets it be, times what one row leads to on average. Such lists differ much from

@@ -1,4 +1,4 @@
-"""Runs over artifacts that lack parts because a server failed: built as far as it goes."""
+"""Runs over artifacts that lack parts because a server failed."""
 
 from __future__ import annotations
 

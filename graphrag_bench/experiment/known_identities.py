@@ -1,4 +1,4 @@
-"""The identity of a model that is not on this machine, from what it has made before.
+"""The identity of a model that is not on this machine, from its earlier artifacts.
 
 A key is made of the identities of models, and that of a packaged model has its version. Where the
 package is missing, runs and artifacts that are stored here tell which version made them, so that

@@ -1,4 +1,4 @@
-"""What an experiment embeds, and how much of it is longer than its embedder reads."""
+"""The texts that an experiment embeds, and how many exceed the embedder's window."""
 
 from __future__ import annotations
 

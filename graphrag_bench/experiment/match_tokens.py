@@ -1,4 +1,4 @@
-"""`match_tokens=METHOD`: a baseline is given as many context tokens as a graph method has used."""
+"""`match_tokens=METHOD`: a baseline gets METHOD's mean context size as its budget."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Values = Mapping[str, Any]
 
 
 def fits(values: Values) -> bool:
-    """Whether a method can be given another one's tokens: `context.chunks` alone makes its context.
+    """Whether a method can take another's context size: `context.chunks` alone writes its context.
 
-    A method is never given its own.
+    A method never takes its own.
     """
     method = _method(values)
     return _packers(method) == [PACKER] and method.name != values.get("match_tokens")
@@ -43,9 +43,9 @@ def matched(
 ) -> dict[str, Any]:
     """The settings with the budget from `match_tokens`, which is no longer in them.
 
-    The budget is the mean number of context tokens of METHOD over the same questions, with the
-    same settings otherwise and its own parameters as its file has them. A METHOD that has not run
-    yet is run first, up to its contexts, or with `measure=False` refused. A cell of a sweep
+    The budget is METHOD's mean number of context tokens over the same questions, with the same
+    settings otherwise and the parameters of its file. A METHOD that has not run yet is run first,
+    up to its contexts, or with `measure=False` refused. A cell of a sweep
     (`swept`) that takes no budget stays as it is. Raises UserError for what is not a method,
     packs no context, or could not pack one for any question.
     """

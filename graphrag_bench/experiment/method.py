@@ -26,8 +26,7 @@ GIVEN = {"gold_chunks": "chunks"}
 class Method:
     """A method: its parameters by name, the artifacts it chooses, its pipeline.
 
-    `title` is what tables call it; `role` is `floor`, `baseline` or `ceiling` for the rows that
-    frame them.
+    `title` is its name in tables; `role` is `floor`, `baseline` or `ceiling` for reference rows.
     """
 
     name: str

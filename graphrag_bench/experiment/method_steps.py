@@ -1,4 +1,4 @@
-"""The steps of a method as a list that can be looked at and changed."""
+"""The steps of a method as an editable list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Path pooling put into a method: `pooling=rerank` and `pooling=reselect` leave its file alone.
+"""Path pooling added to a method: `pooling=rerank` and `pooling=reselect` leave its file alone.
 
 The step `path.pool` goes before the first step that packs relationships into the prompt, after all
 that write them, and what else it needs is done aside, so that the rest of the method does

@@ -1,4 +1,4 @@
-"""`repeats=N`: the answering model asked N times the same, and what that changes in the scores."""
+"""`repeats=N`: the answering model asked N times, and the spread of the scores."""
 
 from __future__ import annotations
 

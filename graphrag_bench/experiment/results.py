@@ -1,4 +1,4 @@
-"""What a run folder says about itself: its configuration, and the metrics of its records."""
+"""What a run folder states: its configuration, and the metrics of its records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that are given and never read: what changes no step and no artifact is an error.
+"""Settings that are given and never read: one that changes no step or artifact is an error.
 
 A setting has an effect when a step or an artifact reads it, or when by its nature it says how much
 is done and how (limit, workers, budget, paths, split, ...). profile and fidelity belong to the

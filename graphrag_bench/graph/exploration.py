@@ -1,4 +1,4 @@
-"""What a language model has explored of a graph so far, hop by hop (Think-on-Graph)."""
+"""The part of a graph that a language model has explored so far, hop by hop (Think-on-Graph)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was read out of each chunk: entity names and (head, relation, tail) triples."""
+"""The extraction of each chunk: entity names and (head, relation, tail) triples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which triples lie on a shortest way between two sets of nodes."""
+"""The triples on a shortest path between two sets of nodes."""
 
 from __future__ import annotations
 

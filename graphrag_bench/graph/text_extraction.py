@@ -1,4 +1,4 @@
-"""What was read out of each chunk for a textual graph: described entities and relationships."""
+"""The extraction of each chunk for a textual graph: described entities and relationships."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph with some of its edges taken out, for studies of sparsity."""
+"""A graph with a share of its edges removed, for studies of sparsity."""
 
 from __future__ import annotations
 

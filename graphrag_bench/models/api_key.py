@@ -1,4 +1,4 @@
-"""API keys: read from the environment by name, and taken out of every text that is shown."""
+"""API keys: read from the environment by name, and removed from every text that is shown."""
 
 from __future__ import annotations
 

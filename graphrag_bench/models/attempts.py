@@ -86,7 +86,7 @@ class Attempts:
     ) -> Reached[T]:
         """What `send` returns, tried again for as long as patience lasts.
 
-        `n_tokens` is the most the call may use, `used(value)` what it used; `lost` hears of a
+        `n_tokens` is the most the call may use, `used(value)` what it used; `lost` is told of a
         try that the server may have worked on though no reply came. Raises CallFailed when patience
         is at an end and RunStopped when no server is there.
         """

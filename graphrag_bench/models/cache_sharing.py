@@ -1,4 +1,4 @@
-"""Replies and vectors counted, written to a file that can be shared, and read from one."""
+"""Replies and vectors counted, exported to a file that can be shared, and imported from one."""
 
 from __future__ import annotations
 

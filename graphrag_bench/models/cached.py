@@ -1,4 +1,4 @@
-"""A disk cache around a language model: what was paid for once is not paid for again."""
+"""A disk cache around a language model: a paid call is never paid again."""
 
 from __future__ import annotations
 

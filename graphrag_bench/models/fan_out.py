@@ -94,7 +94,7 @@ class FanOut(ABC):
 
         When a call raises RunStopped, or the caller looks no further, calls not yet begun are
         left out; those under way are waited for (they are paid for: a cache keeps them, and `log`
-        hears of them).
+        is told of them).
         """
         requests = [Request(prompt, max_tokens, tuple(stop), schema) for prompt in prompts]
         if len(requests) == 1 or self.concurrency == 1:

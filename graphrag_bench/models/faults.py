@@ -48,7 +48,7 @@ class Again(Exception):
 
         `worked` says that the server may have worked on the try all the same, and counted its
         tokens: it took the request, and no reply came that can be read. `seconds` is filled in by
-        whoever timed the try.
+        the caller that timed the try.
         """
         super().__init__(message)
         self.after = after

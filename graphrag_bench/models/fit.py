@@ -1,4 +1,4 @@
-"""How texts fit into what an embedder reads of each: numbers, and the one line that tells them."""
+"""How texts fit into an embedder's window: numbers, and the one line that reports them."""
 
 from __future__ import annotations
 

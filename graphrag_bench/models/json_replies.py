@@ -1,4 +1,4 @@
-"""JSON objects read from what a model wrote around, into and instead of them."""
+"""JSON objects read from replies with other text around or inside them."""
 
 from __future__ import annotations
 

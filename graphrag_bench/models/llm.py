@@ -192,7 +192,7 @@ class Metered:
     ) -> Arrivals:
         """Position and reply in order of arrival; `replies` keeps them in prompt order.
 
-        The gate hears of every outcome here, unless a reader will tell it later what the reply
+        The gate is told of every outcome here, unless a reader will tell it later what the reply
         was (`read_later`).
         """
         found: dict[int, Outcome] = {}

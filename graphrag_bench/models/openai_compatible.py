@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 class OpenAICompatible(FanOut):
     """OpenAI, vLLM, Ollama, llama.cpp and every other server with `/chat/completions`.
 
-    Limits hold for the object, whoever calls it from whichever thread. A field that the server
+    Limits hold for the object, over all callers and threads. A field that the server
     refuses (`temperature`, `max_tokens`, `response_format`, ...) is left out or replaced from the
     next try on; `dialect` holds what was learnt.
     """

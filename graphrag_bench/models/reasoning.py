@@ -1,4 +1,4 @@
-"""Reasoning taken out of replies: what a model thinks never counts as its answer."""
+"""Reasoning removed from replies: what a model thinks never counts as its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that says again what another one said: replies from a file, and nothing else."""
+"""A model that repeats another one's replies from a file, and nothing else."""
 
 from __future__ import annotations
 

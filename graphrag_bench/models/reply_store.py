@@ -1,4 +1,4 @@
-"""Replies and vectors that were paid for, kept in one file for every run to come."""
+"""Paid replies and vectors, stored in one file for all later runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose SQLite file it is: told by its header, without opening what belongs to another program."""
+"""Whether a SQLite file is ours: by its header, without opening another program's file."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def ask_all(
 ) -> list[ModelT | UnreadableReply | CallFailed]:
     """For every prompt an instance of `model`, or the failure that took its place.
 
-    `items` names what each prompt is about (chunk ids), for the ledger; `advance` hears of every
+    `items` names what each prompt is about (chunk ids), for the ledger; `advance` is told of every
     first reply. `settled` turns one result into its value, the method's fallback, or an error.
     """
     reading = json_reading(model, purpose)
@@ -150,7 +150,7 @@ def ask_each(
     """What `reading` makes of the reply to every prompt, or the failure that took its place.
 
     Replies are read as they arrive; those that cannot be read are asked for once more, together,
-    with what was wrong. A cache hears of every verdict, a gate of every final one.
+    with what was wrong. A cache is told of every verdict, a gate of every final one.
     """
     found: dict[int, T | UnreadableReply | CallFailed] = {}
     first: dict[int, Completion] = {}

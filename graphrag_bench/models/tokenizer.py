@@ -1,4 +1,4 @@
-"""Which tokens a budget counts: those of the answering model, where they are known."""
+"""The tokens that a budget counts: the answering model's, where its tokenizer is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeats of the same prompts, told apart by a number."""
+"""Repeats of the same prompts, distinguished by a number."""
 
 from __future__ import annotations
 

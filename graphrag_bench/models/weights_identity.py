@@ -1,4 +1,4 @@
-"""What tells the models of this machine apart: the content of their files, never their place."""
+"""The identity of this machine's models: the content of their files, never their paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries of clusters of texts by the build model, and which replies are none."""
+"""Summaries of clusters of texts by the build model, and which replies are unusable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts planted in a synthetic world, read without fault, or with faults at known rates."""
+"""The facts planted in a synthetic world, read without error, or with errors at known rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delimited records: what a model writes of the entities and relationships of a passage, read."""
+"""Delimited records of a passage's entities and relationships, read from a model's reply."""
 
 from __future__ import annotations
 

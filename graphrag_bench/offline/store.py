@@ -1,4 +1,4 @@
-"""Artifacts on disk, whole or not at all: artifacts/<dataset>/<resource>/<key>/."""
+"""Artifacts on disk, complete or absent: artifacts/<dataset>/<resource>/<key>/."""
 
 from __future__ import annotations
 

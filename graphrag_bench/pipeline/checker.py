@@ -10,13 +10,13 @@ from graphrag_bench.contract import operators
 
 @dataclass
 class Checker:
-    """Slots written so far (`unread` maps those nobody has read to their writer), and needs.
+    """Slots written so far (`unread` maps unread ones to their writer), and needs.
 
     `maybe` holds the slots that a step may have written; only a combinator may look at those.
 
     `resources` holds what a method can be given; `attributes` what its graph has, or None when
     that is not known before it is built. `gaps` are the steps so far that are
-    no step: nobody knows what they read and write, and so nothing is said of what follows from it.
+    no step: what they read and write is unknown, and so is what follows from it.
     Copies for the arms of a combinator share `problems` and `gaps`.
     """
 
@@ -79,7 +79,7 @@ class Checker:
             self.problem(f"{label} requires {', '.join(missing)}; the graph has {have}.")
 
     def write(self, label: str, always: Iterable[str], sometimes: Iterable[str] = ()) -> None:
-        """A step writes slots; overwriting what nobody has read is a problem."""
+        """A step writes slots; overwriting an unread slot is a problem."""
         for slot in (*always, *sometimes):
             if slot in self.unread and not self.gaps:
                 self.problem(

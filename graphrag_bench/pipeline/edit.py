@@ -1,4 +1,4 @@
-"""A method's steps looked at and changed as its file has them: one walk for all who do."""
+"""One walk over a method's steps, as its file has them, to look at or change them."""
 
 from __future__ import annotations
 

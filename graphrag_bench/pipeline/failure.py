@@ -1,4 +1,4 @@
-"""What takes the place of a result that a step could not give."""
+"""What replaces a result that a step could not give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What takes the place of a step that is none, so that the others can still be checked."""
+"""What replaces an invalid step, so that the others can still be checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes on how answers were come by: the forms asked for, the prompts that asked, fallbacks."""
+"""Notes on how answers were made: the forms asked for, the prompts, the fallbacks."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.baselines import baseline_of
 from graphrag_bench.report.notes import said_clusters
 from graphrag_bench.report.rendering import MISSING, Table, shown_p
-from graphrag_bench.report.selection import FRAMES
+from graphrag_bench.report.selection import REFERENCE_ROLES
 
 _HEADS = ("method", "against", "metric", "n", "difference [95 %]", "p (Holm)", "win/tie/loss",
           "detectable")  # fmt: skip
@@ -60,7 +60,7 @@ def comparison_table(
     rows = []
     for held in named:
         other = baseline_of(held, named, baseline)
-        if other is not None and held["role"] not in FRAMES:
+        if other is not None and held["role"] not in REFERENCE_ROLES:
             pair = runs[other["row"]], runs[held["row"]]
             titles = str(held["title"]), str(other["title"])
             rows += [

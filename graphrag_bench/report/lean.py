@@ -1,4 +1,4 @@
-"""A table with less to read: no columns of dashes, what holds of every row in one line below."""
+"""A table with less to read: no columns of dashes; what holds for every row is one line below."""
 
 from __future__ import annotations
 

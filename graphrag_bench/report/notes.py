@@ -8,7 +8,7 @@ from typing import Any
 from graphrag_bench.report.asking_notes import asking_notes
 from graphrag_bench.report.corpora import corpus_notes
 from graphrag_bench.report.long_texts import long_text_notes
-from graphrag_bench.report.selection import FRAMES, INFLATED, mark
+from graphrag_bench.report.selection import INFLATED, REFERENCE_ROLES, mark
 
 FAIR = 1.1
 """Contexts that differ by more than this factor are compared with a warning."""
@@ -125,7 +125,7 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
     """A warning for each data set whose compared methods have contexts of unlike length."""
     groups: dict[tuple[str, object], list[Run]] = {}
     for run in runs:
-        if run["role"] not in FRAMES and run["usage"]["context_tokens_per_question"]:
+        if run["role"] not in REFERENCE_ROLES and run["usage"]["context_tokens_per_question"]:
             groups.setdefault((run["dataset"], run.get("budget_context")), []).append(run)
     for (dataset, budget), held in groups.items():
         by = sorted(held, key=lambda run: float(run["usage"]["context_tokens_per_question"]))
@@ -140,7 +140,7 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
             yield (
                 f"! {dataset}: contexts differ by more than 10 % ({by[0]['title']} {least:.0f} "
                 f"tokens, {by[-1]['title']} {most:.0f}), and a longer one {more}: "
-                f"{why}; match_tokens=METHOD gives a baseline that of a method"
+                f"{why}; match_tokens=METHOD gives a baseline METHOD's mean context size"
             )
 
 

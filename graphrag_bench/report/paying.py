@@ -1,4 +1,4 @@
-"""After how many questions an index that costs calls pays, against a baseline that has none."""
+"""The number of questions after which an index that costs calls pays off against one without."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Run = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Price:
-    """What the index costs once, None when nobody knows, and what each question costs."""
+    """What the index costs once, None when unknown, and what each question costs."""
 
     index: float | None
     question: float

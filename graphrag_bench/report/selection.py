@@ -1,6 +1,6 @@
-"""The best of several configurations, and the mark of a value that was chosen because it is high.
+"""The best of several configurations, and the mark of a value chosen because it is high.
 
-The highest of many values on the same questions is too high: it holds the luck of its questions
+The highest of many values on the same questions is biased upwards: it has the luck of its questions
 as well as its merit. On other questions the luck is gone.
 """
 
@@ -15,7 +15,7 @@ INFLATED = (
     "selected on this split: the best of several configurations on the questions it is scored on, "
     "so its value is too high; the value to report is that of split=test"
 )
-FRAMES = ("floor", "ceiling")
+REFERENCE_ROLES = ("floor", "ceiling")
 """The roles of reference rows: not configurations, and compared with nothing."""
 Run = Mapping[str, Any]
 
@@ -28,7 +28,7 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
     questions. Raises UserError when no run is left, and for a metric that none of them has. Runs
     are what `metrics.json` holds.
     """
-    tuned = [row for row, run in enumerate(runs) if run["role"] not in FRAMES]
+    tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     whole = [row for row in tuned if not runs[row]["failed"]]
     if not whole:
         raise UserError(

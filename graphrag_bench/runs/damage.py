@@ -1,4 +1,4 @@
-"""What is wrong with a run folder that was cut, emptied or changed: it is named and left out."""
+"""Errors of a run folder that was cut, emptied or changed: it is named and left out."""
 
 from __future__ import annotations
 

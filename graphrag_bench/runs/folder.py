@@ -103,7 +103,7 @@ class RunFolder:
     def begin(self) -> None:
         """Mend what is damaged of this shard's files, and take the seals of those that will grow.
 
-        What is damaged is named. Questions whose row or context texts are gone are worked on again;
+        What is damaged is named. Questions whose row or context texts are gone are run again;
         of costs and times the rest is kept, and `completed` tells what is lost.
         """
         self.path.mkdir(parents=True, exist_ok=True)
@@ -183,7 +183,7 @@ class RunFolder:
             yield
 
     def _refusal(self, lock: Path) -> str:
-        """What is told to whoever finds one of the run's locks held."""
+        """The message for a process that finds one of the run's locks held."""
         shard = lock.name.removeprefix("run").removesuffix("lock").strip(".")
         what = f"shard {shard.replace('-of-', '/')} of this run" if shard else "this run"
         return (

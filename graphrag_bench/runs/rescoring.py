@@ -19,7 +19,7 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     """What `metrics.json` of a stored run holds now, after writing it.
 
     The questions are those that its stored scoring is of; settings that `changes` does not name are
-    those it was scored by, and all of them are kept for whoever reads the run. Raises
+    those it was scored by, and all of them are kept for later readers of the run. Raises
     UserError when its data set is not at hand or has changed, and for a setting or metric that
     there is not.
     """

@@ -1,4 +1,4 @@
-"""Stored rows and gold to metrics, in a pass of its own that calls no model."""
+"""Stored rows and gold to metrics, in a separate pass that calls no model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seals of a run folder: what its files were when the work on them ended.
+"""The seals of a run folder: the state of its files when the work on them ended.
 
 `files.json` holds size and sha256 of each finished file of rows, with a short hash of each row.
 Whoever is about to write a file takes its seal away first, and seals it when the work is done: a

@@ -1,4 +1,4 @@
-"""A sweep at work: every cell by Hydra's launcher, its end written down, the others going on."""
+"""A running sweep: each cell by Hydra's launcher, its end recorded, while the others continue."""
 
 from __future__ import annotations
 

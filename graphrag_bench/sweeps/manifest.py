@@ -32,7 +32,7 @@ class CellRow:
     """One cell: its number from 1, the settings in which it differs, its run, what became of it.
 
     `run` is the run folder below the home. `same_as` is the number of an earlier cell that comes
-    to the same, which is worked on once. `n_failed` counts questions without an answer.
+    to the same, which runs once. `n_failed` counts questions without an answer.
     """
 
     cell: int
@@ -50,7 +50,7 @@ class CellRow:
 
 
 def sweep_key(words: Sequence[Word]) -> str:
-    """The key of a sweep: of all its settings but those that only say how it is worked on."""
+    """The key of a sweep: of all its settings but those that only say how it is run."""
     own = [word for word in words if word.name.replace("/", ".").partition(".")[0] not in _HOW]
     return digest([str(word) for word in own])
 
@@ -136,7 +136,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class AtWork:
-    """A cell that is worked on: noted as started, and as failed when its work raises.
+    """A running cell: noted as started, and as failed when its work raises.
 
     A UserError ends the cell alone, and one that another process is at work on is left to it. An
     error of the program is noted and goes on its way; a process that is stopped leaves the cell

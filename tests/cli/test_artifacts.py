@@ -103,7 +103,7 @@ def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, 
 
 def test_what_is_no_archive_is_refused() -> None:
     Path("x.tar.gz").write_text("no archive")
-    assert "no archive of artifacts" in refused("import", "x.tar.gz", name="artifacts")
+    assert "not an archive of artifacts" in refused("import", "x.tar.gz", name="artifacts")
     assert "There is no file 'y'" in refused("import", "y", name="artifacts")
     assert "No artifact 'zzz'" in refused("export", "zzz", "z.tar.gz", name="artifacts")
 

@@ -102,7 +102,7 @@ def test_a_plan_and_a_shard_ask_for_the_run_to_be_made_first() -> None:
     assert planned.code == 0, planned.err
 
 
-def test_the_frame_of_a_matched_run_is_as_it_always_is() -> None:
+def test_the_reference_rows_of_a_matched_run_are_unchanged() -> None:
     table = (ran(*TOY, "method=vanilla", "match_tokens=bm25").folder / "table.md").read_text()
     assert "| closed-book |" in table
     assert "| oracle |" in table

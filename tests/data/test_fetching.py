@@ -287,7 +287,7 @@ def test_a_hub_that_the_environment_forbids_is_told(
 def test_a_reply_of_the_hub_that_is_no_listing_is_told(server: FileServer, tmp_path: Path) -> None:
     for reply in (b"<html>", b"[]", b'{"sha": "c0ffee"}'):
         server.files["/api/datasets/yixuantt/MultiHopRAG/revision/main"] = reply
-        with pytest.raises(UserError, match="no listing of a data set"):
+        with pytest.raises(UserError, match="not a listing of a data set"):
             fetch(load_card("multihoprag"), tmp_path, endpoint=server.address, progress=QUIET)
 
 

@@ -171,13 +171,13 @@ def test_a_method_that_packs_no_context_goes_without() -> None:
     ] is None  # fmt: skip
 
 
-def test_frames_have_the_budget_too_and_the_floor_goes_without() -> None:
+def test_reference_rows_have_the_budget_too_and_the_floor_goes_without() -> None:
     ended = ran(*TOY, "method=hipporag", "budget_context=60", "limit=2")
     held = {folder.parent.name: metrics(folder)["budget_context"] for folder in ended.folders}
     assert held == {"hipporag": 60, "bm25": 60, "vanilla": 60, "oracle": 60, "zeroshot": None}
 
 
-def test_a_method_without_a_packed_context_is_framed_at_the_budget_of_the_others() -> None:
+def test_a_method_without_a_packed_context_has_reference_rows_at_the_common_budget() -> None:
     """DALK packs nothing within a budget; BM25 and VanillaRAG stand once in its table."""
     for given in ((), ("budget_context=60",)):
         ended = ran("-m", *TOY, "answer=off", "method=dalk,vanilla", *given)

@@ -224,7 +224,7 @@ def test_a_sweep_has_a_row_for_each_and_leaves_the_methods_that_cannot_as_they_a
     assert "holds no ranked" in refused("-m", *TOY, "method=vanilla,bm25", "pooling=rerank")
 
 
-def test_tables_name_the_pooling_and_the_frames_go_without() -> None:
+def test_tables_name_the_pooling_and_reference_rows_go_without() -> None:
     ended = ran("-m", *TOY, "limit=2", "method=graphrag_er", "pooling=off,rerank,reselect")
     assert ended.methods.count("graphrag_er") == 3
     assert {"zeroshot", "oracle"} <= set(ended.methods)

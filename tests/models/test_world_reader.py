@@ -78,7 +78,7 @@ def test_of_two_facts_that_exclude_each_other_the_first_one_counts() -> None:
 
 
 def test_a_question_or_prompt_that_is_none_of_the_world_stops_the_run() -> None:
-    with pytest.raises(RunStopped, match="no question of a synthetic world"):
+    with pytest.raises(RunStopped, match="not a question of a synthetic world"):
         says(WORKED, asked="How do rivers hang together?")
     with pytest.raises(RunStopped, match="no answer to this prompt"):
         told("graphrag_bench.offline:prompts/community_report.j2", tables="-----Entities-----")

@@ -44,7 +44,7 @@ def test_without_answers_the_baselines_cost_nothing_and_stand_there() -> None:
     assert asked == []
 
 
-def test_frame_off_leaves_them_out() -> None:
+def test_reference_rows_off_leaves_them_out() -> None:
     assert ran(*TOY, "method=hipporag", "reference_rows=off", "limit=2").methods == ["hipporag"]
 
 
@@ -97,7 +97,7 @@ def test_the_floor_and_the_ceiling_are_no_competitors() -> None:
     assert "accuracy" in below
 
 
-def test_a_frame_is_as_long_as_the_run(home: Path) -> None:
+def test_a_reference_row_is_as_long_as_the_run(home: Path) -> None:
     ended = ran(*TOY, "method=hipporag", "limit=2")
     assert [metrics(folder)["n"] for folder in ended.folders] == [2] * 5
 

@@ -1,4 +1,4 @@
-"""Why a question was answered so, as text: fallbacks, context, and every step by names."""
+"""The explanation of one answer as text: fallbacks, context, and every step by names."""
 
 from __future__ import annotations
 

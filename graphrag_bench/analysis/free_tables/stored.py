@@ -1,4 +1,4 @@
-"""Stored runs as a free table sees them."""
+"""Stored runs as the rows of a free table."""
 
 from __future__ import annotations
 

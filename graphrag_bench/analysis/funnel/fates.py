@@ -1,4 +1,4 @@
-"""Stored rows to the evidence funnel: the output of each step compared with chunks and graph."""
+"""Stored rows to the evidence funnel: each step's output compared with chunks and graph."""
 
 from __future__ import annotations
 

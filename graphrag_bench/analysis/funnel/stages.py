@@ -1,4 +1,4 @@
-"""The evidence funnel: for every piece of gold evidence the stage at which it was lost, counted."""
+"""The evidence funnel: counts for each stage of the gold evidence that was lost there."""
 
 from __future__ import annotations
 

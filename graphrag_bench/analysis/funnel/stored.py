@@ -1,4 +1,4 @@
-"""The evidence funnel of a stored run: its rows, chunks and graph are found again, none is made."""
+"""The evidence funnel of a stored run, from its rows, chunks and graph; nothing is built."""
 
 from __future__ import annotations
 

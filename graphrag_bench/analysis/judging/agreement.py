@@ -1,4 +1,4 @@
-"""Agreement of two who give labels to the same items, beyond what chance would give."""
+"""Chance-corrected agreement of two raters who label the same items."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def dataset_of(stored: StoredRun) -> Dataset:
 
 
 def judging(folder: Path) -> str:
-    """What whoever comes second to a folder is told."""
+    """The message for a second process in a folder."""
     return f"Another process is judging {folder}. Wait for its end."
 
 

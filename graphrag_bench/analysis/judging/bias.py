@@ -1,10 +1,10 @@
-"""What a judge's preference would be without its leaning to a place or to longer answers.
+"""A judge's preference corrected for its position bias and length bias.
 
-The model: each verdict is decided by the quality of the answers, by their position, or by
-their length, each with its own weight; a judge that tosses a coin is one that goes by either
-place half the time. Which answer is better is a property of the question, the same in both orders,
-and does not hang on which one is longer. Both orders of many questions tell the weights apart:
-quality wins in both orders, place in one, length in both but for the longer answer.
+The model: each verdict is decided by the quality of the answers, by their position, or by their
+length, each with its own weight; a judge that tosses a coin prefers either position half the time.
+Which answer is better is a property of the question: it is the same in both orders and does not
+depend on which one is longer. Both orders of many questions identify the weights: quality wins in
+both orders, position in one, length in both but for the longer answer.
 
 Verdicts alone cannot tell such a judge from one whose leaning adds to the quality it sees and acts
 where the answers are close: `by_degree` is the rate of that other model, and tables print both.

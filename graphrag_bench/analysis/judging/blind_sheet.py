@@ -1,4 +1,4 @@
-"""A comparison for people: a sheet without names, a key kept apart, and what people said of it."""
+"""A blind comparison for people: a sheet without names, a separate key, and people's labels."""
 
 from __future__ import annotations
 

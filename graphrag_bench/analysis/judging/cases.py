@@ -1,4 +1,4 @@
-"""One answer to judge and what comes of it: the judge is asked, and its reply becomes a value."""
+"""One answer to judge and its result: the judge is asked, and its reply becomes a value."""
 
 from __future__ import annotations
 

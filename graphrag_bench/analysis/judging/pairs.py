@@ -1,4 +1,4 @@
-"""Answers of several runs judged in pairs, always in both orders; what was asked is kept."""
+"""Answers of several runs judged in pairs, in both orders; stored verdicts are reused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of runs compared in pairs: rates with what is known of the judge, matrices, agreement."""
+"""Tables of pairwise comparisons: win rates with the judge's biases, matrices, agreement."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOTES = (
     "and counts half; missing: one of the two verdicts failed or could not be read, in no rate",
     "without ...: A's rate by a model of the judge in which each verdict is decided by quality, "
     "place or length; in brackets by one in which place and length add to the quality it sees. The "
-    "verdicts cannot tell which holds; neither does where quality hangs on length. ?: the two "
+    "verdicts cannot tell which holds; neither does where quality depends on length. ?: the two "
     "models name different winners, so these verdicts decide none",
 )
 _AUDITED = (

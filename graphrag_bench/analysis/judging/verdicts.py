@@ -1,4 +1,4 @@
-"""What judges have said of stored runs: read from the files that `judge` and `compare` leave."""
+"""Judges' verdicts on stored runs, read from the files of `judge` and `compare`."""
 
 from __future__ import annotations
 

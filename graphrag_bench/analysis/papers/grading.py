@@ -1,4 +1,4 @@
-"""How near a run of ours is to what a paper did: a grade, and every difference by name."""
+"""The grade of a run of ours against a paper's, with every difference by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored runs as a paper's table sees them: which fit a row, and what the paper did there."""
+"""Stored runs as candidates for a paper's table: the rows they fit, and the paper's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether paper and ours put methods in the same order, where figures cannot be compared."""
+"""Rank agreement of the paper's methods and ours, where figures cannot be compared."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The rows of a paper's table, run: at the paper's settings, or small, on a set and model at hand.
+"""Runs the rows of a paper's table: at the paper's settings, or small, on a packaged set and model.
 
-What is stored is not run again, so a call that was stopped goes on, and runs made by
-`graphrag-bench run` with the same settings are found by their key. A row that fails is kept with
-its error, and the others go on.
+Stored runs are not run again, so a stopped call resumes, and runs made by `graphrag-bench run` with
+the same settings are found by their key. A failed row is stored with its error, and the others
+continue.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Chains:
         """At most `n` chains of that many hops, drawn by `rng`, no two of the same wording.
 
         No node is twice in a chain, its last one is not joined to its first by one fact alone,
-        and whoever follows its relations from its first node ends at its last.
+        and its relations followed from its first node end at its last.
         """
         found: dict[tuple[int, tuple[str, ...]], Chain] = {}
         for first in rng.permutation(self.rows).tolist():

@@ -1,4 +1,4 @@
-"""A question that was made, and the folder that holds it: `dataset.questions=FOLDER`."""
+"""A generated question, and the folder that holds it: `dataset.questions=FOLDER`."""
 
 from __future__ import annotations
 

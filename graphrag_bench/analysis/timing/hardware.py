@@ -1,4 +1,4 @@
-"""What seconds were measured on: processor, cores, memory, threads, and how busy it all was."""
+"""The hardware that seconds were measured on: processor, cores, memory, threads, and load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seconds that mean something: questions of a stored run once more, one at a time, uncached."""
+"""Serial timing: questions of a stored run again, one at a time, uncached."""
 
 from __future__ import annotations
 

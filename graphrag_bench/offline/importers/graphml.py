@@ -1,4 +1,4 @@
-"""Graphs from GraphML: LightRAG's, our own export's, and anybody else's."""
+"""Graphs from GraphML: LightRAG's, our own export's, and any other."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ class Resolve:
     """The inner steps and the answer for every sub-question of a plan, then the final question.
 
     Each runs on a copy of the state whose question is the sub-question, with the sub-questions it
-    hangs on and their answers in `dependencies`, its kind in `sought`, and the form of answer that
-    part of the question wants. Sub-questions that do not need each other run as one block. The
-    final question is not answered here: what it hangs on, its kind, and what the steps wrote for it
+    depends on and their answers in `dependencies`, its kind in `sought`, and the form of answer
+    that part of the question wants. Sub-questions that do not need each other run as one block. The
+    final question is not answered here: its dependencies, its kind, and what the steps wrote for it
     are left for the steps that follow. Ranked rows of all sub-questions are merged, the final
     question's last.
     Source: PankRAG (2025), section 3: planning and resolving; architecture of this project.

@@ -79,7 +79,7 @@ def test_runs_that_share_a_cell_are_averaged_by_question_and_what_differs_is_nam
     [
         (Layout("metod", "dataset", "accuracy"), "no field|No run has a field 'metod'.*method"),
         (Layout("method", "dataset", "acuracy"), "No run has a metric 'acuracy'.*accuracy"),
-        (Layout("method", "dataset", "accuracy", "hop"), "says 'hop'.*hops"),
+        (Layout("method", "dataset", "accuracy", "hop"), "attribute 'hop'.*hops"),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(layout: Layout, message: str) -> None:
