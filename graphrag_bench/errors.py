@@ -79,8 +79,8 @@ def shown_plainly(function: F) -> F:
     return cast(F, plainly)
 
 
-RENAMED = {"frame": "reference_rows", "scope": "per"}
-"""The last part of a setting's former path, and of its path now."""
+RENAMED = {"frame": "reference_rows", "scope": "per", "per_scope": "partition"}
+"""Former names, the last part of a setting's path or a value, and what they are called now."""
 
 
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.answer_forms import FormName
 from graphrag_bench.data.splits import DEV_SHARE, Split
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import RENAMED, UserError, did_you_mean
 
 NO_SETTINGS = {"experiment", "given", "budget_asked"}
 """Fields of the run settings that nobody sets: the study that was chosen, what was set, and whether
@@ -289,7 +289,9 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
         hint = did_you_mean(path[-1], known, prefix=group)
         return f"There is no setting '{'.'.join(path)}'. ", hint
     names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
-    return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}."
+    now = RENAMED.get(str(fault["input"])) if fault["type"] == "literal_error" else None
+    hint = f" Did you mean '{now}'?" if now else ""
+    return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}.{hint}"
 
 
 def _model_at(path: list[str]) -> type[BaseModel]:

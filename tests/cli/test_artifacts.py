@@ -92,7 +92,7 @@ def repacked(change: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change, said", [("content", "recipe.json has"), ("path", "no file of an artifact")]
+    "change, said", [("content", "recipe.json has"), ("path", "not a file of an artifact")]
 )
 def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(change: str, said: str) -> None:
     command("artifacts", "export", key_of("graph"), "graph.tar.gz")

@@ -50,6 +50,7 @@ def test_an_unknown_choice_names_the_nearest_one(wrong: str, nearest: str) -> No
         ("graph.imprt_from=x", "'graph.import_from'"),
         ("frame=off", "Did you mean 'reference_rows'?"),
         ("graph.scope=per_scope", "Did you mean 'graph.per'?"),
+        ("graph.per=per_scope", "Did you mean 'partition'?"),
         ("evaluation.cut=[1]", "cuts"),
         ("method.topk=3", "top_k"),
         ("method.retrive.0.top_k=3", "retrieve"),

@@ -116,7 +116,7 @@ def test_one_model_of_several_is_picked_by_its_identity() -> None:
         (["import"], "needs a FILE"),
         (["stats", "x.jsonl"], "--path x.jsonl"),
         (["stats", "--home", "none"], "none/cache/replies.sqlite"),
-        (["stats", "--home", "a", "--path", "b"], "one of the two"),
+        (["stats", "--home", "a", "--path", "b"], "give one of the two"),
         (["stats", "--identiy", "x"], "--identiy"),
         (["export", "a.jsonl", "b.jsonl"], "b.jsonl"),
         (["export", "no/folder/a.jsonl"], "no folder 'no/folder'"),
