@@ -1,9 +1,9 @@
-"""Contexts: ranked rows become texts, block after block, within one budget of tokens.
+"""Contexts: ranked rows become texts, block by block, within one token budget.
 
 Each block has a share of the budget; what a block leaves unused goes to the blocks after it. Rows
 are cut at their boundaries, lowest rank first, and what was cut is recorded. Tokens are those of
 the answering model where its tokenizer is known (`llm.tokenizer`). The budget comes from the run
-(`budget_context`); a step that is given none keeps every row.
+(`budget_context`); a step without a budget keeps every row.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ def chunks_context(
 ) -> Context:
     """The context with the first `top_k` chunks added, best first, as texts or as CSV rows.
 
-    Ids are document ids, of a chunk of several documents the first one, with the others beside it.
-    Source: Zhou et al. 2025, section 6.2; budget shares of their released
-    code (0.33 for chunks beside other blocks).
+    Ids are document ids. A chunk of several documents has the first one, and the others in
+    addition.
+    Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
+    next to other blocks).
     """
     rows, also = [], []
     for position, (row, score) in enumerate(zip(*_head(chunks, top_k), strict=True)):
@@ -94,9 +95,8 @@ def nodes_context(
 ) -> Context:
     """The context with nodes added: name, type, description and degree, or the description alone.
 
-    Rows stand in the order given. Of more than `top_k` (all count for None), or than fit, the last
-    are cut; with `cut="lowest"` those with the lowest scores, ties by higher id, wherever they
-    stand.
+    Rows keep the order given. Of more rows than `top_k` (None: no limit), or than fit, the last are
+    cut; with `cut="lowest"` those with the lowest scores, ties by higher id, wherever they are.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search.
     """
 
@@ -122,9 +122,9 @@ def relationships_context(
 ) -> Context:
     """The context with relationships added, as CSV rows or as "head, relation, tail" lines.
 
-    The rank of a row is the sum of the degrees of its ends. Rows stand in the order given. Of more
-    than `top_k` (all count for None), or than fit, the last are cut; with `cut="lowest"` those with
-    the lowest scores, ties by higher id, wherever they stand.
+    The rank of a row is the sum of the degrees of its ends. Rows keep the order given. Of more rows
+    than `top_k` (None: no limit), or than fit, the last are cut; with `cut="lowest"` those with the
+    lowest scores, ties by higher id, wherever they are.
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG.
     """
 
@@ -152,9 +152,9 @@ def _packed(
     told: Callable[[Ranked[Item]], list[Row]],
     pack: Packing,
 ) -> Context:
-    """The context with a block of ranked rows in the order given, of those that its bounds leave.
+    """The context with a block of ranked rows, as many as its bounds allow, in the order given.
 
-    `told` words the rows that are kept, numbered as they stand.
+    `told` words the rows that are kept, numbered in their order.
     """
     bounds = (pack.tokenizer, pack.budget, pack.share)
     if pack.cut == "last":
@@ -185,7 +185,7 @@ def fitting(
 ) -> Ranked[Relationship]:
     """The first relationships, as many as `context.relationships` with these settings would keep.
 
-    What reorders them then changes nothing else of a prompt.
+    Reordering them then changes nothing else in a prompt.
     Source: ours, for path pooling over prompts that a budget bounds.
     """
     first = relationships if top_k is None else relationships.head(top_k)
@@ -241,9 +241,9 @@ def communities_context(
     share: Share = 1.0,
     form: Form = "table",
 ) -> Context:
-    """The context with community reports added; communities without a report are passed over.
+    """The context with community reports added; communities without a report are skipped.
 
-    The first `top_k` communities count; all of them where it is None.
+    The first `top_k` communities count (None: all of them).
 
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
@@ -274,7 +274,7 @@ def with_block(
     budget: int | None,
     share: float,
 ) -> Context:
-    """The context with a block: rows in order while they fit what the shares so far allow.
+    """The context with a block: rows in order, as long as the shares so far have room for them.
 
     Without a budget every row is kept.
     """

@@ -1,4 +1,4 @@
-"""Question conversion: from the question to what a method's first operator looks for."""
+"""Question conversion: from the question to what a method's first operator searches for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NamedEntities(BaseModel):
 def entities_given(question: Question) -> Mentions:
     """The entities that the data set names with the question, as they are written, each once.
 
-    None where it names none. They are no gold: who asks knows whom the question is about.
+    None where it names none. They are not gold: the asker knows what the question is about.
     Source: RoG (Luo et al. 2024), the field q_entity; SubgraphRAG (Li et al. 2025), section 2.
     """
     return Mentions(unique(question.entities))
@@ -41,7 +41,7 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
     """The named entities of the question by spaCy, normalised, each once, in order.
 
     Noun phrases are left out. A question without a named entity gives none.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger in the model's place.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger instead of the model.
     """
     return _mentions(nlp.entities(question.text))
 
@@ -67,7 +67,7 @@ def entities_llm(
 ) -> Mentions:
     """The named entities of the question by the model, normalised, each once, in order.
 
-    Raises UnreadableReply when two replies in turn are no such JSON.
+    Raises UnreadableReply when two successive replies are not such JSON.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3 and its query prompt.
     """
     chat = prompt.render({"question": question.text})
@@ -100,7 +100,7 @@ def keywords_llm(
 ) -> Keywords:
     """The high-level and low-level keywords of the question by the model, each once, in order.
 
-    Raises UnreadableReply when two replies in turn are no such JSON.
+    Raises UnreadableReply when two successive replies are not such JSON.
     Source: LightRAG (Guo et al. 2024), section 3.2; Zhou et al. 2025, section 6.
     """
     chat = prompt.render({"question": question.text})
@@ -112,7 +112,7 @@ def keywords_llm(
 def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
     """Named entities as low-level keywords, other noun phrases as high-level ones, by spaCy.
 
-    Source: LightRAG (Guo et al. 2024), section 3.2, with a tagger in the model's place.
+    Source: LightRAG (Guo et al. 2024), section 3.2, with a tagger instead of the model.
     """
     (sentences,) = nlp.sentences([question.text])
     named = [name for sentence in sentences for name, _ in sentence.entities]

@@ -44,8 +44,8 @@ def direct(
 
     The prompt is given `pieces` (the texts in order), `blocks` (runs of one kind with the head of
     their table), `dependencies` (pairs of a sub-question and its answer), and the `manner` and
-    `cue` of the form of answer that the question wants. That form bounds the answer, unless
-    `max_tokens` does. Raises CallFailed when the model gives no answer.
+    `cue` of the question's form of answer. That form bounds the answer, unless `max_tokens` does.
+    Raises CallFailed when the model gives no answer.
     Source: Zhou et al. 2025, section 6.2, direct generation.
     """
     pieces = context.pieces if context else ()

@@ -32,8 +32,8 @@ _LONGEST = 300
 class Point(BaseModel):
     """One statement and how much it helps to answer, 0 to 100.
 
-    A server that holds replies to a schema ends the statement at `_LONGEST` characters; a longer
-    one of another server is taken as it is.
+    A server that enforces a schema ends the statement at `_LONGEST` characters; a longer one from
+    another server is used as it is.
     """
 
     description: str = Field(json_schema_extra={"maxLength": _LONGEST})
@@ -61,7 +61,7 @@ class MapReply(BaseModel):
 
 @lru_cache(maxsize=64)
 def _reply_of(max_points: int) -> type[MapReply]:
-    """The reply whose schema ends the list at so many points; a longer list is read whole."""
+    """The reply type whose schema limits the number of points; a longer list is read whole."""
 
     class Bounded(MapReply):
         points: list[Point] = Field(json_schema_extra={"maxItems": max_points})
@@ -90,14 +90,14 @@ def _map_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float
 
 
 def _groups_expected(settings: Mapping[str, Any], sizes: Sizes) -> float:
-    """The rows of the context, or how many groups they fill to nine tenths."""
+    """The rows of the context, or the number of groups that they fill to nine tenths."""
     if settings["group"] == "single":
         return sizes.pieces
     return max(sizes.context / (0.9 * float(settings["group_tokens"])), 1.0)
 
 
 def _maps_expected(settings: Mapping[str, Any], sizes: Sizes) -> float:
-    """One call for each group that is read."""
+    """One call per group that is read."""
     return min(_groups_expected(settings, sizes), float(settings["max_groups"]))
 
 
@@ -129,15 +129,14 @@ def map_points(
 ) -> tuple[Points, Context]:
     """The points that the model finds in each group of the context's pieces, best first.
 
-    `packed` fills groups of at most `group_tokens` in context order (a longer piece is a group of
-    its own); `single` takes each piece alone. With `order="shuffled"` the pieces are first put in
-    the order that `seed` draws, the same for every question. At most `max_groups` groups are read,
-    from the front. The context that comes out holds the pieces that were read, in the order they
-    were read in; what was left unread is in its `cut`. Of a group the schema admits `max_points`
-    points of one sentence, because a small model that is not stopped fills `max_tokens` with the
-    same one. Points of score 0 are dropped; ties keep the order of reading. A group whose reply
-    cannot be read gives none and is counted; raises the last failure when that happens to every
-    group.
+    `packed` fills groups of at most `group_tokens` in context order (a longer piece is its own
+    group); `single` makes one group per piece. With `order="shuffled"` the pieces are first
+    permuted by `seed`, in the same way for every question. At most the first `max_groups` groups
+    are read. The returned context holds the pieces that were read, in that order; its `cut` holds
+    the rest. The schema admits `max_points` points of one sentence per group, because a small model
+    would otherwise fill `max_tokens` by repeating one. Points of score 0 are dropped; ties keep the
+    order of reading. A group whose reply is unreadable gives no point and is counted; raises the
+    last failure when that happens to every group.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
     """
     pieces = list(context.pieces)
@@ -162,7 +161,7 @@ def map_points(
 
 
 def _groups(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
-    """Pieces in order, packed up to `most` tokens; each alone when that is 0."""
+    """Pieces in order, packed up to `most` tokens; one per group when that is 0."""
     groups: list[list[Piece]] = []
     size = 0
     for piece in pieces:
@@ -183,9 +182,9 @@ def points_context(
     tokenizer: Tokenizer,
     budget: PositiveInt | None = None,
 ) -> Context:
-    """A context of the points alone, in their order, as many as fit the budget of tokens.
+    """A context of only the points, in their order, as many as fit the token budget.
 
-    What was cut from the context that the points were found in stays told as cut.
+    What was cut from the context in which the points were found is still listed as cut.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     held = Context((), context.cut if context else ())
@@ -217,10 +216,10 @@ def reduce(
     budget: PositiveInt | None = None,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """The model's answer from the points, best first, as many as fit the budget of tokens.
+    """The model's answer from the points, best first, as many as fit the token budget.
 
-    Without a point it is the failure sentence of the paper's code, and no call is made. The form of
-    answer that the question wants bounds the answer, unless `max_tokens` does.
+    Without a point it is the failure sentence of the paper's code, and no call is made. The
+    question's form of answer bounds the answer, unless `max_tokens` does.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     if not len(points):

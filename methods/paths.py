@@ -1,4 +1,4 @@
-"""Contexts of paths: lines that walk from node to node, or what they are made of."""
+"""Contexts of paths: lines from node to node, or the nodes and relationships on them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def paths_context(
 ) -> Context:
     """The context with the paths added: node text, relationship text, node text, along each path.
 
-    What the budget cuts are the paths of the lowest scores. Those kept are ordered: best last
-    (`ascending`), best first, fewest hops last with ties by score (`hop_first`), or by chance
-    (`random`, the `seed`). `form="flat"` tells the same paths without their order: their nodes,
-    each once, then their relationships. `form="names"` tells their nodes' names alone, numbered
-    within the transition between two reasoning steps, transition by transition, best first.
+    The budget cuts the paths with the lowest scores. Those kept are ordered: best last
+    (`ascending`), best first, fewest hops last with ties by score (`hop_first`), or at random
+    (`random`, by `seed`). `form="flat"` lists what is on the same paths: their nodes, each once,
+    then their relationships. `form="names"` lists only their nodes' names, numbered within the
+    transition between two reasoning steps, transition by transition, best first.
     Without `show` nothing is added.
     Source: PathRAG (Chen et al. 2025), equation 5 and its ablations of prompt order and of the flat
     prompt; PathCoRAG, section 4.4 (`names`).
@@ -77,7 +77,7 @@ def path_text(graph: Graph, path: Path, edge_text: EdgeText) -> str:
 
 
 def node_text(graph: Graph, node: int) -> str:
-    """`name (type): description`, without what the graph does not have."""
+    """`name (type): description`, as far as the graph has them."""
     kind = graph.types[node] if graph.types else ""
     described = graph.descriptions[node] if graph.descriptions else ""
     named = f"{graph.names[node]} ({kind})" if kind else graph.names[node]

@@ -1,4 +1,4 @@
-"""The retrieval operators, one module for each family; importing this package registers them."""
+"""The retrieval operators, one module per family; importing this package registers them."""
 
 from operators import (
     chunk,

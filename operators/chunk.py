@@ -101,8 +101,8 @@ def fromrel(
 ) -> Ranked[Chunk]:
     """The chunks that the relationships were read from, each once, in the relationships' order.
 
-    Score: that of the first relationship read from the chunk. The chunks of one relationship come
-    by id; `top_k` cuts the list from behind. Synonymy edges have no chunk.
+    Score: that of the first relationship read from the chunk. The chunks of one relationship are
+    ordered by id; `top_k` cuts the end of the list. Synonymy edges have no chunk.
     Source: Zhou et al. 2025, section 6.1, chunk "FromRel".
     """
     return _in_order(relationships, graph.relationship_chunk, top_k)
@@ -118,9 +118,9 @@ def frompaths(
 ) -> Ranked[Chunk]:
     """The chunks that the relationships of the paths were read from, each once, best path first.
 
-    Score: that of the first path which leads to the chunk. With `unit="pair"` a hop stands for all
-    facts between its two nodes, with `fact` for its own row. The chunks of one hop come by id;
-    `top_k` cuts the list from behind.
+    Score: that of the first path which leads to the chunk. With `unit="pair"` a hop means all facts
+    between its two nodes, with `fact` its own row. The chunks of one hop are ordered by id; `top_k`
+    cuts the end of the list.
     Source: ours, so that the evidence of path methods can be scored (source ids of edges in
     PathRAG's released code).
     """
@@ -134,11 +134,11 @@ def frompaths(
 
 @operator("chunk.leaves", unordered="the order of the nodes, then chunk id")
 def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
-    """The chunks that the nodes stand for, each once, in the order of the nodes.
+    """The chunks that the nodes represent, each once, in the order of the nodes.
 
-    Score: that of the first node of the chunk. A leaf of a tree and a node of a passage graph stand
-    for one chunk; a summary stands for none, so that what it says is no evidence found. An entity
-    stands for every chunk that names it, by id. `top_k` cuts the list from behind.
+    Score: that of the first node of the chunk. A leaf of a tree and a node of a passage graph
+    represent one chunk; a summary represents none, so that its text does not count as evidence. An
+    entity represents every chunk that names it, by id. `top_k` cuts the end of the list.
     Source: ours, so that the evidence of tree and passage-graph methods can be scored.
     """
     return _in_order(nodes, graph.node_chunk, top_k)
@@ -172,9 +172,9 @@ def occurrence(
 
     Score with `count`: the number of the given rows whose source and target both occur in the
     chunk; chunks with none are left out; ties by lower id. With `entity_order` (the step must
-    `use: [nodes]`) the chunks of the first node come first, then those of the second that are
-    new, and on; the score is the number of the node's neighbours that occur in the chunk as well,
-    by which the chunks of one node are ordered, ties by lower id.
+    `use: [nodes]`) the chunks of the first node come first, then the new ones of the second, and so
+    on; the score is the number of the node's neighbours that also occur in the chunk, by which the
+    chunks of one node are ordered, ties by lower id.
     Source: Zhou et al. 2025, section 6.1, chunk "Occurrence" (`count`); `entity_order` as
     Microsoft GraphRAG and their released code.
     """

@@ -24,8 +24,8 @@ def vdb_mean(
     """The chunks most similar to the mean of the query's texts and, by default, the question.
 
     The texts of the query are embedded as passages, the question as a question; the mean of the
-    unit vectors counts each alike and is brought to length 1. Score: cosine, -1..1; 0 for every
-    chunk when the vectors cancel out. A query without a text finds nothing. Ties by lower id.
+    unit vectors weights each equally and is normalised to length 1. Score: cosine, -1..1; 0 for
+    every chunk when the vectors cancel out. A query without a text finds nothing. Ties by lower id.
     Source: HyDE (Gao et al., ACL 2023), section 3.2, equations 7 and 8.
     """
     if not query.texts:

@@ -1,4 +1,4 @@
-"""Chunks put in another order by a language model, and the first of a list."""
+"""Chunks reordered by a language model, and the first of a list."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ PURPOSE = "passage order"
 class Order(BaseModel):
     """What the rerank prompt returns: numbers of passages, counted from 1, the best first.
 
-    The schema ends the list at 40 numbers, so that a small model cannot go on for ever; a longer
-    one of a server without schemas is read whole.
+    The schema ends the list at 40 numbers, so that a small model stops; a longer list from a
+    server without schemas is read whole.
     """
 
     order: list[int] = Field(json_schema_extra={"maxItems": 40})
@@ -39,12 +39,12 @@ def _windows(n_rows: int, window: int, stride: int) -> list[int]:
 
 
 def _calls(settings: Mapping[str, Any]) -> int:
-    """One for each window, and a corrective retry of each."""
+    """One per window, and a corrective retry of each."""
     return 2 * len(_windows(settings["depth"], settings["window"], settings["stride"]))
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and the passages of a window; a number for each comes back."""
+    """The template, the question and the passages of a window; a number per passage comes back."""
     rows = min(settings["window"], settings["depth"])
     prompt = template_tokens(settings["prompt"]) + sizes.question
     return prompt + rows * min(sizes.chunk, 1.4 * settings["passage_words"]), 4.0 * rows
@@ -70,12 +70,12 @@ def rerank(
     passage_words: PositiveInt = 300,
     max_tokens: PositiveInt = 160,
 ) -> Ranked[Chunk]:
-    """The chunks in the order that the model gives the first `depth` of them, the rest behind.
+    """The chunks, the first `depth` of them in the model's order, then the rest.
 
     The model sees numbered passages (the first `passage_words` words of each) and lists the
     numbers, best first. Passages that it does not name follow in their former order, and that
-    reply counts as a fallback; so does one that cannot be read twice, which changes nothing.
-    Numbers of no passage and repeated ones are passed over. With more than `window` chunks windows
+    reply counts as a fallback; so does one that is unreadable twice, which changes nothing.
+    Numbers out of range and repeated ones are skipped. With more than `window` chunks windows
     slide from the last to the first by `stride` rows, so that good ones climb; one call each.
     Score: 1 / rank, 0..1. One chunk needs no call. Raises CallFailed when the model gives no
     reply, UserError when `stride` is above `window`.

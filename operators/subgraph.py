@@ -1,4 +1,4 @@
-"""Subgraph operators: paths between nodes, the tree a question prizes, triples a model picks."""
+"""Subgraph operators: paths between nodes, a prize-collecting tree, triples that a model picks."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _LABEL = re.compile(
 def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Subgraph:
     """The paths that join the nodes within `khop` hops of each other, and what lies on them.
 
-    A path starts at the first node left, goes on to the nearest other one (the lower id of equally
-    near ones), and ends when none is within reach; nodes on it are no longer left. A node that
-    reaches no other gives no path, and no path lies within another. Synonymy edges count as hops.
+    A path starts at the first remaining node, continues to the nearest other one (ties by lower
+    id), and ends when none is within reach; its nodes are then no longer remaining. A node that
+    reaches no other gives no path, and no path contains another. Synonymy edges count as hops.
     The released code of Zhou et al. effectively runs khop 5.
     Source: Zhou et al. 2025, section 6.1, subgraph "KhopPath"; DALK (Li et al. 2024), section 3.2.
     """
@@ -116,10 +116,10 @@ def agent_path(
 
     A step uses `subgraph` (its paths, or its rows where it has none), `relationships`, or both;
     paths are shown whole, as triples in the direction that is stored, the first `max_triples` of
-    all. A triple of the reply that is among those becomes its row, whichever way round it is
-    written; any other is kept as text. A reply without a triple is asked for once more; then the
-    first `top_k` triples shown stand in, which counts as a fallback. Without a triple to show no
-    call is made. Raises CallFailed when the model gives no reply.
+    all. A triple of the reply that is among those becomes its row, in whichever direction it is
+    written; any other is kept as text. After a reply without a triple the model is asked once more;
+    then the first `top_k` triples shown are used, which counts as a fallback. Without a triple to
+    show no call is made. Raises CallFailed when the model gives no reply.
     Source: Zhou et al. 2025, section 6.1, subgraph "AgentPath"; DALK (Li et al. 2024), section 3.3.
     """
     paths = _shown(subgraph, relationships, max_triples)
@@ -139,7 +139,7 @@ def agent_path(
 def _shown(
     subgraph: Subgraph | None, relationships: Ranked[Relationship] | None, most: int
 ) -> list[tuple[int, ...]]:
-    """The rows of each path, then single rows, whole paths while there is room, no row twice."""
+    """The rows of each path, then single rows, whole paths as long as they fit, no row twice."""
     held = subgraph or Subgraph()
     paths = [path.relationships for path in held.paths]
     single = [] if paths else list(held.relationships)

@@ -1,4 +1,4 @@
-"""DALK's evidence: triples put into sentences, and an answer reasoned from them step by step."""
+"""DALK's evidence: triples as sentences, and an answer reasoned from them step by step."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def evidence(
     label: str = "Path-based Evidence",
     max_tokens: PositiveInt = 128,
 ) -> Context:
-    """The context with the subgraph's triples added as sentences that the model makes of them.
+    """The context with the subgraph's triples added, as sentences that the model writes.
 
     One piece, headed by `label`. An empty subgraph adds nothing, and no call is made. Raises
     CallFailed when the model gives no reply.
@@ -82,10 +82,10 @@ def stepwise(
     max_step_tokens: PositiveInt = 128,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """The model's answer after it has reasoned step by step over the evidence; two calls.
+    """The model's answer after step-by-step reasoning over the evidence; two calls.
 
-    The answering prompt is given the `reasoning`, which is also the last of its `blocks`. The form
-    of answer that the question wants bounds the answer, unless `max_tokens` does. Raises CallFailed
+    The answering prompt is given the `reasoning`, which is also the last of its `blocks`. The
+    question's form of answer bounds the answer, unless `max_tokens` does. Raises CallFailed
     when the model gives no reply.
     Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
     """

@@ -1,4 +1,4 @@
-"""A question into sub-questions, each of which is looked for by itself."""
+"""A question decomposed into sub-questions, each of which is searched for separately."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ PROMPT = Prompt("methods:decompose/prompts/sub_questions.j2")
 class SubQuestions(BaseModel):
     """What the decomposition prompt returns.
 
-    The schema ends the list at 6 questions of 200 characters, so that a small model cannot go on
-    for ever; a longer one of a server without schemas is read whole.
+    The schema ends the list at 6 questions of 200 characters, so that a small model stops; a
+    longer list from a server without schemas is read whole.
     """
 
     sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(
@@ -50,11 +50,11 @@ def decompose(
     with_question: bool = False,
     max_tokens: PositiveInt = 320,
 ) -> Query:
-    """The sub-questions that the model splits the question into, each once, `at_most` of them.
+    """The sub-questions into which the model decomposes the question, each once, `at_most` of them.
 
     `with_question` puts the question itself in front (it does not count towards `at_most`). A
-    question that the model leaves whole is looked for as it is; so is one whose two replies could
-    not be read, or that got no reply, and that counts as a fallback.
+    question that the model does not decompose is searched for as it is. So is one whose two replies
+    were unreadable, or that got no reply; that counts as a fallback.
     Source: Press et al. 2023 (self-ask), section 3; Khot et al. 2023 (decomposed prompting).
     """
     chat = prompt.render({"question": question.text, "most": at_most})

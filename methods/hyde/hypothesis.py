@@ -1,4 +1,4 @@
-"""HyDE's hypothetical passage: what a passage that answers the question might say."""
+"""HyDE's hypothetical passage: one that might answer the question."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def hypothetical(
 ) -> Query:
     """The passage that the model writes as an answer to the question, true or not.
 
-    One that is cut at `max_tokens` serves as it is. A reply without a word is replaced by the
-    question and counted as a fallback. Raises CallFailed when the model gives no reply.
+    One that is cut at `max_tokens` is used as it is. An empty reply is replaced by the question and
+    counted as a fallback. Raises CallFailed when the model gives no reply.
     Source: HyDE (Gao et al., ACL 2023), section 3.2.
     """
     said = reply(llm, prompt.render({"question": question.text}), max_tokens=max_tokens).text

@@ -1,4 +1,4 @@
-"""IRCoT's chain of thought: one sentence at a time, each of which is looked for in its turn."""
+"""IRCoT's chain of thought: one sentence at a time, and retrieval by each."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ def think(
     budget: PositiveInt | None = None,
     max_tokens: PositiveInt = 64,
 ) -> tuple[Thoughts, Query, Finished | None]:
-    """The thoughts with the next sentence, that sentence as a query, and the end when it is one.
+    """The thoughts with the next sentence, that sentence as a query, and the end after the last.
 
     The model sees the chunks in their order, as many as fit `budget` tokens, the question and the
-    thoughts so far; the first sentence of its reply counts. A sentence that holds `end`, whatever
-    the case, is the last one. A reply without a word ends the thoughts too, adds none, leaves the
-    question as the query, and is counted as a fallback. Raises CallFailed when there is no reply.
+    thoughts so far; the first sentence of its reply counts. A sentence that contains `end`, in any
+    case, is the last one. An empty reply ends the thoughts too, adds none, keeps the question as
+    the query, and is counted as a fallback. Raises CallFailed when there is no reply.
     Source: IRCoT (Trivedi et al. 2023), section 3.1.
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
@@ -103,7 +103,7 @@ def think(
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of the first line that holds a word; "" when none does."""
+    """The first sentence of the first line that contains a word; "" when none does."""
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     if not lines:
         return ""

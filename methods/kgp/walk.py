@@ -1,4 +1,4 @@
-"""KGP's walk over the passage graph: what a seed still lacks is looked for among its neighbours."""
+"""KGP's walk over the passage graph: what a seed lacks is searched for among its neighbours."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def evidence_walk(
     n_neighbours: PositiveInt = 3,
     max_tokens: PositiveInt = 64,
 ) -> Ranked[Node]:
-    """The seeds, each followed by those of its neighbours that hold what it still lacks.
+    """The seeds, each followed by those of its neighbours that hold the missing evidence.
 
     The model says for each of the first `n_seeds` nodes which evidence is missing; the neighbours
-    not visited before are ranked by TF-IDF similarity to question and that text, and the best
+    not visited before are ranked by TF-IDF similarity to the question and that text, and the best
     `n_neighbours` with a score above 0 are taken. Scores: the seed's own, and the similarity. One
-    call for each seed; raises CallFailed when one fails.
+    call per seed; raises CallFailed when one fails.
     Source: KGP (Wang et al. 2024), section 4; Zhou et al. 2025, section 6.1 and table 3.
     """
     seeds = nodes.head(n_seeds)

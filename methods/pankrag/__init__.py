@@ -1,1 +1,1 @@
-"""PankRAG: a plan of sub-questions, each rephrased with the answers it hangs on."""
+"""PankRAG: a plan of sub-questions, each rephrased with the answers it depends on."""

@@ -28,7 +28,7 @@ Id = Annotated[str, Field(json_schema_extra={"maxLength": 8})]
 Ids = Annotated[list[Id], Field(json_schema_extra={"maxItems": 5})]
 Text = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 Whole = Annotated[str, Field(json_schema_extra={"maxLength": 400})]
-"""A server that holds replies to a schema ends them there; longer ones of others are read whole."""
+"""A server that enforces a schema ends them there; longer ones from others are read whole."""
 
 
 def _first(given: Mapping[str, Any], *names: str) -> Any:
@@ -48,7 +48,7 @@ def _texts(given: Any) -> list[str]:
 
 
 def _items(given: Any) -> list[Any]:
-    """The value as a list: nothing for null and `none`, one item for anything that is no list."""
+    """The value as a list: empty for null and `none`, one item for anything that is not a list."""
     if given is None or (isinstance(given, str) and given.strip().lower() in _NOTHING):
         return []
     return list(given) if isinstance(given, list | tuple) else [given]
@@ -57,8 +57,8 @@ def _items(given: Any) -> list[Any]:
 class _Lenient(BaseModel):
     """A part of the plan that is read before it is checked.
 
-    `FIELDS` says for each field how it is read, and under which names; a bare value stands for the
-    field `BARE`.
+    `FIELDS` says for each field how it is read, and under which names; a bare value is the field
+    `BARE`.
     """
 
     FIELDS: ClassVar[Mapping[str, Reading]]
@@ -102,7 +102,7 @@ class SequenceReply(_Lenient):
 
 
 class FinalReply(_Lenient):
-    """The question that closes the plan."""
+    """The question that ends the plan."""
 
     final_query: Whole
     if_abstract: bool
@@ -152,7 +152,7 @@ class PlanReply(BaseModel):
 
 @lru_cache(maxsize=64)
 def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
-    """The reply whose schema ends the lists at so many sequences, and sub-questions in each."""
+    """The reply type whose schema limits the number of sequences, and of sub-questions in each."""
     hops = (list[HopReply], Field(json_schema_extra={"maxItems": max_hops}))
     sequence = create_model("Sequence", __base__=SequenceReply, hop=hops)
     many = (list[sequence], Field(json_schema_extra={"maxItems": max_sequences}))  # type: ignore[valid-type]
@@ -163,10 +163,10 @@ def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
 def plan_of(reply: PlanReply, original: str, *, rewritten: bool = False) -> Plan:
     """The normalised plan that a reply means; without sub-questions where it names none.
 
-    Ids become `sequence-hop`; a repeated id gets another number, the first one keeps it. A
+    Ids become `sequence-hop`; of a repeated id the first keeps it, the others get new numbers. A
     placeholder that names a sub-question makes it a dependency. The final question is `original`,
-    or the plan's own wording when `rewritten` is set. Everything changed is told in `fixes`.
-    Source: PankRAG (2025), section 3.1; the rules are on the method's page.
+        or the plan's own wording when `rewritten` is set. `mended` lists every change.
+        Source: PankRAG (2025), section 3.1; the rules are on the method's page.
     """
     hops, said = _hops(reply.path.sequences)
     known = {one.id for one in hops}
@@ -183,7 +183,7 @@ def plan_of(reply: PlanReply, original: str, *, rewritten: bool = False) -> Plan
 
 
 def placeholders(text: str) -> list[tuple[str, str]]:
-    """Every placeholder of a text as (what stands there, the id it names), in order."""
+    """Every placeholder of a text as (its text, the id it names), in order."""
     return [
         (found[0], "-".join(str(int(part)) for part in found.groups() if part is not None))
         for found in _BRACKETED.finditer(text)
@@ -221,6 +221,6 @@ def _with_placeholders(one: SubQuestion, known: set[str], said: list[str]) -> Su
 
 
 def _ids(given: Sequence[str]) -> tuple[str, ...]:
-    """Ids as `sequence-hop`; what holds none stays as it is, and is dropped as unknown later."""
+    """Ids as `sequence-hop`; a text without an id is kept, and dropped as unknown later."""
     found = ((text, _ID.search(text)) for text in given)
     return tuple(f"{int(m[1])}-{int(m[2])}" if m else text.strip() for text, m in found)

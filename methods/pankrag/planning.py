@@ -1,4 +1,4 @@
-"""Planning and rephrasing: a question becomes sub-questions, and each stands by itself."""
+"""Planning and rephrasing: a question becomes self-contained sub-questions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
 _EXPECTED_TOKENS = 350
 MOST_WORDS = 30
-"""Words of an answer that stand in for a placeholder when the model does not rephrase."""
+"""Words of an answer that replace a placeholder when the model does not rephrase."""
 
 
 def _plan_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -55,14 +55,14 @@ def plan(
     max_hops: PositiveInt = 4,
     max_tokens: PositiveInt = 2200,
 ) -> Plan:
-    """The model's plan of sub-questions for the question, put in order.
+    """The model's plan of sub-questions for the question, normalised.
 
-    A server that holds replies to a schema ends a plan at `max_sequences` sequences and `max_hops`
-    sub-questions in each: small models never do, and a plan that is cut at `max_tokens` cannot be
-    read.
+    A server that enforces a schema ends a plan at `max_sequences` sequences and `max_hops`
+    sub-questions in each: small models never end one, and a plan that is cut at `max_tokens` is
+    unreadable.
 
-    A reply that cannot be read twice is counted as a fallback to a plan without sub-questions, as
-    is `planning="off"` without a call. The final question is the question itself, or the model's
+    A reply that is unreadable twice is counted as a fallback to a plan without sub-questions; so
+    is `planning="off"`, without a call. The final question is the question itself, or the model's
     wording of it (`final_text="plan"`).
     Source: PankRAG (2025), section 3.1, globally aware planning; its ablation "-Pank".
     """
@@ -97,11 +97,11 @@ def rephrase(
     when: Literal["placeholders_only", "always", "never"] = "placeholders_only",
     max_tokens: PositiveInt = 64,
 ) -> Question:
-    """The sub-question in words that stand by themselves, with the answers it hangs on.
+    """The sub-question made self-contained, with the answers it depends on.
 
-    The model rephrases it when it holds a placeholder such as `<A1-1>` (`placeholders_only`), when
-    it hangs on any answer (`always`), or not at all (`never`). Where no reply comes, or an empty
-    one, each placeholder becomes the first sentence of its answer, of at most 30 words; that is
+    The model rephrases it when it contains a placeholder such as `<A1-1>` (`placeholders_only`),
+    when it depends on any answer (`always`), or not at all (`never`). Where the reply is missing or
+    empty, each placeholder becomes the first sentence of its answer, of at most 30 words; that is
     counted as a fallback.
     Source: PankRAG (2025), section 3.2, top-down resolving.
     """
@@ -121,7 +121,7 @@ def rephrase(
 
 
 def substituted(text: str, dependencies: Dependencies) -> str:
-    """The text with the beginning of each answer in the place of its placeholder."""
+    """The text with each placeholder replaced by the beginning of its answer."""
     answers = dict(zip(dependencies.ids, dependencies.answers, strict=True))
     for shown, name in placeholders(text):
         if name in answers:

@@ -1,4 +1,4 @@
-"""Dependency-aware reranking: what is near the answers so far moves up."""
+"""Dependency-aware reranking: what is similar to the answers so far moves up."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def rerank_chunks(
     aggregate: Aggregate = "mean",
     negative: Negative = "clip0",
 ) -> Ranked[Chunk]:
-    """The same chunks by relevance and by their likeness to the answers the question hangs on.
+    """The chunks by relevance and by similarity to the answers that the question depends on.
 
     Score: alpha R + (1 - alpha) M. R, in 0..1, is the highest score of a given node that is in the
     chunk (`entity_sim`), the cosine of chunk and question (`chunk_sim`), both clipped at 0, or
     1 / (1 + position) (`rank`; also where `entity_sim` is given no nodes). M is the cosine of the
     chunk and the answers: their mean, their maximum, or that with all answers as one text
-    (`concat`); then negative values become 0 (`clip0`), or M becomes (1 + M) / 2 (`affine`), or
-    stays (`raw`). Without an answer, or with `rerank="off"`, the score is R and the embedder is
-    not asked for answers. Ties keep the order given.
+    (`concat`); then negative values become 0 (`clip0`), or M becomes (1 + M) / 2 (`affine`), or is
+    kept (`raw`). Without an answer, or with `rerank="off"`, the score is R and no answer is
+    embedded. Ties keep the order given.
     Source: PankRAG (2025), section 3.3, equations 3 and 4; R and the handling of several and of
-    negative cosines are ours, the paper leaves them open.
+    negative cosines are ours; the paper leaves them open.
     """
     r = _relevance(question, chunks, nodes, graph, chunk_index, embedder, relevance)
     if rerank == "on" and dependencies is not None and len(dependencies) and len(chunks):
@@ -69,7 +69,7 @@ def rerank_points(
     aggregate: Aggregate = "mean",
     negative: Negative = "clip0",
 ) -> Points:
-    """The same points, with their own scores, in the order of relevance and likeness to answers.
+    """The points, with their own scores, in the order of relevance and similarity to the answers.
 
     As for chunks, with R the point's score / 100. Ties keep the order given.
     Source: PankRAG (2025), section 3.3, equations 3 and 4.

@@ -1,1 +1,1 @@
-"""PathCoRAG: reasoning steps of a question, and the paths between what they find."""
+"""PathCoRAG: reasoning steps for a question, and the paths between what they find."""

@@ -25,7 +25,7 @@ STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
 class StepsReply(BaseModel):
     """What the prompt returns: the steps, and a list of queries for each.
 
-    Fields may be named with spaces or in another case; queries may stand under their step's text.
+    Fields may be named with spaces or in another case; queries may be keyed by their step's text.
     """
 
     reasoning_steps: list[str]
@@ -47,7 +47,7 @@ class StepsReply(BaseModel):
 
 
 def _plain(name: str) -> str:
-    """A name in lower case, its words apart: `extendedQueries`, `Extended_Queries`."""
+    """A name in lower case, its words separated: `extendedQueries`, `Extended_Queries`."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return " ".join(re.findall(r"\w+", apart.replace("_", " ").casefold()))
 
@@ -58,7 +58,7 @@ def _texts(given: Any) -> list[str]:
 
 
 def _by_step(steps: Sequence[str], given: Any) -> list[list[str]]:
-    """The queries of each step: by its text where a key says it, and else by its place."""
+    """The queries of each step: by its text where a key has it, else by its position."""
     if isinstance(given, Mapping):
         named = {_plain(str(key)): _texts(value) for key, value in given.items()}
         placed = list(named.values())
@@ -91,9 +91,9 @@ def reasoning_steps_llm(
 ) -> ReasoningSteps:
     """The model's reasoning steps for the question, each with `n_queries` extended queries.
 
-    Too many steps or queries are cut, a missing query is the step itself; too few steps stay few.
-    A reply that cannot be read twice is counted as a fallback to one step, the question itself,
-    from which no path leads anywhere.
+    Too many steps or queries are cut, a missing query is the step itself; missing steps are not
+    replaced. A reply that is unreadable twice is counted as a fallback to one step, the question
+    itself, which gives no path.
     Source: PathCoRAG, section 4.1; what happens to damaged replies is ours.
     """
     asked = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
@@ -121,8 +121,8 @@ def reasoning_steps_nlp(
 
     The queries of a step are its first `n_queries` names or phrases; a step without any is left
     out, and so are those after the first `n_steps`.
-    Source: PathCoRAG, section 4.1, with a tagger in the model's place.
-    Deviation: the steps are those of the words, not of a line of reasoning.
+    Source: PathCoRAG, section 4.1, with a tagger instead of the model.
+    Deviation: the steps follow the words, not a line of reasoning.
     """
     (sentences,) = nlp.sentences([question.text])
     names = unique([name for sentence in sentences for name, _ in sentence.entities])

@@ -1,4 +1,4 @@
-"""What every answering prompt is given, the common one of `reader_prompt=common` among them."""
+"""The variables of every answering prompt, that of `reader_prompt=common` included."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _is_table(block: Mapping[str, Any]) -> bool:
 
 
 def most_tokens(question: Question, max_tokens: int | None) -> int:
-    """The tokens that an answer may have: as set, or those of the form that the question wants."""
+    """The tokens that an answer may have: as set, or those of the question's form of answer."""
     return answer_form(question.form).max_tokens if max_tokens is None else max_tokens
 
 

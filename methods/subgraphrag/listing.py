@@ -1,4 +1,4 @@
-"""Triples as lines of a prompt, and an answer that is a list."""
+"""Triples as lines of a prompt, and answers that are lists."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _MARK = "ans:"
 def placed(
     relationships: Ranked[Relationship], *, order: Literal["recency", "best_first"] = "recency"
 ) -> Ranked[Relationship]:
-    """The relationships as they are to stand in a prompt: the best last, or the best first.
+    """The relationships in their order for a prompt: the best last, or the best first.
 
-    Best is the highest score, ties by lower id; `recency` is the whole list turned round.
+    Best is the highest score, ties by lower id; `recency` is the whole list reversed.
     Source: path pooling (Wang et al. 2025), appendix A.4 (ascending); SubgraphRAG's code
     (descending).
     """
@@ -62,9 +62,9 @@ def triples_context(
 ) -> Context:
     """The relationships in the order given as lines: "(head, relation, tail)", or paths.
 
-    With `form="paths"` a line goes on, "->relation->tail", while the tail of one triple is the head
-    of the next; nothing is moved for it. Of more triples than the budget has room for, those with
-    the lowest scores are left out. Ids are row numbers, those of a path joined by "+".
+    With `form="paths"` a line continues, "->relation->tail", as long as the tail of one triple is
+    the head of the next; no triple is moved. Where the budget is too small, the triples with the
+    lowest scores are cut. Ids are row numbers, those of a path joined by "+".
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """
     kept = np.zeros(len(relationships), bool)
@@ -88,7 +88,7 @@ def triples_context(
 
 
 def _lines(graph: Graph, rows: list[int], places: list[int], form: Form) -> Iterator[list[int]]:
-    """The places of the triples of each line, in order."""
+    """The positions of the triples of each line, in order."""
     held: list[int] = []
     for at in places:
         if held and (form == "triplets" or graph.target[rows[held[-1]]] != graph.source[rows[at]]):
@@ -125,11 +125,11 @@ def listed(
     max_tokens: PositiveInt | None = None,
     keep: Literal["reply", "answers"] = "reply",
 ) -> Answer:
-    """The model's reply; of a list, each answer stands on a line that begins with `ans:`.
+    """The model's reply; in a list, each answer is on a line that begins with `ans:`.
 
-    The form of answer that the question wants says whether a list is asked for, and bounds the
-    reply, unless `max_tokens` does. `keep="answers"` keeps what stands behind these marks, joined
-    by ", ", for sets whose answers are scored as texts; a reply without a mark is kept whole.
+    The question's form of answer says whether a list is requested, and bounds the reply, unless
+    `max_tokens` does. `keep="answers"` keeps what follows these marks, joined by ", ", for sets
+    whose answers are scored as texts; a reply without a mark is kept whole.
     Raises CallFailed when the model gives no reply.
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """

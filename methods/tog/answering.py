@@ -1,4 +1,4 @@
-"""Think-on-Graph's context, and its answers: once the triples are enough, or from what there is."""
+"""Think-on-Graph's context, and its answers: once the triples suffice, or from those found."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def exploration_context(
     tokenizer: Tokenizer,
     budget: PositiveInt | None = None,
 ) -> Context:
-    """A context of the triples found, first found first, as many as fit the budget of tokens.
+    """A context of the triples found, first found first, as many as fit the token budget.
 
     A piece is a relationship row as "head, relation, tail", in the direction that is stored. Its
-    score is the one of the hop that found it first.
+    score is that of the hop that found it first.
     Source: ToG (Sun et al. 2024), section 2.1, reasoning.
     """
     scores: dict[int, float] = {}
@@ -62,11 +62,11 @@ def if_enough(
     prompt: Prompt = ENOUGH,
     max_tokens: PositiveInt | None = None,
 ) -> Answer | None:
-    """The answer, once the model says that the triples found so far are enough; otherwise none.
+    """The answer, once the model says that the triples found so far suffice; otherwise none.
 
-    The model begins with {Yes} or {No}; after Yes the answer stands in braces, or is the rest of
-    reply. Any other reply means no. Without a triple no call is made. The form of answer that the
-    question wants bounds the reply, unless `max_tokens` does.
+    The model begins with {Yes} or {No}; after Yes the answer is in braces, or is the rest of the
+    reply. Any other reply means no. Without a triple no call is made. The question's form of answer
+    bounds the reply, unless `max_tokens` does.
     Source: ToG (Sun et al. 2024), section 2.1, reasoning; Zhou et al. 2025, section 6.2.
     """
     if not context.pieces:
@@ -92,8 +92,8 @@ def from_triples(
 ) -> Answer:
     """The model's answer from the triples found, and from its own knowledge where they end.
 
-    The form of answer that the question wants bounds it, unless `max_tokens` does. Raises
-    CallFailed when the model gives no answer.
+    The question's form of answer bounds it, unless `max_tokens` does. Raises CallFailed when the
+    model gives no answer.
     Source: ToG (Sun et al. 2024), section 2.1; Zhou et al. 2025, section 6.2.
     """
     chat = prompt.render(_values(question, context))

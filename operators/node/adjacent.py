@@ -24,7 +24,7 @@ def relnode(
     """The ends of the relationships, each once, in order of first appearance, source first.
 
     Score: the best, or the mean, of the scores of the relationships that the node ends. `top_k`
-    cuts the list from behind.
+    cuts the end of the list.
     Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean is
     that of HippoRAG 2 (Gutierrez et al. 2025), section 3.4.
     """
@@ -42,8 +42,8 @@ def specificity(
 ) -> Ranked[Node]:
     """The given nodes by their score divided by the number of chunks that they are in.
 
-    Of a node given twice the best score counts. Chunks are counted through relationships, and are
-    1 where there is none. Ties by lower id.
+    For a node given twice the best score counts. Chunks are counted through relationships, as 1
+    where there is none. Ties by lower id.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
     section 3.4, which starts its walk at the best 5.
     """
@@ -60,11 +60,11 @@ def onehop(
     include_seeds: bool = False,
     top_k: PositiveInt | None = None,
 ) -> Ranked[Node]:
-    """The neighbours of the nodes, each once: those of the first node, then of the second, and on.
+    """The neighbours of the nodes, each once: those of the first node, then of the second, etc.
 
     Score: the weight of what joins a neighbour to the node that brought it, summed over the rows
-    of the pair. The neighbours of one node come by weight, ties by lower id. The given nodes are
-    left out; with `include_seeds` they come first, with their own scores.
+    of the pair. The neighbours of one node are ordered by weight, ties by lower id. The given
+    nodes are left out; with `include_seeds` they come first, with their own scores.
     Source: Zhou et al. 2025, section 6.1, node "Onehop".
     """
     seeds = dict(zip(nodes.ids.tolist(), nodes.scores.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Think-on-Graph's nodes: where an exploration begins, and which node a model would go to next."""
+"""Think-on-Graph's nodes: where an exploration starts, and where a model would go next."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROMPT = Prompt("operators:prompts/node_agent.j2")
 PURPOSE = "entity scores"
 _NUMBER = re.compile(r"(?<![\w.])(?:\d+(?:\.\d+)?|\.\d+)(?![\w])")
 Group = tuple[Choice, tuple[Hop, ...]]
-"""A chosen relation and the hops along it, one for each candidate."""
+"""A chosen relation and the hops along it, one per candidate."""
 
 
 @operator("node.topics", unordered="the order of the nodes")
@@ -40,7 +40,7 @@ def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and half the candidates; a number for each comes back."""
+    """The template, the question and half the candidates; one number per candidate comes back."""
     names = settings["max_candidates"] / 2 * 5
     return template_tokens(settings["prompt"]) + sizes.question + names, names
 
@@ -69,15 +69,15 @@ def agent(
 ) -> tuple[Ranked[Node], Exploration]:
     """The nodes to go to next, and the exploration with the hops to them as its next round.
 
-    The candidates of a chosen relation are the nodes at its other end (those of `nodes` alone,
-    where the step uses them). One candidate has the score of the relation; of more the model says
-    how much each helps, 0..1, one call for each relation, times the relation's score with
-    `times_relation`. The best `width` hops of all are kept, in the order of score, then of the
-    relations and candidates; score 0 is dropped. A reply that has not one number for every
-    candidate counts as equal scores (and as a fallback). No hop gives no node: there is no path.
+    The candidates of a chosen relation are the nodes at its other end (only those in `nodes`, where
+    the step uses them). A single candidate has the relation's score. Of several, the model says how
+    much each helps, 0..1, in one call per relation; with `times_relation` this is multiplied by the
+    relation's score. The best `width` hops of all are kept, ordered by score, then by relation and
+    candidate; score 0 is dropped. A reply without exactly one number per candidate counts as equal
+    scores (and as a fallback). Without a hop there is no node, and no path.
     Raises CallFailed when the model gives no reply.
-    Deviation: of more than `max_candidates` the heaviest are scored, ties by lower id, where ToG
-    draws at random; of more than `max_groups` relations the first are followed.
+    Deviation: of more than `max_candidates` the heaviest are scored, ties by lower id; ToG samples
+    at random. Of more than `max_groups` relations the first are followed.
     Source: Zhou et al. 2025, section 6.1, node "Agent"; ToG (Sun et al. 2024), section 2.1.
     """
     among = None if nodes is None else nodes.ids
@@ -106,7 +106,7 @@ def _by_score(hop: Hop) -> float:
 
 
 def _hops(graph: Graph, choice: Choice, among: Any, max_candidates: int) -> tuple[Hop, ...]:
-    """The hops from a topic along a relation, heaviest first, one for each candidate."""
+    """The hops from a topic along a relation, heaviest first, one per candidate."""
     here, there = graph.source, graph.target
     if not choice.forward:
         here, there = there, here
@@ -139,7 +139,7 @@ def _shown(graph: Graph, question: Question, group: Group) -> dict[str, Any]:
 
 
 def _numbers(text: str, cut: bool) -> list[list[str]]:
-    """The numbers of a whole reply, then those of each line; a reply that was cut as well."""
+    """The numbers of a whole reply, then those of each line; also of a truncated reply."""
     found = [_NUMBER.findall(part) for part in (text, *text.splitlines())]
     if not found[0]:
         raise UnreadableReply(PURPOSE, text)
@@ -149,7 +149,7 @@ def _numbers(text: str, cut: bool) -> list[list[str]]:
 def _scores(
     llm: LLM, reply: list[list[str]] | UnreadableReply | CallFailed, n_candidates: int
 ) -> list[float]:
-    """One score for each candidate, 0..1: equal ones when the reply has not as many numbers.
+    """One score per candidate, 0..1: equal ones when the reply has another count of numbers.
 
     Decimals and whole numbers count, those of the whole reply, else its decimals alone, else those
     of one line. Numbers of which one is above 1 are divided by their sum.

@@ -26,9 +26,9 @@ def by_step(
     """The `per_query` nodes most similar to each extended query, each with its step, best first.
 
     Score: the highest cosine of node and query, -1..1; ties by lower id. A node belongs to the step
-    with the query that it is most similar to (by six decimals), the first of equal ones; every
-    query of a step counts, or with `retrieved_only` those alone that found the node. A step without
-    queries has no node.
+    of its most similar query (by six decimals), the first of equal ones; every query of a step
+    counts, or with `retrieved_only` only those that found the node. A step without queries has no
+    node.
     Source: PathCoRAG, section 4.2, equations 3 and 4.
     """
     texts = [query for queries in reasoning_steps.queries for query in queries]

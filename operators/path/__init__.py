@@ -1,4 +1,4 @@
-"""Path operators: the paths between nodes, what lies on them, and triples pooled along them."""
+"""Path operators: the paths between nodes, what is on them, and triples pooled along them."""
 
 from operators.path.between_steps import k_shortest
 from operators.path.flow import flow_prune

@@ -30,20 +30,20 @@ def k_shortest(
     k_scope: Scope = "pair",
     top_k: PositiveInt = 15,
 ) -> RankedPaths:
-    """The `top_k` paths from one reasoning step to the next that are most like the question.
+    """The `top_k` paths from one reasoning step to the next that are most similar to the question.
 
     For each pair of a node of step i and one of step i + 1 the `k` shortest loopless paths (of each
-    transition with `k_scope="stage"`) of at most `max_path_edges` relationships, either way round,
-    over any nodes. A relationship's length is 1, 1 / weight, or 1 - its similarity. Score: the mean
-    cosine of the question and the path's relationships, -1..1. Of equally short paths the one with
-    the higher score, then the lower node tuple is the shorter. Order: score, fewer relationships,
-    transition (in `Path.transition`, from 1), node tuple. Pairs beyond `max_pairs_per_transition`
+    transition with `k_scope="stage"`) of at most `max_path_edges` relationships, in either
+    direction, over any nodes. A relationship's length is 1, 1 / weight, or 1 - its similarity.
+    Score: the mean cosine of the question and the path's relationships, -1..1. Ties between equally
+    short paths go to the higher score, then to the lower node tuple. Order: score, fewer
+    relationships, transition (in `Path.transition`, from 1), node tuple. Pairs beyond `max_pairs_per_transition`
     are left out, those with the lowest product of the similarities of both ends to their steps;
     none where it is None. The text of a relationship is that of `build.relationship_index.text`:
     `description` is the paper's. Every relationship's similarity is computed, which costs one
     product with the whole index.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; the bounds and unit length are ours.
-    Deviation: the same paths as Yen's algorithm, found by meeting in the middle.
+    Deviation: the same paths as Yen's algorithm, found by bidirectional search.
     """
     transitions = [
         likely_pairs(*_ends(step_nodes, step), max_pairs_per_transition)

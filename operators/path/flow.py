@@ -37,19 +37,19 @@ def flow_prune(
     """The `top_k` most reliable paths between the nodes, best first, by the resource they carry.
 
     For each ordered pair the start has resource 1. A node with resource S and n neighbours sends
-    `alpha` * S / n to each of those that are reached for the first time, unless S / n is below
-    `theta` (the start sends in any case, but for `theta_on_start`; the end sends nothing, but for
+    `alpha` * S / n to each of those reached for the first time, unless S / n is below
+    `theta` (the start always sends, except with `theta_on_start`; the end never sends, except with
     `expand_target`). Neighbours are those of either direction, or with `direction="out"` those that
     a node points to. A path has at most `max_hops` hops over nodes that sent; with `flow_dag` each
-    hop leads a level on. Score: the sum of its nodes' resources / hops, above 1 for one hop; with
-    `exclude_start` without the start's 1. With `edge_flow` nothing is pruned and a path's score is
-    the mean flow along its hops, as `edge_flow_paths` says; theta only lowers it then, and
-    `theta_on_start` and `expand_target` change nothing.
-    Ties by fewer hops, then by node tuple. `per_pair_top` keeps so many paths of each ordered pair;
+    hop leads one level further. Score: the sum of its nodes' resources / hops, above 1 for one hop;
+    with `exclude_start` without the start's 1. With `edge_flow` nothing is pruned and a path's
+    score is the mean flow along its hops, as `edge_flow_paths` says; theta then only lowers it, and
+    `theta_on_start` and `expand_target` have no effect.
+    Ties by fewer hops, then by node tuple. `per_pair_top` keeps this many paths per ordered pair;
     a path and its reversal are one (with `node_set`, all paths over the same nodes); `at_most_half`
-    keeps no more than half of the paths of one hop, of two, and so on, add up to. `select` keeps
+    keeps at most half of the paths of one hop, of two, and so on, added up. `select` keeps
     other `top_k` paths, the best of them first: those of the fewest hops, ties by score
-    (`hop_first`), or some by chance (`random`, from the `seed`).
+    (`hop_first`), or a random selection (`random`, by `seed`).
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4; `edge_flow`, `node_set`
     and `at_most_half` as in the released code.
     Deviation: theta, which our copy of the paper does not give, is 0.01; max_hops is the code's.

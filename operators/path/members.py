@@ -1,4 +1,4 @@
-"""What lies on paths."""
+"""What is on paths."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def members(
 ) -> tuple[Ranked[Node], Ranked[Relationship]]:
     """The nodes and the relationships of the paths, each once, in order of first appearance.
 
-    With `transition` the paths are gone through as a prompt lists them: transition by transition,
-    each in the order given. Score: the highest of the paths that it lies on.
+    With `transition` the paths are traversed as a prompt lists them: transition by transition,
+    each in the order given. Score: the highest of the paths that it is on.
     Source: PathCoRAG, appendix C (the tables of entities and relationships).
     """
     along = list(paths.paths)

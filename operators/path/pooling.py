@@ -36,7 +36,7 @@ def pool(
     top_k: PositiveInt | None = None,
     seed: int = 0,
 ) -> Ranked[Relationship]:
-    """The relationships in the order of their pooled scores, which they have now.
+    """The relationships with their pooled scores, in the order of these.
 
     `nodes` are the question's entities. Base rank: the score, ties by lower id; `scores="cosine"`
     takes (1 + score) / 2, and a score below 0 counts as 0. `rerank` keeps the best `top_k` by base

@@ -35,7 +35,7 @@ Scored = tuple[tuple[str, float], ...]
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and some relation names; a line for each choice comes back."""
+    """The template, the question and some relation names; one line per choice comes back."""
     names = 4.0 * _RELATIONS_EXPECTED
     return template_tokens(settings["prompt"]) + sizes.question + names, 12.0 * settings["width"]
 
@@ -64,11 +64,12 @@ def agent(
 ) -> Exploration:
     """The exploration with the relations that the model would follow from each of the nodes.
 
-    The model sees the distinct relation names at a node in alphabetical order (of `relationships`
-    alone, where the step uses them) and names up to `width` with scores, 0..1. A relation that the
-    last round came along is not walked back. Names that the node has not are dropped; one that it
-    has in both directions is followed from its subject. A node without relations makes no call and
-    gives none; neither does one whose two replies cannot be read, which counts as a fallback.
+    The model sees the distinct relation names at a node in alphabetical order (only those in
+    `relationships`, where the step uses them) and names up to `width` with scores, 0..1. The
+    relation by which the last round arrived is not followed back. Names that the node does not have
+    are dropped; one that it has in both directions is followed from its subject. A node without
+    relations makes no call and gives none. One whose two replies are unreadable gives none either,
+    which counts as a fallback.
     Raises CallFailed when the model gives no reply.
     Deviation: at most the first `max_topics` nodes are asked about, and of more than
     `max_relations` names those with the most weight are shown; ToG bounds neither.
@@ -146,7 +147,7 @@ def _choices(
 
 
 def _read(text: str, cut: bool) -> Scored:
-    """The scored names of a reply, cut or not: `{name (Score: x)}`, or a name and a number.
+    """The scored names of a reply, truncated or not: `{name (Score: x)}`, or a name and a number.
 
     Raises UnreadableReply when there is none. Scores of which one is above 1 are divided by their
     sum.

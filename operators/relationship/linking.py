@@ -55,7 +55,7 @@ def link(
 
 @operator("relationship.filter.none", unordered="the order given")
 def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
-    """The relationships as they are: what stands where a method has its filter switched off.
+    """The relationships unchanged: a method's filter, switched off.
 
     Source: HippoRAG 2 (Gutierrez et al. 2025), table 5, without the filter.
     """
@@ -91,10 +91,10 @@ def filter_llm(
     prompt: Prompt = PROMPT,
     max_tokens: PositiveInt = 64,
 ) -> Ranked[Relationship]:
-    """Those of the relationships that the model finds useful for the question, as they were.
+    """The relationships that the model finds useful for the question, unchanged.
 
-    The model sees them numbered and gives numbers back; a number that none has is passed over.
-    It may keep none. No relationships make no call; where two replies in turn cannot be read, all
+    The model sees them numbered and returns numbers; a number out of range is skipped. It may keep
+    none. Without relationships no call is made; where two successive replies are unreadable, all
     are kept, which counts as a fallback. Raises CallFailed when the model gives no reply.
     Deviation: one prompt of our own with numbers, where upstream has a prompt tuned by DSPy that
     writes the kept triples again and matches them by edit distance.

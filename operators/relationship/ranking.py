@@ -66,7 +66,7 @@ def onehop(
     """The relationships that one of the nodes is an end of, each once, the best joined first.
 
     Score: the sum of the degrees of both ends, a degree being the number of other nodes that a
-    node is joined to. Ties by higher weight, then by lower id; `top_k` cuts the list from behind.
+    node is joined to. Ties by higher weight, then by lower id; `top_k` cuts the end of the list.
     Source: Zhou et al. 2025, section 6.1, relationship "Onehop".
     """
     given = np.zeros(graph.n_nodes, bool)
@@ -107,7 +107,7 @@ def aggregator(
     """The best relationships by the scores of their ends, and the score of every relationship.
 
     Score of a row: score(source) + score(target). With `unit="pair"` the best `top_k` pairs of
-    nodes are given, each by its first row; with `fact` every row stands for itself.
+    nodes are given, each by its first row; with `fact` every row counts by itself.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
     scores = node_scores.values[graph.source] + node_scores.values[graph.target]

@@ -1,4 +1,4 @@
-"""The relationships of the part of the corpus that a question is asked of."""
+"""The relationships of the part of the corpus that a question is about."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ra
 
     All with score 1, by id. Every row of the graph for a question without a scope, and where no
     document has the name of the scope; no row where that document states none.
-    Source: the data of RoG (Luo et al. 2024), a subgraph for each question of CWQ and WebQSP.
+    Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
     """
     rows = _rows(question, graph, chunk_table)
     return Ranked(rows, np.ones(len(rows)))
