@@ -204,9 +204,9 @@ def test_what_cannot_be_kept_is_refused() -> None:
     said = refused(*QUIET, "method=vanilla", "match_tokens=bm25", "budget_context=60")
     assert "both set the context budget" in said
     said = refused(*QUIET, "method=vanilla", "fill_context=off", "budget_context=native")
-    assert "here each method has its own" in said
+    assert "each method has its own here" in said
     said = refused(*QUIET, "method=vanilla", "profile=zhou2025", "fill_context=on")
-    assert "here each method has its own" in said
+    assert "each method has its own here" in said
     said = refused(*QUIET, "method=vanilla", "budget_context=nativ")
     assert "native" in said
 
