@@ -43,7 +43,7 @@ def similarity(
 ) -> list[ChunkScores]:
     """The similarity of every chunk to the question, or to a query that the step uses instead.
 
-    Score with `min_max`: the cosine moved and stretched so that the least similar chunk has 0 and
+    Score with `min_max`: the cosine rescaled so that the least similar chunk has 0 and
     the most similar 1, all of them 1 where all are alike; with `cosine` as it is, -1..1. Of several
     query texts the best one counts; without a text every score is 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4: passages in the reset.
@@ -73,8 +73,8 @@ def ppr(
     nodes in the chunk for `contains="share"`, and to other nodes by its relationships and synonymy
     edges, unless `joined="chunks"`. The walk restarts at the given nodes, each with its score, and
     at every chunk with its chunk score times `passage_weight`; negative scores count as 0, of a
-    node given twice the best score counts. `damping` is the chance that the walk goes on (1 -
-    restart). Without nodes it restarts at the chunks alone, without any weight anywhere.
+    node given twice the best score counts. `damping` is the probability of continuing the walk
+    (1 - restart). Without nodes it restarts at the chunks alone, without any weight anywhere.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4 and its released defaults.
     """
     walk = walk_with_chunks(

@@ -165,8 +165,8 @@ def plan_of(reply: PlanReply, original: str, *, rewritten: bool = False) -> Plan
 
     Ids become `sequence-hop`; of a repeated id the first keeps it, the others get new numbers. A
     placeholder that names a sub-question makes it a dependency. The final question is `original`,
-        or the plan's own wording when `rewritten` is set. `mended` lists every change.
-        Source: PankRAG (2025), section 3.1; the rules are on the method's page.
+    or the plan's own wording when `rewritten` is set. `mended` lists every change.
+    Source: PankRAG (2025), section 3.1; the rules are on the method's page.
     """
     hops, said = _hops(reply.path.sequences)
     known = {one.id for one in hops}

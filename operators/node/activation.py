@@ -1,4 +1,4 @@
-"""Nodes activated from nodes along sentences that resemble the question."""
+"""Nodes activated from nodes along sentences that are similar to the question."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ def by_keyword(
     """The nodes most similar to the low-level keywords: the keywords take turns, until `top_k`.
 
     At its turn a keyword takes its most similar node that is not taken yet (ties by lower id), and
-    is passed over when all of them are, or are below `min_score`. Score: the cosine of node and
-    keyword, -1..1. `joined` looks for one text, the keywords with commas between. Without a
-    keyword the question itself is looked for.
+    is skipped when all of them are, or are below `min_score`. Score: the cosine of node and
+    keyword, -1..1. `joined` searches for one text, the keywords joined by commas. Without a
+    keyword the question itself is the query.
     Source: PathRAG (Chen et al. 2025), "Node Retrieval"; taking turns is ours, `joined` its code.
     """
     groups = vectors_of(question, [_query(one, node_query) for one in keywords], embedder)

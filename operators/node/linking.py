@@ -1,4 +1,4 @@
-"""Nodes by the names of a question."""
+"""Nodes linked to the names in a question."""
 
 from __future__ import annotations
 
@@ -38,14 +38,13 @@ def link(
 
     Score: cosine, -1..1. A node may come twice unless `dedupe`; names whose best node is below
     `min_score` are left out. No names give no nodes. With `by="exact_then_vectors"` the node
-    names that stand in the question word for word come first, in its order and with score 1, the
+    names that appear in the question word for word come first, in its order and with score 1, the
     longest at every word; with `exact="proper"` only those with a capital letter or a digit there,
-    where the question has capitals, so that `country` in a question is no name. Of the names given,
-    those that are part of one of these are passed over; another has the node of just that name,
-    with score 1, else its most similar one. With `by="names_then_vectors"` the question is not
-    read: each name has the node of just that name, else the first of the same normalised name, both
-    with score 1, else its most similar one. `by="none"` links no name, for a method that links
-    names beside something else.
+    where the question has capitals, so that `country` in a question is not a name. Given names that
+    are part of one of these are skipped; any other gets the node of exactly that name, with score
+    1, else its most similar one. With `by="names_then_vectors"` the question is not read: each name
+    gets the node of exactly that name, else the first of the same normalised name, both with score
+    1, else its most similar one. `by="none"` links no name, for a method that links in another way.
     Source: Zhou et al. 2025, section 6.1, "Link" (`vectors`); the other way is ours.
     """
     if by == "none":

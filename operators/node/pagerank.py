@@ -29,8 +29,8 @@ def ppr(
 ) -> list[tuple[Ranked[Node], NodeScores]]:
     """The best nodes by personalised PageRank from the given nodes, and the mass of every node.
 
-    Mass sums to 1. `damping` is the chance that the walk goes on (1 - restart): HippoRAG's paper
-    0.5, the released code of Zhou et al. 0.1. The walk follows pairs of nodes by weight, synonymy
+    Mass sums to 1. `damping` is the probability of continuing the walk (1 - restart): 0.5 in
+    HippoRAG's paper, 0.1 in the released code of Zhou et al. The walk follows pairs of nodes by weight, synonymy
     edges included. `reset` weighs a start node by 1 / its number of chunks, counted through its
     relationships and 1 where there is none (`specificity`, HippoRAG; a node given twice counts
     once), by 1 (`uniform`), or by its score, negative ones as 0 (`similarity`, FastGraphRAG).

@@ -38,9 +38,9 @@ def k_shortest(
     Score: the mean cosine of the question and the path's relationships, -1..1. Ties between equally
     short paths go to the higher score, then to the lower node tuple. Order: score, fewer
     relationships, transition (in `Path.transition`, from 1), node tuple. Pairs beyond
-    `max_pairs_per_transition` are left out, those with the lowest product of the similarities of
-    both ends to their steps; none where it is None. The text of a relationship is that of `build.relationship_index.text`:
-    `description` is the paper's. Every relationship's similarity is computed, which costs one
+    `max_pairs_per_transition` (None: no bound) are left out, those with the lowest product of the
+    similarities of both ends to their steps. The text of a relationship is that of
+    `build.relationship_index.text`: `description` is the paper's. Every relationship's similarity is computed, which costs one
     product with the whole index.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; the bounds and unit length are ours.
     Deviation: the same paths as Yen's algorithm, found by bidirectional search.

@@ -36,9 +36,9 @@ def link(
 ) -> list[Ranked[Relationship]]:
     """The facts most similar to the question, or to a query that the step uses instead.
 
-    Score with `min_max`: the cosine moved and stretched so that the least similar fact of the
+    Score with `min_max`: the cosine rescaled so that the least similar fact of the
     graph has 0 and the most similar 1, all of them 1 where all are alike; with `cosine` as it is,
-    -1..1. Of several query texts the best one counts. Synonymy edges are no facts. Ties by lower
+    -1..1. Of several query texts the best one counts. Synonymy edges are not facts. Ties by lower
     id. Unlike `relationship.vdb` it looks at every fact, for the scale.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
     """
