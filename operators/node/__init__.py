@@ -5,6 +5,7 @@ from operators.node.adjacent import onehop, relnode, specificity
 from operators.node.exploring import agent, topics
 from operators.node.keyword import by_keyword, by_keyword_batched
 from operators.node.linking import link, link_batched
+from operators.node.matching import match, unmatched_none, unmatched_vectors
 from operators.node.pagerank import ppr, ppr_batched
 from operators.node.search import tfidf, vdb, vdb_batched
 from operators.node.step import by_step
@@ -18,6 +19,7 @@ __all__ = [
     "by_step",
     "link",
     "link_batched",
+    "match",
     "onehop",
     "ppr",
     "ppr_batched",
@@ -25,6 +27,8 @@ __all__ = [
     "specificity",
     "tfidf",
     "topics",
+    "unmatched_none",
+    "unmatched_vectors",
     "vdb",
     "vdb_batched",
 ]
