@@ -11,7 +11,7 @@ from graphrag_bench.graph.mentions import FUNCTION_WORDS, SHORTEST
 from graphrag_bench.text import normalise_name
 
 _ARTICLES = ("the", "a", "an")
-_LEADING = re.compile(rf"\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)
+_LEADING = re.compile(rf"^\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _POSSESSIVE = re.compile(r"['\u2019]s?\s*$", re.I)
 _LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i"})
@@ -22,19 +22,12 @@ _ABOVE_AND_BELOW = 200
 def bare(name: str) -> str:
     """The name without brackets, a leading article and a possessive ending; never nothing.
 
-    What would leave nothing is left out: the name `(1985)` keeps its brackets.
+    What would leave nothing of the name stays: `(1985)` keeps its brackets.
     """
-    for shorter in (
-        " ".join(_BRACKETS.sub(" ", name).split()),
-        _LEADING.sub("", name, count=1),
-        _POSSESSIVE.sub("", name),
-    ):
-        name = _both(name, shorter)
-    return name.strip()
-
-
-def _both(name: str, shorter: str) -> str:
-    return shorter if normalise_name(shorter) else name
+    for ending in (_BRACKETS, _LEADING, _POSSESSIVE):
+        shorter = ending.sub(" ", name)
+        name = shorter if normalise_name(shorter) else name
+    return " ".join(name.split())
 
 
 def key_of(name: str) -> str:
@@ -65,7 +58,8 @@ class NameDictionary:
         """The dictionary of names in row order; of equal keys the first row counts.
 
         A name that begins with an article is found without it too, unless that is another's name.
-        Left out are keys of less than three letters and digits, and single function words.
+        Keys of less than three letters and digits and single function words are found by `row`
+        alone, not in a text.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -73,10 +67,9 @@ class NameDictionary:
             key = key_of(name)
             row_of.setdefault(key, row)
             further.setdefault(_without_article(key), row)
-        row_of = {key: row for key, row in ({**further, **row_of}).items() if _is_name(key)}
+        row_of = {**further, **row_of}
         longest: dict[str, int] = {}
-        for key in row_of:
-            words = key.split()
+        for words in (key.split() for key in row_of if _is_name(key)):
             longest[words[0]] = max(longest.get(words[0], 0), len(words))
         return cls(row_of, longest)
 
@@ -97,13 +90,16 @@ class NameDictionary:
         start = 0
         while start < len(words):
             n_words = min(self.longest.get(words[start], 0), len(words) - start)
-            while n_words and " ".join(words[start : start + n_words]) not in self.row_of:
+            while n_words and not self._is_found(" ".join(words[start : start + n_words])):
                 n_words -= 1
             key = " ".join(words[start : start + n_words])
             if n_words > 1 or (n_words and (single is None or key in single)):
                 found.append((key, self.row_of[key]))
             start += max(n_words, 1)
         return found
+
+    def _is_found(self, key: str) -> bool:
+        return key in self.row_of and _is_name(key)
 
 
 def _without_article(key: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from functools import lru_cache
 from typing import Annotated, Literal
 
@@ -14,7 +15,7 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.name_dictionary import NameDictionary, bare, key_of
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import DECIMALS, Mentions, Node, Question, Ranked
+from graphrag_bench.values import DECIMALS, Mentions, Node, Question, Ranked, unique
 
 Part = Literal["dictionary", "mentions"]
 SingleWords = Literal["titles", "any", "none"]
@@ -35,28 +36,29 @@ def match(
     `dictionary` reads the question word by word and takes the longest node name that begins at a
     word and does not overlap the one before; names of one word count where they are the title of a
     passage (`titles`), always or never. `mentions` looks each mention up; one whose words are part
-    of a name that was found before is passed over. The parts come in the order given, one that is
-    not given is left out. Case, accents, a possessive `s` and a leading article make no difference;
-    of nodes that are alike in this the first counts. Nothing is embedded.
+    of a name that was found before is passed over, and one of a single word without a capital in
+    the question, as a common noun has none, counts as `single_words` says. The parts come in the
+    order given, one that is not given is left out. Case, accents, a possessive `s` and a leading
+    article make no difference; of nodes that are alike in this the first counts. Nothing is
+    embedded.
     Source: ours; names as entries of a dictionary, the longest match first.
     """
     dictionary = _dictionary(graph)
-    found: dict[int, None] = {}
-    known: list[str] = []
+    allowed = {"titles": _titles(chunk_table), "any": None, "none": frozenset[str]()}[single_words]
+    found: dict[str, int] = {}
     left = mentions.names
     for part in parts:
+        left = tuple(name for name in left if not _inside(name, found))
         if part == "dictionary":
-            single = {"titles": _titles(chunk_table), "any": None, "none": ()}[single_words]
-            hits = dictionary.matches(question.text, single)
-            left = tuple(name for name in left if not _inside(name, [key for key, _ in hits]))
-        else:
-            left = tuple(name for name in left if not _inside(name, known))
-            rows = [(name, dictionary.row(name)) for name in left]
-            left = tuple(name for name, row in rows if row is None)
-            hits = [(key_of(name), row) for name, row in rows if row is not None]
-        known += [key for key, _ in hits]
-        found.update(dict.fromkeys(row for _, row in hits))
-    return Ranked[Node](np.array(list(found), np.int64), np.ones(len(found))), Mentions(left)
+            found |= dictionary.matches(question.text, allowed)
+            left = tuple(name for name in left if not _inside(name, found))
+            continue
+        single = None if allowed is None else allowed | _capitalised(question.text)
+        rows = {name: dictionary.row(name) for name in left if _counts(name, single)}
+        left = tuple(name for name in left if rows.get(name) is None)
+        found |= {key_of(name): row for name, row in rows.items() if row is not None}
+    ids = unique(list(found.values()))
+    return Ranked[Node](np.array(ids, np.int64), np.ones(len(ids))), Mentions(left)
 
 
 @lru_cache(maxsize=2)
@@ -70,9 +72,20 @@ def _titles(chunk_table: ChunkTable) -> frozenset[str]:
     return frozenset(key_of(bare(title)) for title in chunk_table.titles)
 
 
-def _inside(name: str, known: list[str]) -> bool:
-    """Whether a name is one of the known keys or some whole words of one."""
-    return any(f" {key_of(bare(name))} " in f" {key} " for key in known)
+def _inside(name: str, found: Iterable[str]) -> bool:
+    """Whether a name is one of the keys found or some whole words of one."""
+    return any(f" {key_of(bare(name))} " in f" {key} " for key in found)
+
+
+def _counts(name: str, single: Container[str] | None) -> bool:
+    key = key_of(name)
+    return " " in key or single is None or key in single
+
+
+def _capitalised(text: str) -> frozenset[str]:
+    """The words of a text that are written with a capital letter or a digit."""
+    marked = (word for word in text.split() if any(c.isupper() or c.isdigit() for c in word))
+    return frozenset(key_of(bare(word)) for word in marked)
 
 
 @operator("node.unmatched.none", unordered="the order of the given nodes")
