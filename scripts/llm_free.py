@@ -55,10 +55,10 @@ COMPARED = "evidence_recall@5"
 ABOUT = """\
 # Retrieval without a language model
 
-Written by `python scripts/llm_free.py --musique FOLDER`; FOLDER holds 100 MuSiQue training questions
+Written by `python scripts/llm_free.py --musique FOLDER`; FOLDER holds 100 MuSiQue questions
 with their 1,890 passages in HippoRAG's layout. all-MiniLM-L6-v2, entities by the packaged spaCy
-model, no OpenIE file, no language model, no answers; defaults but for what a row says. `seconds`: to
-build all that a row retrieves from, on two cores that were not idle, so that only their order of
+model, no OpenIE file, no language model, no answers; defaults but for what a row says. `seconds`:
+to build all that a row retrieves from, on two cores that were not idle, so that only their order of
 magnitude means something; what rows share is counted in each. The rows with a dash change one part
 of the entity-passage graph.
 """
