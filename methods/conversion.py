@@ -9,8 +9,9 @@ from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graph.name_dictionary import bare
 from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.nlp import Nlp
+from graphrag_bench.models.nlp import NUMERIC, Nlp
 from graphrag_bench.models.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -44,6 +45,23 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger instead of the model.
     """
     return _mentions(nlp.entities(question.text))
+
+
+@operator("question.entities.nlp_or_phrases", unordered="the order in the question")
+def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
+    """The named entities of the question by spaCy, normalised, each once, in order.
+
+    Numbers, amounts and dates are left out. A question without a named entity, as one that is
+    written in lower case, gives its noun phrases instead.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger in the model's place; the
+    noun phrases are ours.
+    """
+    (sentences,) = nlp.sentences([question.text])
+    named = [
+        name for sentence in sentences for name, label in sentence.entities if label not in NUMERIC
+    ]
+    phrases = [phrase for sentence in sentences for phrase in sentence.phrases]
+    return _mentions([bare(name) for name in named or phrases])
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from operators import (
     path,
     relationship,
     reranking,
+    restart,
     subgraph,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "path",
     "relationship",
     "reranking",
+    "restart",
     "subgraph",
 ]

@@ -41,6 +41,7 @@ OPERATORS = [op for op in operators.all() if op.origin.startswith(("operators.",
 SOMETHING_FROM_NOTHING = {
     "node.ppr": "without seeds the walk starts at every node alike",
     "chunk.ppr": "without seeds the walk starts at the chunks alone",
+    "node.match": "without mentions the question itself is read",
     "node.by_keyword": "without keywords the question itself is looked for",
     "query.low": "without keywords the question itself is looked for",
     "query.high": "without keywords the question itself is looked for",

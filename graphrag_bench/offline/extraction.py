@@ -14,12 +14,11 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.models.nlp import Nlp, Sentence
+from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.progress import Progress
 
 CO_OCCURS = "occurs with"
 TitleUse = Literal["off", "entity", "about"]
-NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
 
 
 @artifact("extraction.openie_file")

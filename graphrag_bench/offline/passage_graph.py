@@ -12,8 +12,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.nlp import Nlp
-from graphrag_bench.offline.extraction import NUMERIC
+from graphrag_bench.models.nlp import NUMERIC, Nlp
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray

@@ -15,8 +15,8 @@ from graphrag_bench.graph.text_extraction import (
     RelationshipRecord,
     TextExtraction,
 )
-from graphrag_bench.models.nlp import Nlp, Sentence
-from graphrag_bench.offline.extraction import NUMERIC, TitleUse, facts_of
+from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.offline.extraction import TitleUse, facts_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 

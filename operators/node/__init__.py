@@ -5,6 +5,7 @@ from operators.node.adjacent import onehop, relnode, specificity
 from operators.node.exploring import agent, topics
 from operators.node.keyword import by_keyword
 from operators.node.linking import link
+from operators.node.matching import match, unmatched_none, unmatched_vectors
 from operators.node.pagerank import ppr
 from operators.node.search import tfidf, vdb
 from operators.node.step import by_step
@@ -15,11 +16,14 @@ __all__ = [
     "by_keyword",
     "by_step",
     "link",
+    "match",
     "onehop",
     "ppr",
     "relnode",
     "specificity",
     "tfidf",
     "topics",
+    "unmatched_none",
+    "unmatched_vectors",
     "vdb",
 ]

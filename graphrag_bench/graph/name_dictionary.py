@@ -1,0 +1,111 @@
+"""A dictionary of node names: whatever their accents and endings, found in a text word by word."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+
+from graphrag_bench.graph.mentions import FUNCTION_WORDS, SHORTEST
+from graphrag_bench.text import normalise_name
+
+_ARTICLES = ("the", "a", "an")
+_LEADING = re.compile(rf"^\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_POSSESSIVE = re.compile(r"['\u2019]s?\s*$", re.I)
+_LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i"})
+_ABOVE_AND_BELOW = 200
+"""Combining classes from here on are accents; vowel signs and voicing marks are below it."""
+
+
+def bare(name: str) -> str:
+    """The name without brackets, a leading article and a possessive ending; never nothing.
+
+    What would leave nothing of the name stays: `(1985)` keeps its brackets.
+    """
+    for ending in (_BRACKETS, _LEADING, _POSSESSIVE):
+        shorter = ending.sub(" ", name)
+        name = shorter if normalise_name(shorter) else name
+    return " ".join(name.split())
+
+
+def key_of(name: str) -> str:
+    """The words by which a name is looked up: normalised, without accents and possessive `s`.
+
+    Letters that are no accented ones (l with a stroke, o with a stroke) are folded as well. An `s`
+    after a single letter stays, so that `U.S.` is not `U`.
+    """
+    parts = unicodedata.normalize("NFKD", normalise_name(name))
+    kept = (char for char in parts if unicodedata.combining(char) < _ABOVE_AND_BELOW)
+    words = unicodedata.normalize("NFC", "".join(kept)).translate(_LETTERS).split()
+    return " ".join(
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if word != "s" or len(before) < 2
+    )
+
+
+@dataclass(frozen=True)
+class NameDictionary:
+    """Rows by the key of their name, and how many words the longest key with a first word has."""
+
+    row_of: Mapping[str, int]
+    longest: Mapping[str, int]
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> NameDictionary:
+        """The dictionary of names in row order; of equal keys the first row counts.
+
+        A name that begins with an article is found without it too, unless that is another's name.
+        Keys of less than three letters and digits and single function words are found by `row`
+        alone, not in a text.
+        """
+        row_of: dict[str, int] = {}
+        further: dict[str, int] = {}
+        for row, name in enumerate(names):
+            key = key_of(name)
+            row_of.setdefault(key, row)
+            further.setdefault(_without_article(key), row)
+        row_of = {**further, **row_of}
+        longest: dict[str, int] = {}
+        for words in (key.split() for key in row_of if _is_name(key)):
+            longest[words[0]] = max(longest.get(words[0], 0), len(words))
+        return cls(row_of, longest)
+
+    def row(self, name: str) -> int | None:
+        """The row of a name, with or without its leading article; None where none has it."""
+        key = key_of(name)
+        return self.row_of.get(key, self.row_of.get(_without_article(key)))
+
+    def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
+        """The keys that stand in a text, in its order, with their rows.
+
+        At every word the longest key that begins there is taken, and reading goes on behind it, so
+        that matches never overlap. Whole words only. Keys of one word count only where `single`
+        has them; None: all do. Takes time in the words of the text, not in the number of names.
+        """
+        words = key_of(text).split()
+        found = []
+        start = 0
+        while start < len(words):
+            n_words = min(self.longest.get(words[start], 0), len(words) - start)
+            while n_words and not self._is_found(" ".join(words[start : start + n_words])):
+                n_words -= 1
+            key = " ".join(words[start : start + n_words])
+            if n_words > 1 or (n_words and (single is None or key in single)):
+                found.append((key, self.row_of[key]))
+            start += max(n_words, 1)
+        return found
+
+    def _is_found(self, key: str) -> bool:
+        return key in self.row_of and _is_name(key)
+
+
+def _without_article(key: str) -> str:
+    first, _, rest = key.partition(" ")
+    return rest if first in _ARTICLES and rest else key
+
+
+def _is_name(key: str) -> bool:
+    return len(key.replace(" ", "")) >= SHORTEST and key not in FUNCTION_WORDS

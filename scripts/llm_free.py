@@ -1,0 +1,194 @@
+"""Retrieval without a language model: methods and the parts of the entity-passage graph compared.
+
+Runs each method on each set with the packaged embedder and tagger, no OpenIE file and no answers,
+and writes docs/results/llm_free.md. What is stored is not run again.
+
+Usage: python scripts/llm_free.py [--musique FOLDER] [--home FOLDER] [--sets a,b] [--rows a,b]
+                                   [--without SET:WORD,...]
+  --musique  a folder with corpus.json and questions.json in HippoRAG's layout; left out without it
+  --sets     only these of musique, sample, world_300, world_1000
+  --rows     only the rows whose name has one of these words; the page is not written
+  --without  SET:WORD,...: rows of a set that are left out, as `musique:HippoRAG`; the page says so
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.words import read_words
+from graphrag_bench.evaluation.statistics import paired_difference
+from graphrag_bench.experiment.execute import RunResult, execute
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.repeats import scores_over_repeats
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.progress import Progress
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "results" / "llm_free.md"
+NLP = "build.extraction=nlp"
+EXACT = "method.linking=exact_then_vectors"
+ROWS: Mapping[str, tuple[str, ...]] = {
+    "VanillaRAG": ("method=vanilla",),
+    "BM25": ("method=bm25",),
+    "hybrid": ("method=hybrid",),
+    "LinearRAG": ("method=linearrag",),
+    "LinearRAG, exact linking": ("method=linearrag", EXACT),
+    "HippoRAG": ("method=hipporag", NLP),
+    "HippoRAG, exact linking": ("method=hipporag", NLP, EXACT),
+    "entity-passage graph": ("method=entitypassage",),
+    "– without titles": ("method=entitypassage", "build.graph.title_weight=0"),
+    "– titles weigh as other names": ("method=entitypassage", "build.graph.title_weight=1"),
+    "– without the dictionary": ("method=entitypassage", "method.match=[mentions]"),
+    "– without the tagger's mentions": ("method=entitypassage", "method.match=[dictionary]"),
+    "– single words always": ("method=entitypassage", "method.single_words=any"),
+    "– without dense weight": ("method=entitypassage", "method.dense_weight=0.0"),
+    "– names in one passage left out": ("method=entitypassage", "build.graph.min_chunks=2"),
+}
+"""The rows of the page; those that begin with a dash change one part of the one above them."""
+FIRST, BEST = "VanillaRAG", "entity-passage graph"
+METRICS = ("evidence_recall@2", "evidence_recall@5", "evidence_recall@10", "all_evidence@8")
+HEADS = ("", "recall@2", "recall@5", "recall@10", "all evidence@8", "seconds", "nodes")
+COMPARED = "evidence_recall@5"
+ABOUT = """\
+# Retrieval without a language model
+
+Written by `python scripts/llm_free.py --musique FOLDER`; FOLDER holds 100 MuSiQue questions
+with their 1,890 passages in HippoRAG's layout. all-MiniLM-L6-v2, entities by the packaged spaCy
+model, no OpenIE file, no language model, no answers; defaults but for what a row says. `seconds`:
+to build all that a row retrieves from, on two cores that were not idle, so that only their order of
+magnitude means something; what rows share is counted in each. The rows with a dash change one part
+of the entity-passage graph.
+"""
+DIFFERENCES = """\
+Paired bootstrap over questions; p by a paired permutation test (mid-p), not corrected for the
+number of rows.
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run: means, seconds to build, nodes, and the scores of each question."""
+
+    name: str
+    means: tuple[float, ...]
+    seconds: float
+    n_nodes: int | None
+    scores: Mapping[str, Mapping[str, float]]
+
+    def cells(self) -> list[str]:
+        """The cells of its line."""
+        nodes = "–" if self.n_nodes is None else f"{self.n_nodes:,}"
+        return [self.name, *(f"{mean:.3f}" for mean in self.means), f"{self.seconds:.0f}", nodes]
+
+
+def sets(musique: str) -> dict[str, tuple[str, ...]]:
+    """The words of every set by its name."""
+    found = {"musique": ("dataset=musique", f"dataset.root={musique}")} if musique else {}
+    return found | {
+        "sample": ("dataset=sample",),
+        "world_300": ("dataset=world", "dataset.size=300"),
+        "world_1000": ("dataset=world",),
+    }
+
+
+def run(name: str, words: Sequence[str], home: str) -> Row:
+    """The row of one run, which is made where it is not stored."""
+    given = [*words, "answer=off", "frame=off", "evaluation.cuts=[2,5,8,10]", f"paths.home={home}"]
+    ended = execute(Experiment.prepare(composed(read_words(given))), Progress())
+    held = ended.metrics["metrics"]
+    means = tuple(float(held[metric]["mean"]) for metric in METRICS)
+    scores = {
+        question: found
+        for question, found in scores_over_repeats(ended.experiment).items()
+        if COMPARED in found
+    }
+    return Row(name, means, *_built(ended), scores)
+
+
+def _built(ended: RunResult) -> tuple[float, int | None]:
+    """The seconds that the artifacts of a run took, and the nodes of its graph."""
+    store, seconds, nodes = ended.experiment.store(), 0.0, None
+    for item in ended.experiment.plan:
+        seconds += float(store.recipe(item).get("seconds", 0.0))
+        if item.resource == "graph":
+            nodes = Graph.load(store.folder(item)).n_nodes
+    return seconds, nodes
+
+
+def page(found: Mapping[str, Sequence[Row]]) -> str:
+    """The page: for each set its figures, then the differences."""
+    lines = ABOUT.splitlines()
+    for name, rows in found.items():
+        n = len(rows[0].scores)
+        missing = [row for row in ROWS if row not in {held.name for held in rows}]
+        said = f" Not run: {'; '.join(missing)}." if missing else ""
+        lines += ["", f"## {name}", "", f"{n} questions with evidence.{said}", "", _line(HEADS)]
+        lines += [_line(["---"] * len(HEADS)), *(_line(row.cells()) for row in rows)]
+    lines += ["", "## Differences in recall@5, with 95 % intervals", "", *DIFFERENCES.splitlines()]
+    for first, others in ((FIRST, False), (BEST, True)):
+        lines += ["", f"Minus {first}:", "", *_differences(found, first, ablations=others)]
+    return "\n".join(lines) + "\n"
+
+
+def _differences(found: Mapping[str, Sequence[Row]], first: str, *, ablations: bool) -> list[str]:
+    """A line for each row: its difference from one row, set by set."""
+    heads = ["", *found]
+    lines = [_line(heads), _line(["---"] * len(heads))]
+    for name in ROWS:
+        if name != first and (name.startswith("–") or not ablations) == ablations:
+            cells = [_difference(rows, first, name) for rows in found.values()]
+            lines.append(_line([name, *cells]))
+    return lines
+
+
+def _difference(rows: Sequence[Row], first: str, second: str) -> str:
+    held = {row.name: row.scores for row in rows}
+    if first not in held or second not in held:
+        return "–"
+    questions = list(held[first])
+    pairs = [[held[name][one][COMPARED] for one in questions] for name in (first, second)]
+    found = paired_difference(*pairs)
+    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}] p {found.p:.3f}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> int:
+    """Run what is missing and write the page; the exit code is 0."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--musique", default="")
+    parser.add_argument("--home", default=".")
+    parser.add_argument("--sets", default="")
+    parser.add_argument("--rows", default="")
+    parser.add_argument("--without", default="")
+    asked = parser.parse_args()
+    known = sets(asked.musique)
+    chosen = asked.sets.split(",") if asked.sets else list(known)
+    wanted = [name for name in ROWS if any(word in name for word in asked.rows.split(","))]
+    left = [one.partition(":")[::2] for one in asked.without.split(",") if one]
+    found = {
+        one: [
+            run(name, (*known[one], *ROWS[name]), asked.home)
+            for name in wanted
+            if not any(one == which and word in name for which, word in left)
+        ]
+        for one in chosen
+    }
+    if asked.rows:
+        for name, rows in found.items():
+            print(name, *(_line(row.cells()) for row in rows), sep="\n")
+        return 0
+    PAGE.write_text(page(found), encoding="utf-8")
+    print(PAGE.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
