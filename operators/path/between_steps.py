@@ -40,8 +40,8 @@ def k_shortest(
     relationships, transition (in `Path.transition`, from 1), node tuple. Pairs beyond
     `max_pairs_per_transition` (None: no bound) are left out, those with the lowest product of the
     similarities of both ends to their steps. The text of a relationship is that of
-    `build.relationship_index.text`: `description` is the paper's. Every relationship's similarity is computed, which costs one
-    product with the whole index.
+    `build.relationship_index.text`: `description` is the paper's. Every relationship's similarity
+    is computed, which costs one product with the whole index.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; the bounds and unit length are ours.
     Deviation: the same paths as Yen's algorithm, found by bidirectional search.
     """
