@@ -30,11 +30,11 @@ def ppr(
     """The best nodes by personalised PageRank from the given nodes, and the mass of every node.
 
     Mass sums to 1. `damping` is the probability of continuing the walk (1 - restart): 0.5 in
-    HippoRAG's paper, 0.1 in the released code of Zhou et al. The walk follows pairs of
-    nodes by weight, synonymy edges included. `reset` weighs a start node by 1 / its number of chunks, counted through its
-    relationships and 1 where there is none (`specificity`, HippoRAG; a node given twice counts
-    once), by 1 (`uniform`), or by its score, negative ones as 0 (`similarity`, FastGraphRAG).
-    Without nodes the reset is uniform over all nodes.
+    HippoRAG's paper, 0.1 in the released code of Zhou et al. The walk follows pairs of nodes by
+    weight, synonymy edges included. `reset` weighs a start node by 1 / its number of chunks,
+    counted through its relationships and 1 where there is none (`specificity`, HippoRAG; a node
+    given twice counts once), by 1 (`uniform`), or by its score, negative ones as 0 (`similarity`,
+    FastGraphRAG). Without nodes the reset is uniform over all nodes.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
     restart = np.zeros((graph.n_nodes, len(nodes)))
