@@ -146,7 +146,7 @@ def _differences(found: Mapping[str, Sequence[Row]], first: str, *, ablations: b
     heads = ["", *found]
     lines = [_line(heads), _line(["---"] * len(heads))]
     for name in ROWS:
-        if name != first and (name.startswith("–") or not ablations) == ablations:
+        if name != first and name.startswith("–") == ablations:
             cells = [_difference(rows, first, name) for rows in found.values()]
             lines.append(_line([name, *cells]))
     return lines
