@@ -62,7 +62,7 @@ class Graph:
     and `descriptions` are None where the graph type has none. `source`, `target` int64, `weight`
     float64 and `synonym` bool are (n_relationships,); `relations` names each row, `facts` describes
     it, `keywords` holds its themes. `node_chunk` and `relationship_chunk` are bool CSR with one
-    column for each chunk.
+    column for each chunk; in an entity-passage graph `node_chunk` is int64, the weight of an edge.
     """
 
     names: Texts
