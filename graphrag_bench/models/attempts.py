@@ -98,6 +98,7 @@ class Attempts:
             )
         waited = 0.0
         retries = 0
+        said: Again | None = None
         while True:
             self.until.left = self.patience.total - waited
             try:
@@ -107,7 +108,9 @@ class Attempts:
                 retries += 1
                 if fault.worked and lost is not None:
                     lost()
-                waited += self._hold(fault, retries, waited)
+                if said is None or waited < self.patience.total:
+                    said = fault  # a try that patience cut off tells less than the one before it
+                waited += self._hold(said, retries, waited)
             except CallFailed as failure:
                 failure.retries = retries
                 raise

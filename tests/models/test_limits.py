@@ -5,7 +5,11 @@ import threading
 
 import pytest
 
+from graphrag_bench.models.attempts import Attempts, Clock
+from graphrag_bench.models.faults import Again
 from graphrag_bench.models.limits import Pace, Width
+from graphrag_bench.models.outcomes import ServerFailed
+from graphrag_bench.models.settings import Limits, Patience
 
 
 class Time:
@@ -123,3 +127,18 @@ def test_never_more_than_the_allowed_calls_are_under_way():
     for thread in threads:
         thread.join()
     assert max(most) <= 3
+
+
+def test_a_try_that_patience_cut_off_does_not_hide_what_the_server_said_before() -> None:
+    time = Time()
+    clock = Clock(now=time, sleep=time.sleep, jitter=lambda: 0.0)
+    faults = iter([Again("HTTP 500: disk full"), Again("WriteTimeout: patience.total is over")])
+    attempts = Attempts(Limits(), Patience(total=10.0), clock)
+
+    def send() -> str:
+        fault = next(faults)
+        time.now += 60.0 if "patience" in str(fault) else 1.0
+        raise fault
+
+    with pytest.raises(ServerFailed, match="disk full"):
+        attempts.run(send, 10, lambda _: 0)
