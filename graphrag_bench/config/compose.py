@@ -1,7 +1,7 @@
 """Composes settings: files of the groups, a study, profiles, and words of a command or Python.
 
 This is the one composer. It reads values by Hydra's grammar and gives what Hydra's own `compose`
-gives (a test compares the two), in a tenth of the time, and with files from any folder.
+gives (a test compares the two), in a fifth of the time, and with files from any folder.
 """
 
 from __future__ import annotations
