@@ -50,6 +50,19 @@ class Gathered:
     exit_code = 2
 
 
+def caught(work: Callable[[], T]) -> T | Exception:
+    """What `work` returns, which runs the code of others, or the error that it raised.
+
+    A UserError goes through: it is told as it is. The one broad `except` of the code base.
+    """
+    try:
+        return work()
+    except UserError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the boundary: the caller tells it with its place
+        return error
+
+
 class UnreadableReply(Exception):
     """A model's reply could not be read; carries the start of the reply."""
 

@@ -31,11 +31,7 @@ from graphrag_bench.config.words import read_words
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import execute
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.outcomes import Completion
-from graphrag_bench.models.scripted import Scripted, last_user_message
 from graphrag_bench.progress import Progress
-from graphrag_bench.text import count_tokens
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "results" / "regime.md"
@@ -43,51 +39,8 @@ PROFILES = ("default", "zhou2025", "paper", "upstream")
 SIZES = ("presplit", "600", "1200", "2400")
 WITHOUT = {"zeroshot", "oracle", "example_new_method", "subgraphrag"}
 """Methods that the set says nothing of: no context, no gold, no knowledge graph of its own."""
-MODELS = ("llm=scripted", "llm._target_=regime.reader", "embedder=hashing")
-CAPITALS = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*")
-
-
-def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
-    """A model that gives every prompt of the methods a readable reply of a plausible length."""
-    return Scripted(replies, _counted)
-
-
-def _counted(chat: Chat) -> Completion:
-    """The reply with its tokens and those of the prompt, in cl100k."""
-    text = _reply(chat)
-    prompt = sum(count_tokens(message.content) for message in chat)
-    return Completion(text, prompt, count_tokens(text))
-
-
-def _reply(chat: Chat) -> str:
-    """What the prompt asks for, as its own words tell."""
-    asked, text = chat[0].content, last_user_message(chat)
-    found = list(dict.fromkeys(CAPITALS.findall(text[-600:])))[-3:] or ["theme"]
-    if "named_entities" in asked:
-        return json.dumps({"named_entities": found})
-    if '"points"' in asked:
-        said = "The passage speaks of this at some length and gives two reasons for it."
-        return json.dumps({"points": [{"description": said, "score": 60}]})
-    if '"final_query"' in asked:
-        hops = [{"hop_id": "1-1", "sub_query": f"What is said of {found[0]}?",
-                 "if_abstract": False, "dependencies": []}]  # fmt: skip
-        final = {"final_query": text[-300:], "if_abstract": False, "dependencies": ["1-1"]}
-        path = {"sequences": [{"sequence_id": "1", "hop": hops}], "final_query": [final]}
-        return json.dumps({"query": "", "path": path})
-    if '"reasoning_steps"' in asked:
-        return json.dumps(
-            {"reasoning_steps": found, "extended_queries": {name: [name] for name in found}}
-        )
-    if "high_level_keywords" in asked:
-        return json.dumps({"high_level_keywords": found, "low_level_keywords": found})
-    if "sub_questions" in asked:
-        return json.dumps({"sub_questions": [f"What of {name}?" for name in found]})
-    if '"order"' in asked:
-        n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
-        return json.dumps({"order": list(range(1, n_passages + 1))})
-    if '"useful"' in asked:
-        return json.dumps({"useful": [1, 2]})
-    return "They are discussed together, with examples from several of the texts."
+MODELS = ("llm=scripted", "llm._target_=counting_reader.reader", "embedder=hashing")
+sys.path.append(str(ROOT / "tests"))  # the reader is that of the tests of estimates
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def _reply(asked: str, text: str) -> str:
         point = "The passage speaks of this at some length and gives two reasons for it."
         return json.dumps({"points": [{"description": point, "score": 60}]})
     if '"final_query"' in asked:
-        hop = {"hop_id": "1-1", "sub_query": f"What of {names[0]}?", "if_abstract": False}
+        hop = {"hop_id": "1-1", "sub_query": f"What is said of {names[0]}?", "if_abstract": False}
         sequences = [{"sequence_id": "1", "hop": [{**hop, "dependencies": []}]}]
         final = [{"final_query": text[-300:], "if_abstract": False, "dependencies": ["1-1"]}]
         return json.dumps({"query": "", "path": {"sequences": sequences, "final_query": final}})

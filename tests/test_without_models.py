@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
-from toy_runs import Ended, command, ran
+from toy_runs import Ended, command, ran, shell
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.known_identities import identity_of
@@ -25,16 +22,7 @@ SETTINGS = ["dataset=toy", "method=hipporag", "reference_rows=off", "answer=on"]
 
 def bare(*arguments: str) -> Ended:
     """The command in a process to which no model, and neither torch nor spaCy, is installed."""
-    tests = ROOT / "tests"
-    path = os.pathsep.join(map(str, (tests / "without_models", ROOT, tests)))
-    done = subprocess.run(
-        [sys.executable, "-m", "graphrag_bench.cli.main", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": path},
-    )
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return shell(*arguments, first=[ROOT / "tests" / "without_models"])
 
 
 @pytest.mark.real

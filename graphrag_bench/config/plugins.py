@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from graphrag_bench.config.choices import GROUPS, add_folder
 from graphrag_bench.contract import builders, operators
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, caught
 
 T = TypeVar("T")
 BUILT_IN = ("operators", "methods")
@@ -81,14 +81,12 @@ def _folders(name: str) -> list[Path]:
 
 def _run(name: str, work: Callable[[], T]) -> T:
     """What `work` returns, which runs the code of a package; its error says where it was raised."""
-    try:
-        return work()
-    except ModuleNotFoundError as error:
-        if error.name is not None and name.startswith(error.name):
-            raise
-        raise _failed(name, error) from None
-    except Exception as error:  # noqa: BLE001 - the user's code: any error, told with its place
-        raise _failed(name, error) from None
+    found = caught(work)
+    if not isinstance(found, Exception):
+        return found
+    if isinstance(found, ModuleNotFoundError) and name.startswith(found.name or "?"):
+        raise found
+    raise _failed(name, found) from None
 
 
 def _registered() -> set[tuple[str, str]]:

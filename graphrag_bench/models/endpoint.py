@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from graphrag_bench.addresses import check_server, public_address
 from graphrag_bench.models.api_key import ApiKey, check_variable
-from graphrag_bench.models.attempts import Attempts, Clock, Reached
+from graphrag_bench.models.attempts import Attempts, Clock
 from graphrag_bench.models.faults import Again, Answer, Server, of_connection, of_status
 from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.models.settings import Limits, Patience
@@ -97,16 +97,6 @@ class Endpoint:
         rows = answer.get("data")
         named = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
         return {str(row.get("id")): _window(row) for row in named}
-
-    def run(
-        self,
-        send: Callable[[], T],
-        n_tokens: int,
-        used: Callable[[T], int],
-        lost: Callable[[], None] | None = None,
-    ) -> Reached[T]:
-        """What `send` returns, under the limits of the server and with patience for its faults."""
-        return self.attempts.run(send, n_tokens, used, lost)
 
     def meaning(self, rejected: Rejected) -> Exception:
         """The error for a rejection: try again, give the call up, or stop."""

@@ -204,7 +204,7 @@ class OpenAIEmbedder:
         most = round(estimate * _RATIO)
         with Reservation(self._budget, Spending(most, self.prices.usd(most, 0))) as held:
             try:
-                reached = self._endpoint.run(
+                reached = self._endpoint.attempts.run(
                     lambda: self._send(key, block), most, lambda got: got.prompt_tokens, held.again
                 )
             except CallFailed as failure:

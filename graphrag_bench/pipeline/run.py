@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import caught
 from graphrag_bench.pipeline.build import Pipeline
 from graphrag_bench.pipeline.failure import Failure, own_lines
 from graphrag_bench.pipeline.steps import Execution, Outcome, Step, StepTrace, run_steps
@@ -21,12 +21,10 @@ def attempt(step: str, work: Callable[[], T]) -> T | Failure:
 
     A UserError goes through: what the user must fix would fail every question alike.
     """
-    try:
-        return work()
-    except UserError:
-        raise
-    except Exception as error:  # noqa: BLE001 - the boundary: it becomes an error row, counted
-        return Failure(step, type(error).__name__, str(error) or repr(error), own_lines(error))
+    found = caught(work)
+    if isinstance(found, Exception):
+        return Failure(step, type(found).__name__, str(found) or repr(found), own_lines(found))
+    return found
 
 
 @dataclass(frozen=True)
