@@ -22,7 +22,7 @@ from graphrag_bench.columns import (
     save_array,
     save_sparse,
 )
-from graphrag_bench.graph.mentions import NameTable
+from graphrag_bench.graph.name_dictionary import NameDictionary
 from graphrag_bench.graph.neighbours import Neighbours
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
@@ -131,9 +131,9 @@ class Graph:
         return frozenset(have | {"relationship.weight"})
 
     @cached_property
-    def name_table(self) -> NameTable:
+    def dictionary(self) -> NameDictionary:
         """The node names, ready to be found in texts."""
-        return NameTable.of(self.names)
+        return NameDictionary.of(self.names)
 
     @cached_property
     def row_of(self) -> dict[str, int]:

@@ -4,8 +4,7 @@ from operators.node.activation import activate
 from operators.node.adjacent import onehop, relnode, specificity
 from operators.node.exploring import agent, topics
 from operators.node.keyword import by_keyword
-from operators.node.linking import link
-from operators.node.matching import match, unmatched_none, unmatched_vectors
+from operators.node.linking import link, match
 from operators.node.pagerank import ppr
 from operators.node.search import tfidf, vdb
 from operators.node.step import by_step
@@ -23,7 +22,5 @@ __all__ = [
     "specificity",
     "tfidf",
     "topics",
-    "unmatched_none",
-    "unmatched_vectors",
     "vdb",
 ]
