@@ -39,25 +39,20 @@ Judged = Mapping[str, Mapping[str, float | None]]
 
 @dataclass(frozen=True)
 class Scored:
-    """Which answer metrics a set is scored by: those its card names, four for none.
+    """How a set is scored: `metrics` are those of answers.
 
     `questions` are the texts by id, which the metrics of listed answers read; `strict_none` as of
     `predictions`. `texts` are those of each question's context, None for a text that is not known;
     `judged` is what a judge has said of the answers.
     """
 
-    metrics: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = DEFAULT_METRICS
     questions: Mapping[str, str] = field(default_factory=dict)
     strict_none: bool = False
     normaliser: Normaliser = field(default_factory=Normaliser)
     evidence_tokens: tuple[int, ...] = EVIDENCE_TOKENS
     texts: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     judged: Judged = field(default_factory=dict)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of its answer metrics."""
-        return self.metrics or DEFAULT_METRICS
 
 
 def question_scores(
@@ -127,7 +122,7 @@ def _of_answer(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[s
     question = scored.questions.get(row["question"], "")
     asked = AnsweredQuestion(question, answer, gold, reading, scored.strict_none)
     scores: dict[str, float] = {}
-    for name in scored.names:
+    for name in scored.metrics:
         scores |= ANSWER_METRICS[name].values(asked)
     return scores | {"answer_words": answer_words(answer), "abstained": abstained(answer)}
 
@@ -162,9 +157,7 @@ def _cut(row: Row) -> list[str]:
 
 
 def _pieces(row: Row) -> list[dict[str, Any]]:
-    context: dict[str, Any] = row.get("context") or {}
-    pieces: list[dict[str, Any]] = context.get("pieces", [])
-    return pieces
+    return list((row.get("context") or {}).get("pieces", ()))
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def score(
         "fallbacks": _fallbacks(rows),
         "missing": _missing(alive, scored),
         "lengths": _lengths(alive, gold, scored),
-        "computed_by": metric_notes(name for name in scored.names if name in values),
+        "computed_by": metric_notes(name for name in scored.metrics if name in values),
     }
     return scores | {"flags": [said for said in (containment_flag(scores),) if said]}
 
@@ -79,7 +79,7 @@ def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scored: Scored) -> d
 
     Of several gold answers the longest counts, or all of them where all are wanted; none without.
     """
-    together = KGQA in scored.names
+    together = KGQA in scored.metrics
     told: list[tuple[float, float]] = []
     for row in rows:
         held = gold[row["question"]]

@@ -25,7 +25,7 @@ from graphrag_bench.runs.damage import (
     read_config,
 )
 from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.runs.question_scores import Scored, question_scores, scored_by
+from graphrag_bench.runs.question_scores import question_scores, scored_by
 from graphrag_bench.runs.record import Row
 
 
@@ -97,16 +97,16 @@ class StoredRun:
         return EvaluationSettings.model_validate(held)
 
     @cached_property
-    def scored(self) -> Scored:
-        """How its questions are scored: its set's metrics, its context texts, what was judged."""
-        if self.dataset is None:
-            return Scored()
-        return scored_by(self.dataset, self.evaluation, self.folder, self.rows)
-
-    @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
         """The metrics of each question that did not fail and whose gold is at hand."""
-        asked, gold, scored = self.evaluation, self.gold, self.scored
+        return self.scores_by(self.evaluation)
+
+    def scores_by(self, asked: EvaluationSettings) -> dict[str, dict[str, float]]:
+        """`scores` under settings of scoring that need not be its own; nothing is written."""
+        if self.dataset is None:
+            return {}
+        gold = self.dataset.gold
+        scored = scored_by(self.dataset, asked, self.folder, self.rows)
         return {
             name: question_scores(row, gold[name], asked.cuts, asked.containment, scored)
             for name, row in self.rows.items()

@@ -47,7 +47,7 @@ class Preparing:
         source = json.dumps(values.get("dataset"), sort_keys=True, default=str)
         made = Experiment.prepare(values, self.datasets.get(source), swept=swept)
         self.datasets[source] = made.dataset
-        check_baseline([made])
+        check_baseline(made)
         return made
 
     def with_references(self, experiment: Experiment) -> list[Experiment]:

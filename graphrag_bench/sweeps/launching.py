@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_bench.config.words import Word, given_names
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, caught
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.match_tokens import matched
@@ -149,13 +149,25 @@ def run_cell(
     results: Results,
     preparing: Preparing,
 ) -> RunResult | None:
-    """The result of a cell; None when it failed, or when another process is at work on it."""
-    with manifest.at_work(cell):
-        shown = Progress(part=manifest.named(cell))
-        result = run_one(values, results, preparing, swept=True, progress=shown)
-        manifest.note(cell, "done", n_failed=int(result.metrics["failed"]))
-        return result
-    return None
+    """The result of a cell; None when it failed, or when another process is at work on it.
+
+    A UserError ends the cell alone. An error of the program is noted and raised; a process that is
+    stopped leaves the cell `started`.
+    """
+    manifest.note(cell, "started")
+    shown = Progress(part=manifest.named(cell))
+    try:
+        result = caught(lambda: run_one(values, results, preparing, swept=True, progress=shown))
+    except Occupied:
+        return None
+    except UserError as error:
+        manifest.note(cell, "failed", str(error))
+        return None
+    if isinstance(result, Exception):
+        manifest.note(cell, "failed", f"{type(result).__name__}: {result}")
+        raise result
+    manifest.note(cell, "done", n_failed=int(result.metrics["failed"]))
+    return result
 
 
 def when_free(experiment: Experiment) -> RunResult:
