@@ -54,9 +54,8 @@ def _parser() -> Parser:
 def main(arguments: Sequence[str]) -> int:
     """Score every run, then print one table of them all."""
     asked = _parser().read(arguments)
-    from graphrag_bench.report.all_metrics import metrics_table
     from graphrag_bench.report.rendering import show
-    from graphrag_bench.report.tables import run_table
+    from graphrag_bench.report.tables import metrics_table, run_table
 
     changes, names = _read(asked.words)
     if asked.metrics:

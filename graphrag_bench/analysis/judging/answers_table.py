@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
-from graphrag_bench.report.notes import said_clusters
+from graphrag_bench.report.notes import drawn_over
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
@@ -30,11 +30,10 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
                 mean = _mean(known, scopes)
                 clusters.add(mean.clusters if mean else 0)
                 rows.append((*cells, _shown(mean), judge))
-    drawn = f"scopes ({said_clusters(clusters - {0})})" if clusters - {0} else "questions"
     notes = (
         "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
         "they are in no mean",
-        f"intervals are 95 % bootstrap over {drawn}",
+        f"intervals are 95 % bootstrap over {drawn_over(clusters)}",
         "a judge of the same family as the reader tends to favour it",
     )
     return Table("judged answers", heads, tuple(rows), notes, texts=("method", "metric", "judge"))

@@ -17,7 +17,7 @@ from graphrag_bench.analysis.judging.both_orders import (
 )
 from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
-from graphrag_bench.report.notes import said_clusters
+from graphrag_bench.report.notes import drawn_over
 from graphrag_bench.report.rendering import MISSING, Table, shown_p
 
 _HEADS = (
@@ -110,8 +110,7 @@ def match_table(caption: str, matches: Sequence[Match]) -> Table:
 
 def _drawn(matches: Sequence[Match]) -> str:
     """What the intervals are drawn over."""
-    held = {match.found.rate.clusters for match in matches if match.found.rate} - {0}
-    return f"scopes ({said_clusters(held)})" if held else "questions"
+    return drawn_over(match.found.rate.clusters for match in matches if match.found.rate)
 
 
 def audit_table(matches: Sequence[Match]) -> Table:
