@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.analysis.judging.verdicts import Scopes, mean_of
+from graphrag_bench.evaluation.statistics import Mean
 from graphrag_bench.report.notes import drawn_over
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 """Judge, then metric, then question to value."""
-Scopes = Mapping[str, str | None]
-"""Question to scope."""
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
@@ -27,7 +26,7 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
             for metric, held in metrics.items():
                 known = {name: value for name, value in held.items() if value is not None}
                 cells = [title, metric, str(len(known)), str(len(held) - len(known))]
-                mean = _mean(known, scopes)
+                mean = mean_of(known, scopes)
                 clusters.add(mean.clusters if mean else 0)
                 rows.append((*cells, _shown(mean), judge))
     notes = (
@@ -37,12 +36,6 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
         "a judge of the same family as the reader tends to favour it",
     )
     return Table("judged answers", heads, tuple(rows), notes, texts=("method", "metric", "judge"))
-
-
-def _mean(values: Mapping[str, float], scopes: Scopes) -> Mean | None:
-    if not values:
-        return None
-    return mean_with_interval(list(values.values()), scopes=[scopes.get(name) for name in values])
 
 
 def _shown(found: Mean | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,15 +34,6 @@ class BothOrders:
 
 
 @dataclass(frozen=True)
-class Effect:
-    """A rate or difference with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class HeadToHead:
     """A against B over `n` questions with a verdict in both orders; `missing` have not both.
 
@@ -61,10 +52,10 @@ class HeadToHead:
     ties: int
     losses: int
     rate: Mean | None
-    flips: Effect | None
+    flips: Mean | None
     first: Mean | None
     longer: Mean | None
-    length: Effect | None
+    length: Mean | None
     p: float
 
 
@@ -107,20 +98,19 @@ def head_to_head(
     )
 
 
-def _flips(flipped: NDArray[Any], scopes: Sequence[str | None], seed: int) -> Effect:
+def _flips(flipped: NDArray[Any], scopes: Sequence[str | None], seed: int) -> Mean:
     """The share of ties: with Wilson's interval, or a bootstrap one where questions share scopes.
 
     Wilson's has a width also where all or none are ties.
     """
     if clusters_of(scopes) is None:
         return proportion(int(flipped.sum()), len(flipped))
-    found = mean_with_interval([float(one) for one in flipped], seed=seed, scopes=scopes)
-    return Effect(found.mean, found.low, found.high)
+    return mean_with_interval([float(one) for one in flipped], seed=seed, scopes=scopes)
 
 
 def _length_effect(
     points: NDArray[Any], lengths: NDArray[Any], scopes: Sequence[str | None], seed: int
-) -> Effect | None:
+) -> Mean | None:
     """The mean of the points of A where it is longer less that where B is, in -1..1.
 
     None where either side has less than two questions. The interval is that of the mean of what
@@ -135,10 +125,10 @@ def _length_effect(
     found = mean_with_interval(
         list(mean_a - mean_b + len(points) * added), seed=seed, scopes=scopes
     )
-    return Effect(found.mean, max(found.low, -1.0), min(found.high, 1.0))
+    return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
 
 
-def proportion(count: int, total: int) -> Effect:
+def proportion(count: int, total: int) -> Mean:
     """A share with its 95 % Wilson interval; raises ValueError for a total of 0.
 
     Source: Wilson 1927.
@@ -147,7 +137,7 @@ def proportion(count: int, total: int) -> Effect:
 
     interval = binomtest(count, total).proportion_ci(method="wilson")
     rounded = (round(float(v), 6) for v in (count / total, interval.low, interval.high))
-    return Effect(*rounded)
+    return Mean(*rounded, n=total)
 
 
 def win_matrix(rates: Sequence[Sequence[float | None]]) -> list[list[float | None]]:

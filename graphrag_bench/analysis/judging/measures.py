@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from pydantic import BaseModel
 
 from graphrag_bench.analysis.judging.cases import (
     PROMPTS,
@@ -21,14 +22,6 @@ from graphrag_bench.analysis.judging.cases import (
     judgement_of,
 )
 from graphrag_bench.analysis.judging.correctness import AGREES, OFFERED, correctness
-from graphrag_bench.analysis.judging.replies import (
-    AskedBack,
-    Recalled,
-    Statements,
-    SupportVerdicts,
-    Useful,
-)
-from graphrag_bench.analysis.judging.shares import answer_relevance, context_precision, share
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.json_replies import ModelT
 from graphrag_bench.models.llm import Chat
@@ -47,6 +40,51 @@ SUPPORTED = Prompt(f"{PROMPTS}/supported.j2")
 ASKED_BACK = Prompt(f"{PROMPTS}/asked_back.j2")
 RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
 PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
+
+
+class Statements(BaseModel):
+    """What the statements prompt returns."""
+
+    statements: list[str]
+
+
+class Supported(BaseModel):
+    """One verdict of the second step of faithfulness."""
+
+    number: int
+    supported: bool
+
+
+class SupportVerdicts(BaseModel):
+    """What the second step of faithfulness returns."""
+
+    verdicts: list[Supported]
+
+
+class AskedBack(BaseModel):
+    """What the prompt of answer relevance returns."""
+
+    questions: list[str]
+    evasive: bool
+
+
+class Found(BaseModel):
+    """A statement of the gold answer."""
+
+    text: str
+    found: bool
+
+
+class Recalled(BaseModel):
+    """What the prompt of context recall returns."""
+
+    statements: list[Found]
+
+
+class Useful(BaseModel):
+    """What the prompt of context precision returns."""
+
+    useful: list[int]
 
 
 def faithfulness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
@@ -76,6 +114,16 @@ def _no_claim(_: Statements) -> float:
     raise NothingToJudge("the answer claims nothing")
 
 
+def share(verdicts: Sequence[bool]) -> float:
+    """The share of verdicts that are true, in 0..1.
+
+    Raises ValueError for none: nothing was claimed, which is neither perfect nor worthless.
+    """
+    if not verdicts:
+        raise ValueError("no statement to judge")
+    return sum(verdicts) / len(verdicts)
+
+
 def _supported(reply: SupportVerdicts, n: int) -> float:
     """The share supported; a reply without exactly one verdict for each is unreadable."""
     if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
@@ -86,7 +134,7 @@ def _supported(reply: SupportVerdicts, n: int) -> float:
 def relevance(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
     """The mean cosine of the question with questions made from the answer; 0 for an evasive one.
 
-    Source: Es et al. 2024, section 3.
+    Source: Es et al. 2024, section 3; ragas for evasive answers.
     """
     chats = [ASKED_BACK.render({"answer": c.answer, "n": N_ASKED_BACK}) for c in cases]
     replies = ask_judge(bench, cases, chats, AskedBack, "asked back")
@@ -103,6 +151,13 @@ def _likeness(reply: AskedBack, case: Case, bench: Bench) -> float:
     vectors = bench.embedder().encode([case.question, *questions], kind="question")
     cosines = np.asarray(vectors[1:] @ vectors[0], np.float64)
     return answer_relevance([float(cosine) for cosine in cosines], reply.evasive)
+
+
+def answer_relevance(similarities: Sequence[float], evasive: bool) -> float:
+    """The mean similarity, in 0..1, one below 0 as 0; 0 when evasive. ValueError for none."""
+    if not similarities:
+        raise ValueError("no question was asked back")
+    return 0.0 if evasive else min(max(sum(similarities) / len(similarities), 0.0), 1.0)
 
 
 def recall(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
@@ -132,6 +187,17 @@ def _precise(case: Case, reply: Useful) -> float:
     if not set(reply.useful) <= set(range(1, n + 1)):
         raise UnreadableReply("context precision", f"{reply.useful} of {n} pieces")
     return context_precision([number in reply.useful for number in range(1, n + 1)])
+
+
+def context_precision(useful: Sequence[bool]) -> float:
+    """The mean of precision@rank over the ranks that are useful, in 0..1; 0 with none.
+
+    `useful` is in ranked order. Raises ValueError for no pieces.
+    """
+    if not useful:
+        raise ValueError("no piece to judge")
+    found = [rank for rank, one in enumerate(useful, 1) if one]
+    return sum(n / rank for n, rank in enumerate(found, 1)) / len(found) if found else 0.0
 
 
 def _of_contexts(

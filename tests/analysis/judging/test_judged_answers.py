@@ -8,8 +8,12 @@ import pytest
 from pytest import approx
 
 from graphrag_bench.analysis.judging.cases import Bench, Case, Judgement
-from graphrag_bench.analysis.judging.measures import MEASURES
-from graphrag_bench.analysis.judging.shares import answer_relevance, context_precision, share
+from graphrag_bench.analysis.judging.measures import (
+    MEASURES,
+    answer_relevance,
+    context_precision,
+    share,
+)
 from graphrag_bench.evaluation.metrics import metric_names
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.llm import Metered
