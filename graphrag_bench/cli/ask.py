@@ -86,4 +86,4 @@ def _told(experiment: Experiment, text: str) -> dict[str, object]:
     found = asked(experiment, text)
     shared: Path | None = experiment.shared_artifacts
     roots = [experiment.artifacts, *([shared] if shared else [])]
-    return told(found, Names(roots, found.artifacts))
+    return told(found, Names.read(roots, found.artifacts))

@@ -9,6 +9,7 @@ from typing import Any
 from graphrag_bench.config.settings import EvaluationSettings
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.data.file_evidence import counted, name_of
+from graphrag_bench.evaluation import retrieval
 from graphrag_bench.evaluation.answer_form import abstained, answer_words
 from graphrag_bench.evaluation.answer_metrics import (
     ANSWER_METRICS,
@@ -19,13 +20,6 @@ from graphrag_bench.evaluation.answer_metrics import (
 from graphrag_bench.evaluation.answers import Containment, Reading
 from graphrag_bench.evaluation.contexts import Item, answer_within, evidence_within, spans_within
 from graphrag_bench.evaluation.normalising import Normaliser
-from graphrag_bench.evaluation.retrieval import (
-    all_evidence,
-    evidence_cut,
-    evidence_recall,
-    ndcg,
-    reciprocal_rank,
-)
 from graphrag_bench.runs.contexts import context_texts
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.judged import judged_scores
@@ -84,10 +78,10 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
     scores = {}
     for k in cuts:
         within = sum(rank <= k for rank in ranks)
-        scores[f"evidence_recall@{k}"] = evidence_recall(found, wanted, within)
-        scores[f"all_evidence@{k}"] = all_evidence(found, wanted, within)
-    scores |= {f"ndcg@{k}": ndcg(found, wanted, k, ranks) for k in cuts}
-    return scores | {"mrr": reciprocal_rank(found, wanted, ranks)}
+        scores[f"evidence_recall@{k}"] = retrieval.evidence_recall(found, wanted, within)
+        scores[f"all_evidence@{k}"] = retrieval.all_evidence(found, wanted, within)
+    scores |= {f"ndcg@{k}": retrieval.ndcg(found, wanted, k, ranks) for k in cuts}
+    return scores | {"mrr": retrieval.reciprocal_rank(found, wanted, ranks)}
 
 
 def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[str, float]:
@@ -104,7 +98,7 @@ def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[
     if gold.evidence:
         kept = [name for item in items for name in item.documents]
         cut = [name_of(gold, name) for name in _cut(row)]
-        scores["evidence_cut"] = evidence_cut(kept, cut, gold.evidence)
+        scores["evidence_cut"] = retrieval.evidence_cut(kept, cut, gold.evidence)
         for n in scored.evidence_tokens if kept or not items else ():
             scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
     if gold.spans and told:

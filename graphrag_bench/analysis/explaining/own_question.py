@@ -163,5 +163,5 @@ def told(asked: OwnQuestion, names: Names) -> dict[str, Any]:
         "fallbacks": list(asked.row.get("fallbacks", ())),
         "context": [{**p, "text": text} for p, text in zip(pieces, texts, strict=True)],
         "steps": explained_steps(asked.row, asked.seconds, names),
-        "without_names": names.missing,
+        "without_names": list(names.missing),
     }
