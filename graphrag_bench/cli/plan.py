@@ -15,7 +15,14 @@ from graphrag_bench.experiment.long_texts import Measured
 from graphrag_bench.experiment.match_tokens import matched
 from graphrag_bench.experiment.pooling import left_out
 from graphrag_bench.experiment.unused_settings import refuse_idle
-from graphrag_bench.sweeps.cells import Cell, Preparing, cell_of, cells, checked_alone
+from graphrag_bench.sweeps.cells import (
+    Cell,
+    Preparing,
+    cell_of,
+    checked_alone,
+    composed_cells,
+    split_cells,
+)
 from graphrag_bench.sweeps.shared_work import left_alone, left_together
 from graphrag_bench.sweeps.tuning import is_tuning
 
@@ -41,7 +48,10 @@ def main(arguments: Sequence[str]) -> int:
     if multirun and is_tuning(words):
         raise UserError("A sweeper chooses these cells as it goes: plan one of them, without -m.")
     preparing = Preparing()
-    all_cells = cells(words) if multirun else [checked_alone(words, preparing)]
+    if multirun:
+        all_cells = composed_cells(split_cells(words))
+    else:
+        all_cells = [checked_alone(words, preparing)]
     seen: dict[Cell, Experiment] = {}
     without: dict[Cell, str] = {}
     for values in all_cells:

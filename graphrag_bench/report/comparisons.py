@@ -11,7 +11,7 @@ from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.evaluation.statistics import Difference, paired_difference
 from graphrag_bench.report.arrange import arranged
-from graphrag_bench.report.baselines import baseline_of
+from graphrag_bench.report.corpora import differ
 from graphrag_bench.report.notes import drawn_over
 from graphrag_bench.report.rendering import MISSING, Table, shown_p
 from graphrag_bench.report.selection import REFERENCE_ROLES
@@ -27,6 +27,10 @@ _EVIDENCE = "evidence_recall@"
 _USUAL_CUT = 5
 _OF_TWO = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B higher", "same", "A higher")
 _MOST_SHOWN = 20
+_ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build",
+          "limit", "reader_prompt")  # fmt: skip
+"""What a run and its baseline should share, as far as there is such a run of the baseline."""
+Run = Mapping[str, Any]
 Scores = Mapping[str, Mapping[str, float]]
 """The metrics of each question."""
 
@@ -79,6 +83,25 @@ def comparison_table(
     caption = f"differences from {', '.join(dict.fromkeys(row.baseline for row in rows))}"
     texts = ("method", "against", "metric")
     return Table(caption, _HEADS, cells, _notes(rows), texts, about=_ABOUT, folds=True)
+
+
+def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:
+    """The run of the method `baseline` on the same set and corpus that shares most with this one.
+
+    Models, context budget and sources are what counts; the first of equals is taken. None without
+    any, and when that is the run itself.
+    """
+
+    def shared(other: Run) -> int:
+        return sum(run.get(name) == other.get(name) for name in _ALIKE)
+
+    able = [
+        one
+        for one in runs
+        if one["method"] == baseline and one["dataset"] == run["dataset"] and not differ(one, run)
+    ]
+    found = max(able, key=shared, default=None)
+    return None if found is run else found
 
 
 def _between(

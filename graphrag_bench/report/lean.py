@@ -64,11 +64,11 @@ def stacked(table: Table, *, short: bool = False) -> Table:
     )
     if rows == table.rows:
         return table
-    heads, texts = table.heads, table.texts
+    heads = table.heads
     if short:
         heads = tuple(head.replace("@", " @").removesuffix(_INTERVAL) for head in heads)
     note = "below each mean its 95 % interval"
-    return replace(table, heads=heads, rows=rows, notes=(note, *table.notes), texts=texts)
+    return replace(table, heads=heads, rows=rows, notes=(note, *table.notes))
 
 
 def _short(found: re.Match[str]) -> str:

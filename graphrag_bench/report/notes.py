@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from graphrag_bench.report.corpora import corpus_notes
@@ -17,10 +18,7 @@ Run = Mapping[str, Any]
 
 def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     """The notes of a main table; what begins with `!` is a warning."""
-
-    def said(name: str) -> str:
-        return _listed(runs, name)
-
+    said = partial(_listed, runs)
     answering = [run for run in runs if answers(run)]
     by = f"answers by {_listed(answering, 'llm')}; " if answering else ""
     clusters = (one.get("clusters", 0) for run in runs for one in run["metrics"].values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.report.arrange import arranged
-from graphrag_bench.report.baselines import baseline_of
+from graphrag_bench.report.comparisons import baseline_of
 from graphrag_bench.report.rendering import MISSING, Table
 
 _HEADS = ("method", "against", "index tokens", "index USD", "tokens a question", "USD a question",

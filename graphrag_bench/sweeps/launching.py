@@ -95,8 +95,7 @@ class Grid:
             run_cell(manifest, number, values[number - 1], results, preparing)
 
         every = Word(CELL, ",".join(str(number) for number in range(1, len(values) + 1)))
-        hydras = [word for word in self.words if word.is_hydras]
-        launched = launch([every], hydras, manifest.folder, job)
+        launched = launch([every], self.words, manifest.folder, job)
         errors = failures(manifest)
         if not (launched or errors):
             raise UserError("Hydra could not start the sweep; its message is above.")

@@ -118,8 +118,7 @@ class Tuning:
             return float(result.metrics["metrics"][objective]["mean"])
 
         _quiet_optuna()
-        hydras = [word for word in self.words if word.is_hydras]
-        launched = launch(self.swept, hydras, manifest.folder, job)
+        launched = launch(self.swept, self.words, manifest.folder, job)
         if missing:
             raise missing[0]
         errors = failures(manifest)

@@ -54,22 +54,17 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     rows: dict[Row, dict[str, Printed]] = {}
     for cell in cells:
         rows.setdefault(cell.row, {})[cell.metric] = cell
-    compared = [name for name in metrics if any(_comparable(c, filled) for c in _of(name, cells))]
+    comparable = {cell.metric for cell in cells if _comparable(cell, filled)}
+    compared = [name for name in metrics if name in comparable]
     heads = ["method"]
     for name in metrics:
         heads += [name, "ours [95 %]", *(["ours − paper"] if name in compared else [])]
     heads += ["n", "model", "profile", "grade"]
     named = {row: _row_name(table, row) for row in rows}
-    made = [
-        _row(named[row], held, metrics, compared, filled) for row, held in rows.items()
-    ]  # fmt: skip
+    made = [_row(named[row], held, metrics, compared, filled) for row, held in rows.items()]
     notes = comparison_notes(table, dataset, cells, filled, named)
     texts = ("method", "model", "profile", "grade")
     return Table(_caption(table, dataset), tuple(heads), tuple(made), notes, texts)
-
-
-def _of(metric: str, cells: Sequence[Printed]) -> list[Printed]:
-    return [cell for cell in cells if cell.metric == metric]
 
 
 def _comparable(cell: Printed, filled: Cells) -> bool:
