@@ -98,15 +98,12 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     for folder in sorted(artifacts.glob("*/*/*")):
         if folder.is_dir() and not folder.is_symlink() and not _is_kept(folder, kept_sets):
             found += _of_artifacts(folder, used)
-    for folder in sorted(artifacts.glob(".import-*")):
-        if _is_old(folder):
-            found.append(Garbage(folder, "broken-off import", size(folder)))
-    for folder in sorted((home / "runs").glob(f"*/*/*{REMOVED}")):
-        found.append(Garbage(folder, "half-removed run", size(folder)))
-    for path in sorted((home / "runs").glob("*/*/*/*.new")):
-        if _is_old(path):
-            found.append(Garbage(path, "file never finished", size(path)))
-    return found, notes
+    imports, new = artifacts.glob(".import-*"), (home / "runs").glob("*/*/*/*.new")
+    removed = sorted((home / "runs").glob(f"*/*/*{REMOVED}"))
+    left = [("broken-off import", path) for path in sorted(imports) if _is_old(path)]
+    left += [("half-removed run", path) for path in removed]
+    left += [("file never finished", path) for path in sorted(new) if _is_old(path)]
+    return [*found, *(Garbage(path, kind, size(path)) for kind, path in left)], notes
 
 
 def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:

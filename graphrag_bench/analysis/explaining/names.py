@@ -40,7 +40,8 @@ class Names:
     @classmethod
     def of(cls, resources: Mapping[str, Any]) -> Names:
         """The names of artifacts that are loaded already."""
-        return cls(**{name: resources.get(name) for name in _KINDS})
+        held: dict[str, Any] = {name: resources.get(name) for name in _KINDS}
+        return cls(**held)
 
     @classmethod
     def read(cls, roots: Sequence[Path], keys: Mapping[str, str]) -> Names:

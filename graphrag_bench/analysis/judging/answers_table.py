@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from graphrag_bench.analysis.judging.verdicts import Scopes, mean_of
+from graphrag_bench.analysis.judging.verdicts import Scopes, Values, mean_of
 from graphrag_bench.evaluation.statistics import Mean
 from graphrag_bench.report.notes import drawn_over
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval
-
-Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
-"""Judge, then metric, then question to value."""
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
@@ -24,11 +21,10 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
     for title, values, scopes in runs:
         for judge, metrics in values.items():
             for metric, held in metrics.items():
-                known = {name: value for name, value in held.items() if value is not None}
-                cells = [title, metric, str(len(known)), str(len(held) - len(known))]
-                mean = mean_of(known, scopes)
+                mean = mean_of(held, scopes)
+                n = mean.n if mean else 0
                 clusters.add(mean.clusters if mean else 0)
-                rows.append((*cells, _shown(mean), judge))
+                rows.append((title, metric, str(n), str(len(held) - n), _shown(mean), judge))
     notes = (
         "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
         "they are in no mean",

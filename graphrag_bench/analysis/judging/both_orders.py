@@ -136,8 +136,8 @@ def proportion(count: int, total: int) -> Mean:
     from scipy.stats import binomtest
 
     interval = binomtest(count, total).proportion_ci(method="wilson")
-    rounded = (round(float(v), 6) for v in (count / total, interval.low, interval.high))
-    return Mean(*rounded, n=total)
+    low, high = round(float(interval.low), 6), round(float(interval.high), 6)
+    return Mean(round(count / total, 6), low, high, total)
 
 
 def win_matrix(rates: Sequence[Sequence[float | None]]) -> list[list[float | None]]:

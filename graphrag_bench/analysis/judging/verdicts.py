@@ -16,6 +16,8 @@ Compared = tuple[str, str, str, str]
 """The keys of two runs, the criterion and the judge."""
 Scopes = Mapping[str, str | None]
 """Question to scope."""
+Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+"""Judge, then metric, then question to value."""
 
 
 @dataclass
@@ -23,7 +25,7 @@ class StoredVerdicts:
     """The verdicts below a home: comparisons/*/verdicts.jsonl, and judged.jsonl of each run."""
 
     home: Path
-    _judged: dict[Path, dict[str, dict[str, dict[str, float]]]] = field(default_factory=dict)
+    _judged: dict[Path, Values] = field(default_factory=dict)
 
     @cached_property
     def _won(self) -> dict[Compared, dict[str, dict[str, str]]]:
@@ -71,28 +73,25 @@ class StoredVerdicts:
 
     def judges_of(self, folder: Path, metric: str) -> list[str]:
         """The judges, sorted, who judged the answers of a run by a metric."""
-        return sorted(j for j, held in self._of_run(folder).items() if held.get(metric))
+        return sorted(
+            judge
+            for judge, held in self._of_run(folder).items()
+            if any(value is not None for value in held.get(metric, {}).values())
+        )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
         """The mean of the judged values, 0..1, over questions with one; None without any."""
         return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
-    def _of_run(self, folder: Path) -> dict[str, dict[str, dict[str, float]]]:
-        """Judge to metric to question to value; what is missing is left out."""
+    def _of_run(self, folder: Path) -> Values:
         if folder not in self._judged:
-            self._judged[folder] = {
-                judge: {name: _known(values) for name, values in held.items()}
-                for judge, held in judged_values(judged_rows(folder)).items()
-            }
+            self._judged[folder] = judged_values(judged_rows(folder))
         return self._judged[folder]
 
 
-def _known(values: Mapping[str, float | None]) -> dict[str, float]:
-    return {question: float(value) for question, value in values.items() if value is not None}
-
-
-def mean_of(values: Mapping[str, float], scopes: Scopes) -> Mean | None:
-    """The mean of what questions have, drawn by scope (`scopes`, by question); None for none."""
-    if not values:
+def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:
+    """The mean over the questions that have a value, drawn by scope; None without any."""
+    known = {question: value for question, value in values.items() if value is not None}
+    if not known:
         return None
-    return mean_with_interval(list(values.values()), scopes=[scopes.get(q) for q in values])
+    return mean_with_interval(list(known.values()), scopes=[scopes.get(q) for q in known])
