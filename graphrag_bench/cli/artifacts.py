@@ -50,7 +50,9 @@ def main(arguments: Sequence[str]) -> int:
         print(_exported(folder, asked.key, Path(asked.file), asked.alone))  # noqa: T201
     else:
         load_plugins(["operators", "methods"])
-        file = _existing(Path(asked.file))
+        file = Path(asked.file)
+        if not file.is_file():
+            raise UserError(f"There is no file '{file}'.")
         new, known, content = sharing.import_artifacts(file, folder, asked.content)
         for place in new:
             print(f"new: {folder / place}")  # noqa: T201 - read by scripts
@@ -85,12 +87,6 @@ def _parser() -> Parser:
     for action in (listing, exporting, importing, verifying):
         action.home(meaning="the folder that holds artifacts/ (paths.home of a run); default: .")
     return parser
-
-
-def _existing(file: Path) -> Path:
-    if not file.is_file():
-        raise UserError(f"There is no file '{file}'.")
-    return file
 
 
 def _table(folder: Path, dataset: str | None) -> Table:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from graphrag_bench.analysis.judging import blind_sheet, pairs, pairs_table
+from graphrag_bench.analysis.judging import blind_sheet, pairs, tables
 from graphrag_bench.analysis.judging.answers import dataset_of
 from graphrag_bench.analysis.judging.both_orders import BothOrders
 from graphrag_bench.cli import judging_words
@@ -63,11 +63,9 @@ def main(arguments: Sequence[str]) -> int:
         labels = _judged(comparison, settings, criteria, given.retry)
         raters[_free("judge", raters)] = labels
     if people:
-        show(
-            pairs_table.people_table(comparison.titles, people, comparison.pairs, comparison.scopes)
-        )
+        show(tables.people_table(comparison.titles, people, comparison.pairs, comparison.scopes))
         if len(raters) > 1:
-            show(pairs_table.agreement_table(raters, comparison.scopes))
+            show(tables.agreement_table(raters, comparison.scopes))
     return 0
 
 
@@ -137,19 +135,15 @@ def _judged(
             held = pairs.both_orders(comparison, rows, a, b, name)
             verdicts |= {(question, a, b, name): one for question, one in held.items()}
             scopes = tuple(comparison.scopes.get(question) for question in held)
-            matches.append(
-                pairs_table.Match(titles[a], titles[b], name, tuple(held.values()), scopes)
-            )
+            matches.append(tables.Match(titles[a], titles[b], name, tuple(held.values()), scopes))
     judge = models.identity("llm_judge")
     caption = f"{len(comparison.questions)} questions, judged by {judge}"
     of_runs = [run.metrics for run in comparison.runs]
-    tables = [
-        with_cut_notes(pairs_table.match_table(caption, matches), of_runs),
-        pairs_table.audit_table(matches),
-    ]
+    found = with_cut_notes(tables.match_table(caption, matches), of_runs)
+    made = [found, tables.audit_table(matches)]
     if len(comparison.keys) > 2:
-        tables += pairs_table.matrix_tables([titles[key] for key in comparison.keys], matches)
-    for table in tables:
+        made += tables.matrix_tables([titles[key] for key in comparison.keys], matches)
+    for table in made:
         show(table)
     folder = RunFolder(panel.folder)
     folder.write_json(
@@ -157,6 +151,6 @@ def _judged(
         {"runs": dict(titles), "criteria": list(criteria), "judge": judge,
          "questions": list(comparison.questions)},
     )  # fmt: skip
-    write_whole(panel.folder / "table.md", "\n".join(map(markdown, tables)))
+    write_whole(panel.folder / "table.md", "\n".join(map(markdown, made)))
     sys.stdout.write(f"comparison: {panel.folder.resolve()}\n")
     return blind_sheet.judge_labels(verdicts)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from graphrag_bench.analysis.judging import answers
-from graphrag_bench.analysis.judging.answers_table import judged_table
+from graphrag_bench.analysis.judging.tables import judged_table
 from graphrag_bench.cli import judging_words
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         _show(cleanup.find_folder(asked.run, home), home)
         return 0
     if asked.action == "rm":
-        return _remove([cleanup.find_folder(name, home) for name in asked.runs], home, asked.yes)
+        return _remove([cleanup.find_folder(name, home) for name in asked.runs], asked.yes)
     _collect(home, asked.delete)
     return 0
 
@@ -123,7 +123,7 @@ def _show(path: Path, home: Path) -> None:
         sys.stdout.write(line + "\n")
 
 
-def _remove(folders: Sequence[Path], home: Path, yes: bool) -> int:
+def _remove(folders: Sequence[Path], yes: bool) -> int:
     chosen = list(dict.fromkeys(folders))
     total = sum(cleanup.size(folder) for folder in chosen) / 1e6
     for folder in chosen:

@@ -149,11 +149,7 @@ def _seen(
 
 
 def pair_candidate(
-    table: PaperTable,
-    cell: Printed,
-    part: Part,
-    pair: tuple[Offered, Offered],
-    judge: str = "",
+    table: PaperTable, cell: Printed, part: Part, pair: tuple[Offered, Offered], judge: str = ""
 ) -> Candidate:
     """A pair of runs with the grade of both sides; `judge` "" for one that nobody has compared."""
     one, other = pair

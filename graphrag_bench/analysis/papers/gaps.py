@@ -9,13 +9,7 @@ from pathlib import Path
 from graphrag_bench.analysis.papers.candidates import ORDER, Candidate, pair_candidate, pairs
 from graphrag_bench.analysis.papers.filled_cells import Filled
 from graphrag_bench.analysis.papers.grading import grade
-from graphrag_bench.analysis.papers.offered import (
-    Offered,
-    conditions,
-    evaluator,
-    fitting,
-    opposite,
-)
+from graphrag_bench.analysis.papers.offered import Offered, conditions, evaluator, fitting, opposite
 from graphrag_bench.analysis.papers.printed import PaperTable, Part, Printed
 from graphrag_bench.data.dataset import QUESTIONS
 

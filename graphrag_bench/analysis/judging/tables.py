@@ -1,4 +1,4 @@
-"""Tables of pairwise comparisons: win rates with the judge's biases, matrices, agreement."""
+"""Tables of judged answers and of pairwise comparisons: win rates, biases, matrices, agreement."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from graphrag_bench.analysis.judging.both_orders import (
     head_to_head,
     win_matrix,
 )
+from graphrag_bench.analysis.judging.verdicts import Scopes, Values, mean_of
 from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.notes import drawn_over
-from graphrag_bench.report.rendering import MISSING, Table, shown_p
+from graphrag_bench.report.rendering import MISSING, Table, shown_interval, shown_p
 
 _HEADS = (
     "A", "B", "criterion", "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]",
@@ -161,7 +162,7 @@ def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table
     return tables
 
 
-def agreement_table(raters: Mapping[str, Labels], scopes: Mapping[str, str | None]) -> Table:
+def agreement_table(raters: Mapping[str, Labels], scopes: Scopes) -> Table:
     """A row for each two raters and criterion, and one over all criteria.
 
     Intervals draw the items of one question together, and those of one scope (`scopes`, by
@@ -206,7 +207,7 @@ def people_table(
     titles: Mapping[str, str],
     people: Mapping[str, Labels],
     pairs: Sequence[tuple[str, str]],
-    scopes: Mapping[str, str | None],
+    scopes: Scopes,
 ) -> Table:
     """A row for each person, pair and criterion: wins, ties, losses and A's rate.
 
@@ -226,3 +227,33 @@ def people_table(
                     cells = (who, titles[a], titles[b], criterion, *map(str, counts))
                     rows.append((*cells, _percent(rate)))
     return Table("what people said", heads, tuple(rows), (), texts=heads[:4])
+
+
+def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
+    """A row for each run, metric and judge; means are over the answers that have a value.
+
+    Runs are (title, values, scopes); intervals draw the questions of one scope together.
+    """
+    heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
+    rows = []
+    clusters: set[int] = set()
+    for title, values, scopes in runs:
+        for judge, metrics in values.items():
+            for metric, held in metrics.items():
+                mean = mean_of(held, scopes)
+                n = mean.n if mean else 0
+                clusters.add(mean.clusters if mean else 0)
+                rows.append((title, metric, str(n), str(len(held) - n), _shown(mean), judge))
+    notes = (
+        "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
+        "they are in no mean",
+        f"intervals are 95 % bootstrap over {drawn_over(clusters)}",
+        "a judge of the same family as the reader tends to favour it",
+    )
+    return Table("judged answers", heads, tuple(rows), notes, texts=("method", "metric", "judge"))
+
+
+def _shown(found: Mean | None) -> str:
+    if found is None:
+        return MISSING
+    return f"{found.mean:.3f}{shown_interval(found.low, found.high, found.n)}"
