@@ -142,14 +142,13 @@ def _checked(own: Mapping[str, str]) -> QuestionSettings:
 def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:
     """An experiment whose graph and models are used; its graph is built without a model."""
     values = composed(checked_words(rest))
-    build = dict(values.get("build") or {})
-    if asked.kind == "specific":
-        build.setdefault("graph", "kg")
-        experiment = Experiment.prepare({**values, "build": build})
-        if "graph" not in experiment.wanted:
-            raise UserError(f"method={experiment.method.name} builds no graph; leave it out.")
-        return experiment
-    return Experiment.prepare(values)
+    if asked.kind == "abstract":
+        return Experiment.prepare(values)
+    build = {"graph": "kg", **(values.get("build") or {})}
+    experiment = Experiment.prepare({**values, "build": build})
+    if "graph" not in experiment.wanted:
+        raise UserError(f"method={experiment.method.name} builds no graph; leave it out.")
+    return experiment
 
 
 def _folder(asked: QuestionSettings, experiment: Experiment) -> Path:

@@ -97,7 +97,7 @@ def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[
     scores: dict[str, float] = {}
     if gold.evidence:
         kept = [name for item in items for name in item.documents]
-        cut = [name_of(gold, name) for name in _cut(row)]
+        cut = [name_of(gold, one) for kind, one in row["context"].get("cut", ()) if kind == "chunk"]
         scores["evidence_cut"] = retrieval.evidence_cut(kept, cut, gold.evidence)
         for n in scored.evidence_tokens if kept or not items else ():
             scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
@@ -143,11 +143,6 @@ def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[Item]:
 def context_tokens(row: Row) -> int:
     """The tokens of the context of one row; 0 without a context."""
     return sum(piece["tokens"] for piece in _pieces(row))
-
-
-def _cut(row: Row) -> list[str]:
-    """The documents of the chunks that the budget cut from the context."""
-    return [name for kind, name in row["context"].get("cut", ()) if kind == "chunk"]
 
 
 def _pieces(row: Row) -> list[dict[str, Any]]:

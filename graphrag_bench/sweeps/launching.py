@@ -100,21 +100,16 @@ class Grid:
         if not (launched or errors):
             raise UserError("Hydra could not start the sweep; its message is above.")
         left = {n: one for n, one in enumerate(self.made, 1) if n not in errors}
-        self.collect(list(left.values()), results)
+        held = dict(results)
+        results.clear()  # to be in the order of the cells; what other processes did is on disk
+        for one in (one for cell in left.values() for one in self.preparing.with_references(cell)):
+            if (name := cell_of(one)) not in results:
+                results[name] = held.get(name) or when_free(one)
         for row in manifest.rows():
             if row.cell in left and row.status != "done":  # another process was at work on it
                 n_failed = results[cell_of(left[row.cell])].metrics["failed"]
                 manifest.note(row.cell, "done", n_failed=n_failed)
         return errors
-
-    def collect(self, made: Sequence[Experiment], results: Results) -> None:
-        """The results in the order of the cells: what other processes did is read from disk."""
-        held = dict(results)
-        results.clear()
-        for one in (one for cell in made for one in self.preparing.with_references(cell)):
-            name = cell_of(one)
-            if name not in results:
-                results[name] = held.get(name) or when_free(one)
 
 
 def run_one(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean
 
 import numpy as np
 from pydantic import BaseModel
@@ -114,27 +115,17 @@ def _no_claim(_: Statements) -> float:
     raise NothingToJudge("the answer claims nothing")
 
 
-def share(verdicts: Sequence[bool]) -> float:
-    """The share of verdicts that are true, in 0..1.
-
-    Raises ValueError for none: nothing was claimed, which is neither perfect nor worthless.
-    """
-    if not verdicts:
-        raise ValueError("no statement to judge")
-    return sum(verdicts) / len(verdicts)
-
-
 def _supported(reply: SupportVerdicts, n: int) -> float:
     """The share supported; a reply without exactly one verdict for each is unreadable."""
     if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
         raise UnreadableReply("supported", f"{len(reply.verdicts)} verdicts on {n} statements")
-    return share([one.supported for one in reply.verdicts])
+    return fmean(one.supported for one in reply.verdicts)
 
 
 def relevance(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
     """The mean cosine of the question with questions made from the answer; 0 for an evasive one.
 
-    Source: Es et al. 2024, section 3; ragas for evasive answers.
+    A mean below 0 counts as 0. Source: Es et al. 2024, section 3; ragas for evasive answers.
     """
     chats = [ASKED_BACK.render({"answer": c.answer, "n": N_ASKED_BACK}) for c in cases]
     replies = ask_judge(bench, cases, chats, AskedBack, "asked back")
@@ -150,14 +141,7 @@ def _likeness(reply: AskedBack, case: Case, bench: Bench) -> float:
         raise UnreadableReply("asked back", "no question")
     vectors = bench.embedder().encode([case.question, *questions], kind="question")
     cosines = np.asarray(vectors[1:] @ vectors[0], np.float64)
-    return answer_relevance([float(cosine) for cosine in cosines], reply.evasive)
-
-
-def answer_relevance(similarities: Sequence[float], evasive: bool) -> float:
-    """The mean similarity, in 0..1, one below 0 as 0; 0 when evasive. ValueError for none."""
-    if not similarities:
-        raise ValueError("no question was asked back")
-    return 0.0 if evasive else min(max(sum(similarities) / len(similarities), 0.0), 1.0)
+    return 0.0 if reply.evasive else min(max(fmean(cosines), 0.0), 1.0)
 
 
 def recall(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
@@ -171,7 +155,7 @@ def recall(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
 def _recalled(_: Case, reply: Recalled) -> float:
     if not reply.statements:
         raise UnreadableReply("context recall", "no statement of the reference answer")
-    return share([one.found for one in reply.statements])
+    return fmean(one.found for one in reply.statements)
 
 
 def precision(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
@@ -186,18 +170,8 @@ def _precise(case: Case, reply: Useful) -> float:
     n = len(case.passages or ())
     if not set(reply.useful) <= set(range(1, n + 1)):
         raise UnreadableReply("context precision", f"{reply.useful} of {n} pieces")
-    return context_precision([number in reply.useful for number in range(1, n + 1)])
-
-
-def context_precision(useful: Sequence[bool]) -> float:
-    """The mean of precision@rank over the ranks that are useful, in 0..1; 0 with none.
-
-    `useful` is in ranked order. Raises ValueError for no pieces.
-    """
-    if not useful:
-        raise ValueError("no piece to judge")
-    found = [rank for rank, one in enumerate(useful, 1) if one]
-    return sum(n / rank for n, rank in enumerate(found, 1)) / len(found) if found else 0.0
+    ranks = sorted(set(reply.useful))
+    return fmean(n / rank for n, rank in enumerate(ranks, 1)) if ranks else 0.0
 
 
 def _of_contexts(

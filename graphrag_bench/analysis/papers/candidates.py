@@ -167,7 +167,7 @@ def chosen(found: Mapping[Row, Sequence[Candidate]]) -> dict[Row, Candidate]:
     rows, so that they compare.
     """
     best = {
-        row: sorted((one for one in held if one.grade.comparable), key=ORDER)
+        row: min((one for one in held if one.grade.comparable), key=ORDER, default=None)
         for row, held in found.items()
     }
     groups = {
@@ -175,10 +175,10 @@ def chosen(found: Mapping[Row, Sequence[Candidate]]) -> dict[Row, Candidate]:
         for llm in sorted({row[2] for row in found})
     }
     others = {
-        row: sorted((one for one in held if one.group == groups[row[2]]), key=ORDER)
+        row: min((one for one in held if one.group == groups[row[2]]), key=ORDER, default=None)
         for row, held in found.items()
     }
-    return {row: (best[row] or others[row])[0] for row in found if best[row] or others[row]}
+    return {row: one for row in found if (one := best[row] or others[row])}
 
 
 def _largest_group(found: Mapping[Row, Sequence[Candidate]]) -> Group | None:
