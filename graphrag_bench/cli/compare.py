@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.analysis.judging import blind_sheet, pairs, tables
@@ -61,16 +61,12 @@ def main(arguments: Sequence[str]) -> int:
     raters: dict[str, blind_sheet.Labels] = dict(people)
     if settings.llm_judge is not None or not people:
         labels = _judged(comparison, settings, criteria, given.retry)
-        raters[_free("judge", raters)] = labels
+        raters["judge" if "judge" not in raters else "the judge"] = labels
     if people:
         show(tables.people_table(comparison.titles, people, comparison.pairs, comparison.scopes))
         if len(raters) > 1:
             show(tables.agreement_table(raters, comparison.scopes))
     return 0
-
-
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    return name if name not in taken else f"the {name}"
 
 
 def _given(arguments: Sequence[str]) -> argparse.Namespace:

@@ -72,10 +72,7 @@ def comparison_table(
         if other is not None and held["role"] not in REFERENCE_ROLES:
             pair = runs[other["row"]], runs[held["row"]]
             titles = str(held["title"]), str(other["title"])
-            rows += [
-                _Comparison(*titles, metric, found, least)
-                for metric, found, least in _between(*pair, metrics)
-            ]
+            rows += [_Comparison(*titles, *one) for one in _between(*pair, metrics)]
     if not rows:
         return None
     corrected = holm([row.found.p for row in rows])

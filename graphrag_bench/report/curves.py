@@ -51,11 +51,12 @@ def curve_table(
     for name, point in ordered:
         run = point.metrics
         means = [run["metrics"].get(name) for name in metrics]
-        last = next((held for held in reversed(means) if held), None)
         evidence = None if point.in_context is None else point.in_context.stored()
+        last = next((held for held in reversed(means) if held), evidence) or {"mean": 0.0}
         rows.append((
             f"{run['dataset']}: {name}", _shown_at(point), str(run["n"]),
-            f"{_tokens(point):.0f}", _mean(evidence), *map(_mean, means), _bar(last or evidence),
+            f"{_tokens(point):.0f}", _mean(evidence), *map(_mean, means),
+            "█" * round(_WIDTH * last["mean"]),
         ))  # fmt: skip
     notes = _notes([row[0] for row in rows], [point for _, point in ordered], along)
     return Table(_caption(points, along), heads, tuple(rows), notes, texts=("method", ""))
@@ -83,10 +84,6 @@ def _mean(held: Mapping[str, Any] | None) -> str:
     if not held:
         return MISSING
     return f"{held['mean']:.3f}{shown_interval(held['low'], held['high'], held['n'])}"
-
-
-def _bar(held: Mapping[str, Any] | None) -> str:
-    return "█" * round(_WIDTH * held["mean"]) if held else ""
 
 
 def _caption(points: Sequence[Point], along: str) -> str:

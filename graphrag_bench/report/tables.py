@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.lean import without_missing
-from graphrag_bench.report.long_texts import cut_notes
+from graphrag_bench.report.long_texts import with_cut_notes
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval, shown_n
 
@@ -41,13 +41,11 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     """A row for each run: evidence first, answers next, then what went wrong.
 
     The floor comes first and the ceiling last. Every mean is followed by its interval, and by the
-    spread over the repeats of a run that has any. `context` is the mean tokens of a context, `cut`
-    the share of questions with evidence that was retrieved and then cut from it by the budget.
-    `faults` and `fallback calls` are shares of the LLM calls, of building too, `fallback questions`
-    the share of the questions that went another way than the method's own. A mean is marked with
-    `!` while questions have failed. With `seconds` the table has those that `graphrag-bench time`
-    measured, and no others; without, the table holds only what the configuration determines.
-    Columns that no run fills are left out. Runs are what `metrics.json` holds.
+    spread over the repeats of a run that has any; it is marked with `!` while questions have
+    failed. `_ABOUT` says what the other columns hold; LLM calls are those of building too. With
+    `seconds` the table has those that `graphrag-bench time` measured, and no others; without, the
+    table holds only what the configuration determines. Columns that no run fills are left out. Runs
+    are what `metrics.json` holds.
     """
     ordered = arranged(runs)
     columns = [*_COUNTS, *_evidence(ordered)]
@@ -175,8 +173,8 @@ def metrics_table(runs: Sequence[Run]) -> Table:
         missing = [f"{name} {n}" for name, n in run.get("missing", {}).items()]
         notes += [f"{run['title']}: judgements not read: {', '.join(missing)}"] if missing else []
         notes += [f"{run['title']}: {said}" for said in run.get("flags", ())]
-    notes += cut_notes((str(run["title"]), str(run.get("embedder", ""))) for run in ordered)
-    return Table("all metrics", ("metric", *titles), rows, tuple(notes), texts=("metric",))
+    table = Table("all metrics", ("metric", *titles), rows, tuple(notes), texts=("metric",))
+    return with_cut_notes(table, ordered)
 
 
 def _place(name: str) -> tuple[str, int]:

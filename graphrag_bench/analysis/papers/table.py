@@ -100,7 +100,8 @@ def _row(
         counts = dict.fromkeys(str(figure.n) for figure in figures)
         grades = dict.fromkeys(_graded(figure) for figure in figures)
         one = figures[0]
-        made += [" / ".join(counts), short(one.llm), _sources(one), " / ".join(grades)]
+        profile = f"{one.profile}, paper" if one.fidelity == "paper" else one.profile
+        made += [" / ".join(counts), short(one.llm), profile, " / ".join(grades)]
     else:
         made += [MISSING] * 4
     return tuple(made)
@@ -110,10 +111,6 @@ def _graded(figure: Figure) -> str:
     """The grade, with our data set where it is not the paper's."""
     other = any(reason.startswith("data: ") for reason in figure.grade.others)
     return f"{figure.grade.letter} ({figure.dataset})" if other else figure.grade.letter
-
-
-def _sources(figure: Figure) -> str:
-    return f"{figure.profile}, paper" if figure.fidelity == "paper" else figure.profile
 
 
 def short(identity: str) -> str:
