@@ -23,7 +23,7 @@ from graphrag_bench.sweeps.cells import (
     composed_cells,
     split_cells,
 )
-from graphrag_bench.sweeps.shared_work import left_alone, left_together
+from graphrag_bench.sweeps.shared_work import left_to_do
 from graphrag_bench.sweeps.tuning import is_tuning
 
 _ABOUT = """
@@ -86,14 +86,9 @@ def _sharing(seen: dict[Cell, Experiment], preparing: Preparing) -> Iterator[str
             references |= {cell_of(one): one for one in found}
     added = {name: one for name, one in references.items() if name not in seen}
     runs = [*seen.values(), *added.values()]
-    alone, together = left_alone(runs), left_together(runs)
     titles = ", ".join(dict.fromkeys(one.method.title for one in added.values()))
     yield f"{'left to do':<36} {'one by one':>10} {'shared':>10} {'saved':>10}"
-    for name, first, second in (
-        ("artifacts to build", alone.builds, together.builds),
-        ("LLM calls to build them, expected", alone.build_calls, together.build_calls),
-        ("LLM calls for questions, at most", alone.question_calls, together.question_calls),
-    ):
+    for name, first, second in left_to_do(runs):
         yield f"  {name:<34} {first:>10,} {second:>10,} {first - second:>10,}"
     if added:
         yield f"  with {len(added)} reference rows: {titles} (reference_rows=off leaves them out)"

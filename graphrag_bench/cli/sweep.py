@@ -97,7 +97,7 @@ def _list(words: Sequence[str]) -> int:
         show(_sweeps(home))
     else:
         grid = _grid(settings)
-        show(_cells(grid.manifest, grid.known_rows()))
+        show(_cells(grid.manifest, grid.manifest.merged(grid.rows)))
     return 0
 
 

@@ -47,15 +47,12 @@ def held_alone(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]
     from filelock import FileLock, Timeout
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path)
     try:
-        lock.acquire(timeout=seconds)
+        held = FileLock(path).acquire(timeout=seconds)
     except Timeout:
         raise Occupied(refusal) from None
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ class RunFolder:
                 if not (isinstance(row.get("question"), str) and row.get("status") in _RANKS):
                     continue
                 held = rows.get(row["question"])
-                if held is None or _rank(row) >= _rank(held):
+                if held is None or _RANKS.index(row["status"]) >= _RANKS.index(held["status"]):
                     rows[row["question"]] = row
         return rows
 
@@ -267,10 +264,6 @@ class RunFolder:
         """Write `table.md`, whole, and seal it."""
         with seals.written(self.path / TABLE):
             write_whole(self.path / TABLE, text)
-
-
-def _rank(row: Row) -> int:
-    return _RANKS.index(row["status"])
 
 
 def _line(row: Row) -> str:

@@ -68,10 +68,6 @@ class Grid:
         """The rows of the manifest before anything is run."""
         return manifest_rows(self.cell_words, self.made)
 
-    def known_rows(self) -> list[CellRow]:
-        """The rows with what the manifest, if there is one, knows of the same runs."""
-        return self.manifest.merged(self.rows)
-
     def started(self) -> Manifest:
         """The manifest, written; what an earlier call has noted of the same runs stays."""
         self.manifest.start(self.words, self.rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graphrag_bench.analysis.papers.commands import run_lines
 from graphrag_bench.analysis.papers.filled_cells import Cells, Figure, Filled, difference
 from graphrag_bench.analysis.papers.grading import MISSING
 from graphrag_bench.analysis.papers.notes import (
@@ -156,8 +157,8 @@ def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...
         "; ".join(cell.setting), cell.shown, cell.unit, "yes" if cell.suspicious else "",
         cell.note,
     ]  # fmt: skip
-    commands = [*one.commands, *comparing([one]), *([one.after] if one.after else [])]
-    fill = one.failure or " && ".join(commands) or one.reason
+    commands = [one.before, *run_lines(one.runs), *comparing([one]), one.after]
+    fill = one.failure or " && ".join(filter(None, commands)) or one.reason
     figure = one.figure
     if figure is None:
         return (*printed, *[""] * 14, fill)
