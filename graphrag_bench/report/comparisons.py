@@ -71,8 +71,8 @@ def comparison_table(
         other = baseline_of(held, named, baseline)
         if other is not None and held["role"] not in REFERENCE_ROLES:
             pair = runs[other["row"]], runs[held["row"]]
-            titles = str(held["title"]), str(other["title"])
-            rows += [_Comparison(*titles, *one) for one in _between(*pair, metrics)]
+            title, against = str(held["title"]), str(other["title"])
+            rows += [_Comparison(title, against, *one) for one in _between(*pair, metrics)]
     if not rows:
         return None
     corrected = holm([row.found.p for row in rows])

@@ -42,9 +42,8 @@ def folded(table: Table) -> Table:
         return table
     note = f"the same in every row: {'; '.join(same.values())}"
     kept = _kept(table, [at not in same for at in range(len(table.heads))])
-    folded_about = tuple(one for one in table.about if one not in kept.about)
     told = {table.heads[at] for at in same}
-    about = (*kept.about, *(one for one in folded_about if one[0] in told))
+    about = (*kept.about, *(one for one in table.about if one[0] in told))
     return replace(kept, notes=(note, *kept.notes), about=about)
 
 
