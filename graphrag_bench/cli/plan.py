@@ -48,13 +48,10 @@ def main(arguments: Sequence[str]) -> int:
     if multirun and is_tuning(words):
         raise UserError("A sweeper chooses these cells as it goes: plan one of them, without -m.")
     preparing = Preparing()
-    if multirun:
-        all_cells = composed_cells(split_cells(words))
-    else:
-        all_cells = [checked_alone(words, preparing)]
+    every = composed_cells(split_cells(words)) if multirun else [checked_alone(words, preparing)]
     seen: dict[Cell, Experiment] = {}
     without: dict[Cell, str] = {}
-    for values in all_cells:
+    for values in every:
         values = matched(values, measure=False, swept=multirun)
         experiment = preparing.experiment(values, swept=multirun)
         seen.setdefault(cell_of(experiment), experiment)
@@ -69,8 +66,8 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.write(f"no pooling: {without[name]}\n\n")
     if multirun:
         sys.stdout.write("".join(f"{line}\n" for line in _sharing(seen, preparing)))
-        same = len(all_cells) - len(seen)
-        sys.stdout.write(f"cells: {len(all_cells)}, different runs: {len(seen)}, same: {same}\n")
+        same = len(every) - len(seen)
+        sys.stdout.write(f"cells: {len(every)}, different runs: {len(seen)}, same: {same}\n")
     return 0
 
 

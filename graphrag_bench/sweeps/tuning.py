@@ -64,7 +64,6 @@ class Tuning:
     first: Experiment
     objective: str
     preparing: Preparing = field(default_factory=Preparing)
-    missing: list[UserError] = field(default_factory=list)
 
     @classmethod
     def of(cls, words: Sequence[Word]) -> Tuning:
@@ -100,7 +99,8 @@ class Tuning:
             self.manifest, Preparing(), self.objective, self.fixed
         )  # fmt: skip
         manifest.start(self.words, [])
-        missing, home = self.missing, self.first.home
+        missing: list[UserError] = []
+        home = self.first.home
 
         def job(number: int, own: Mapping[str, str]) -> float | None:
             if missing:

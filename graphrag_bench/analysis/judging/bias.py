@@ -61,11 +61,7 @@ class Corrected:
 
 
 def corrected(
-    pairs: Sequence[BothOrders],
-    *,
-    length: bool,
-    seed: int = 0,
-    scopes: Sequence[str | None] | None = None,
+    pairs: Sequence[BothOrders], *, length: bool, scopes: Sequence[str | None] | None = None
 ) -> Corrected | str:
     """The rate without the judge's leaning to a place, and with `length` to longer answers.
 
@@ -92,7 +88,7 @@ def corrected(
     null = _fit(one, start[0], without / without.sum(), _ITERATIONS)[2]
     if 2 * float(likelihood[0] - null[0]) < chi2.ppf(0.99, 2):
         return f"place{' and length explain' if length else ' explains'} the verdicts as well"
-    drawn = resampled_sums(cells, clusters, _RESAMPLES, np.random.default_rng(seed))
+    drawn = resampled_sums(cells, clusters, _RESAMPLES, np.random.default_rng(0))
     shares, _, _ = _fit(
         drawn, np.repeat(share, _RESAMPLES), np.repeat(weights, _RESAMPLES, 0), _WARM
     )

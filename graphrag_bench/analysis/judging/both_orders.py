@@ -60,7 +60,7 @@ class HeadToHead:
 
 
 def head_to_head(
-    pairs: Sequence[BothOrders], seed: int = 0, *, scopes: Sequence[str | None] | None = None
+    pairs: Sequence[BothOrders], *, scopes: Sequence[str | None] | None = None
 ) -> HeadToHead:
     """The win rates from the verdicts on the questions; None where no question has both orders.
 
@@ -82,34 +82,34 @@ def head_to_head(
     differ = lengths != 0
     longer = np.where(lengths == 1, points, 1 - points)[differ]
     of_longer = [scope for scope, one in zip(held, differ, strict=True) if one]
-    (p,) = sign_flip_p(2 * points - 1, clusters_of(held), seed=seed)
+    (p,) = sign_flip_p(2 * points - 1, clusters_of(held))
     return HeadToHead(
         len(known),
         len(pairs) - len(known),
         wins,
         len(known) - wins - losses,
         losses,
-        mean_with_interval(list(points), seed=seed, scopes=held),
-        _flips(points == 0.5, held, seed),
-        mean_with_interval(list(firsts), seed=seed, scopes=held),
-        mean_with_interval(list(longer), seed=seed, scopes=of_longer) if len(longer) else None,
-        _length_effect(points, lengths, held, seed),
+        mean_with_interval(list(points), scopes=held),
+        _flips(points == 0.5, held),
+        mean_with_interval(list(firsts), scopes=held),
+        mean_with_interval(list(longer), scopes=of_longer) if len(longer) else None,
+        _length_effect(points, lengths, held),
         round(float(p), 6),
     )
 
 
-def _flips(flipped: NDArray[Any], scopes: Sequence[str | None], seed: int) -> Mean:
+def _flips(flipped: NDArray[Any], scopes: Sequence[str | None]) -> Mean:
     """The share of ties: with Wilson's interval, or a bootstrap one where questions share scopes.
 
     Wilson's has a width also where all or none are ties.
     """
     if clusters_of(scopes) is None:
         return proportion(int(flipped.sum()), len(flipped))
-    return mean_with_interval([float(one) for one in flipped], seed=seed, scopes=scopes)
+    return mean_with_interval([float(one) for one in flipped], scopes=scopes)
 
 
 def _length_effect(
-    points: NDArray[Any], lengths: NDArray[Any], scopes: Sequence[str | None], seed: int
+    points: NDArray[Any], lengths: NDArray[Any], scopes: Sequence[str | None]
 ) -> Mean | None:
     """The mean of the points of A where it is longer less that where B is, in -1..1.
 
@@ -122,9 +122,7 @@ def _length_effect(
         return None
     mean_a, mean_b = points[of_a].mean(), points[of_b].mean()
     added = of_a * (points - mean_a) / of_a.sum() - of_b * (points - mean_b) / of_b.sum()
-    found = mean_with_interval(
-        list(mean_a - mean_b + len(points) * added), seed=seed, scopes=scopes
-    )
+    found = mean_with_interval(list(mean_a - mean_b + len(points) * added), scopes=scopes)
     return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
 
 

@@ -148,7 +148,7 @@ def _sampled(cell: Printed) -> int | None:
 def _their_settings(table: PaperTable, cell: Printed, part: Sequence[str]) -> Mapping[str, Any]:
     """The settings of a cell's recipe; for a data set that cannot be run, those of its row."""
     words = table.settings_of_paper(cell, part) or table.settings_of(cell, part) or ()
-    found = dict(decided(words, table.paper.datasets[cell.dataset].card))
+    found = decided(words, table.paper.datasets[cell.dataset].card)
     budget = [word.partition("=")[2] for word in words if word.startswith(f"{BUDGET}=")]
     return found | ({BUDGET: value_of(budget[0])} if budget else {})
 
