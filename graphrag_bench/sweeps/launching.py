@@ -133,11 +133,7 @@ def run_one(
 
 
 def run_cell(
-    manifest: Manifest,
-    cell: int,
-    values: Mapping[str, Any],
-    results: Results,
-    preparing: Preparing,
+    manifest: Manifest, cell: int, values: Mapping[str, Any], results: Results, preparing: Preparing
 ) -> RunResult | None:
     """The result of a cell; None when it failed, or when another process is at work on it.
 
