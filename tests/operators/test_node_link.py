@@ -9,7 +9,7 @@ from graphrag_bench.graph.mentions import NameTable
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Mentions, Node, Question, Ranked
-from operators.node import link
+from operators.node.linking import link
 
 ASKED = Question("q", "Which way is it?")
 

@@ -7,7 +7,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Mentions, Node, Question, Ranked
-from operators.node import match, unmatched_none, unmatched_vectors
+from operators.node.matching import match, unmatched_none, unmatched_vectors
 
 NAMES = ["hank snow", "hello love", "love", "nashville", "state"]
 GRAPH = Graph.from_arrays([], [], names=NAMES)
