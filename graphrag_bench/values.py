@@ -103,9 +103,22 @@ class Ranked(Generic[T]):
         order = np.lexsort((rows, -keys))[:k]
         return cls(rows[order], values[rows[order]])
 
-    def head(self, k: int) -> Ranked[T]:
-        """The first `k` rows."""
+    @classmethod
+    def of(cls, scores: Mapping[int, float]) -> Ranked[T]:
+        """The rows with their scores in the order of the mapping."""
+        return cls(np.array(list(scores), np.int64), np.array(list(scores.values())))
+
+    def head(self, k: int | None) -> Ranked[T]:
+        """The first `k` rows, all of them for None."""
         return type(self)(self.ids[:k], self.scores[:k])
+
+    def take(self, places: IntArray | NDArray[np.bool_]) -> Ranked[T]:
+        """The rows at some places, or those where a mask is true, in the order given."""
+        return type(self)(self.ids[places], self.scores[places])
+
+    def items(self) -> list[tuple[int, float]]:
+        """Row and score, in order."""
+        return list(zip(self.ids.tolist(), self.scores.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -70,7 +70,7 @@ def chunks_context(
     next to other blocks).
     """
     rows, also = [], []
-    for position, (row, score) in enumerate(zip(*_head(chunks, top_k), strict=True)):
+    for position, (row, score) in enumerate(chunks.head(top_k).items()):
         text = chunk_table.passage(row)
         shown = text if form == "text" else _csv(position, text)
         first, *others = chunk_table.documents_of(row)
@@ -158,8 +158,7 @@ def _packed(
     """
     bounds = (pack.tokenizer, pack.budget, pack.share)
     if pack.cut == "last":
-        first = ranked if pack.top_k is None else ranked.head(pack.top_k)
-        return with_block(context, pack.kind, told(first), *bounds)
+        return with_block(context, pack.kind, told(ranked.head(pack.top_k)), *bounds)
     ids, scores = ranked.ids, ranked.scores
     best = np.lexsort((ids, -np.round(scores, DECIMALS)))[: pack.top_k]
     rows = told(ranked)
@@ -188,8 +187,7 @@ def fitting(
     Reordering them then changes nothing else in a prompt.
     Source: ours, for path pooling over prompts that a budget bounds.
     """
-    first = relationships if top_k is None else relationships.head(top_k)
-    rows = relationship_rows(graph, first, form)
+    rows = relationship_rows(graph, relationships.head(top_k), form)
     packed = with_block(context, "relationship", rows, tokenizer, budget, share)
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))
 
@@ -198,7 +196,7 @@ def node_rows(graph: Graph, nodes: Ranked[Node], form: Form) -> list[Row]:
     """Name, text and score of every node, numbered from 0 where they are CSV rows."""
     degree = graph.degree
     rows = []
-    for position, (row, score) in enumerate(zip(*_head(nodes, None), strict=True)):
+    for position, (row, score) in enumerate(nodes.items()):
         name = graph.names[row]
         described = graph.descriptions[row] if graph.descriptions else ""
         kind = graph.types[row] if graph.types else ""
@@ -213,8 +211,7 @@ def relationship_rows(graph: Graph, relationships: Ranked[Relationship], form: F
     """Id, text and score of every relationship, numbered from 0 where they are CSV rows."""
     degree = graph.degree
     rows = []
-    given = zip(relationships.ids.tolist(), relationships.scores.tolist(), strict=True)
-    for position, (row, score) in enumerate(given):
+    for position, (row, score) in enumerate(relationships.items()):
         head, tail = int(graph.source[row]), int(graph.target[row])
         said = graph.facts[row] if graph.facts else graph.relations[row]
         if form == "table":
@@ -248,15 +245,10 @@ def communities_context(
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
     rows = []
-    for position, (row, score) in enumerate(zip(*_head(communities, top_k), strict=True)):
+    for position, (row, score) in enumerate(communities.head(top_k).items()):
         if text := reports.texts[row]:
             rows.append((str(row), text if form == "text" else _csv(position, text), score))
     return with_block(context, "community", rows, tokenizer, budget, share)
-
-
-def _head(ranked: Ranked[Any], top_k: int | None) -> tuple[list[int], list[float]]:
-    first = ranked if top_k is None else ranked.head(top_k)
-    return first.ids.tolist(), first.scores.tolist()
 
 
 def _csv(*cells: object) -> str:

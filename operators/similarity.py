@@ -92,5 +92,4 @@ def _best(hits: Sequence[Ranked[Any]], n_rows: int, top_k: int) -> Ranked[Any]:
 
 def at_least(found: Ranked[Any], min_score: float) -> Ranked[Any]:
     """The rows whose score is not below `min_score`, in order."""
-    kept = found.scores >= min_score
-    return Ranked(found.ids[kept], found.scores[kept])
+    return found.take(found.scores >= min_score)

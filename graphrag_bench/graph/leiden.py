@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_bench.columns import incidence
 from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import IntArray
@@ -83,13 +84,7 @@ def _partition(view: Any, members: IntArray, resolution: float, seed: int) -> li
 
 
 def _communities(found: list[tuple[int, int, IntArray]], graph: Graph) -> Communities:
-    from scipy.sparse import csr_matrix
-
-    sizes = [len(members) for _, _, members in found]
-    columns = np.concatenate([members for _, _, members in found] or [np.empty(0, np.int64)])
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    shape = (len(found), graph.n_nodes)
-    nodes = csr_matrix((np.ones(len(columns), bool), columns, offsets), shape=shape)
+    nodes = incidence((members.tolist() for _, _, members in found), graph.n_nodes)
     chunks = (nodes.astype(np.int64) @ graph.node_chunk.astype(np.int64)).astype(bool).tocsr()
     chunks.sort_indices()
     level = np.array([level for level, _, _ in found], np.int64)

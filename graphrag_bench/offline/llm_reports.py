@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, Field, PositiveInt, field_validator
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.expected import Sizes, template_tokens
@@ -154,14 +154,14 @@ class _Writer:
 
     def _parts(self, community: int) -> list[Part]:
         communities = self.told.communities
-        nodes, occurrence = communities.nodes, communities.occurrence
+        occurrence = communities.occurrence
         return [
             Part(
                 int(row),
                 self.written[int(row)].text,
                 self.written[int(row)].rating,
                 float(occurrence[row]),
-                frozenset(nodes.indices[nodes.indptr[row] : nodes.indptr[row + 1]].tolist()),
+                frozenset(row_ids(communities.nodes, int(row)).tolist()),
             )
             for row in np.flatnonzero(communities.parent == community)
             if self.written[int(row)].summary

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, incidence
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.text import count_tokens, fit, normalise_name
 
@@ -141,18 +140,6 @@ class Merger:
             facts=Texts.of(of_rows) if described else None,
             keywords=Texts.of([", ".join(row.keywords) for row in rows]) if keywords else None,
         )
-
-
-def incidence(chunks_of: Iterable[Iterable[int]], n_chunks: int) -> Any:
-    """A bool CSR with a row for each item and a column for each chunk."""
-    from scipy.sparse import csr_matrix
-
-    held = [sorted(chunks) for chunks in chunks_of]
-    starts = np.zeros(len(held) + 1, np.int64)
-    np.cumsum([len(chunks) for chunks in held], out=starts[1:])
-    columns = np.array([chunk for chunks in held for chunk in chunks], np.int64)
-    cells = np.ones(len(columns), bool)
-    return csr_matrix((cells, columns, starts), shape=(len(held), n_chunks))
 
 
 def _most_frequent(types: Counter[str]) -> str:

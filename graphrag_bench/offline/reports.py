@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
@@ -143,8 +143,7 @@ class Told:
 
     def members(self, community: int) -> list[int]:
         """The nodes of a community, the highest degree first, ties by name."""
-        nodes = self.communities.nodes
-        members = nodes.indices[nodes.indptr[community] : nodes.indptr[community + 1]].tolist()
+        members = row_ids(self.communities.nodes, community).tolist()
         degree = self.graph.degree
         return sorted(members, key=lambda node: (-int(degree[node]), self.names[node]))
 

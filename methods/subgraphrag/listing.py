@@ -44,7 +44,7 @@ def placed(
     """
     best_first = _best_first(relationships)
     rows = best_first[::-1] if order == "recency" else best_first
-    return Ranked(relationships.ids[rows], relationships.scores[rows])
+    return relationships.take(rows)
 
 
 def _best_first(relationships: Ranked[Relationship]) -> IntArray:

@@ -121,4 +121,4 @@ def filter_llm(
         fallback=Useful(useful=list(range(1, len(triples) + 1))),
     )
     kept = [number in set(reply.useful) for number in range(1, len(triples) + 1)]
-    return Ranked(relationships.ids[kept], relationships.scores[kept])
+    return relationships.take(kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -53,10 +53,10 @@ def vdb(
     Source: Zhou et al. 2025, section 6.1, relationship "VDB".
     """
     found = most_similar(question, query, relationship_index, embedder, top_k)
-    found = [_from(one, min_score) for one in found]
+    found = [one.take(np.round(one.scores, DECIMALS) >= min_score) for one in found]
     if order == "similarity":
         return found
-    return [_turned(one, _by_degree_and_weight(graph, one.ids)) for one in found]
+    return [one.take(_by_degree_and_weight(graph, one.ids)) for one in found]
 
 
 @operator("relationship.onehop", unordered="the degree of both ends, then weight")
@@ -73,8 +73,7 @@ def onehop(
     given[nodes.ids] = True
     rows = np.flatnonzero(given[graph.source] | given[graph.target])
     ranked = Ranked[Relationship](rows, _degrees(graph, rows).astype(np.float64))
-    found = _turned(ranked, _by_degree_and_weight(graph, rows))
-    return found if top_k is None else found.head(top_k)
+    return ranked.take(_by_degree_and_weight(graph, rows)).head(top_k)
 
 
 def _degrees(graph: Graph, rows: IntArray) -> IntArray:
@@ -86,14 +85,6 @@ def _by_degree_and_weight(graph: Graph, rows: IntArray) -> IntArray:
     """Positions of the rows by degree of both ends, then weight, falling; then by id."""
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((rows, -weight, -_degrees(graph, rows)))
-
-
-def _from(ranked: Ranked[Any], min_score: float) -> Ranked[Any]:
-    return _turned(ranked, np.flatnonzero(np.round(ranked.scores, DECIMALS) >= min_score))
-
-
-def _turned(ranked: Ranked[Any], order: IntArray) -> Ranked[Any]:
-    return Ranked(ranked.ids[order], ranked.scores[order])
 
 
 @operator("relationship.aggregator")

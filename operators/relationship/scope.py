@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
@@ -26,6 +27,4 @@ def _rows(question: Question, graph: Graph, chunk_table: ChunkTable) -> IntArray
     chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
     if not chunks:
         return np.arange(graph.n_relationships)
-    stated = graph.chunk_relationship
-    own = [stated.indices[slice(*stated.indptr[chunk : chunk + 2])] for chunk in chunks]
-    return np.unique(np.concatenate(own)).astype(np.int64)
+    return np.unique(np.concatenate([row_ids(graph.chunk_relationship, one) for one in chunks]))

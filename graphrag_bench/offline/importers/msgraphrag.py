@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
@@ -23,7 +23,6 @@ from graphrag_bench.offline.importers.rows import (
     ImportedRelationship,
 )
 from graphrag_bench.offline.importers.sources import chunks_of_texts, squash
-from graphrag_bench.offline.merging import incidence
 from graphrag_bench.offline.text_graph import TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
 
@@ -163,13 +162,11 @@ def _chunk_sets(
     graph: Graph,
 ) -> list[dict[int, None]]:
     """The chunks of each community."""
-    matrix = graph.node_chunk
     found = []
     for row, nodes in zip(rows, members, strict=True):
         chunks = dict.fromkeys(_chunks(row, units) or ())
         for node in nodes if not chunks else ():
-            own = matrix.indices[matrix.indptr[node] : matrix.indptr[node + 1]]
-            chunks.update(dict.fromkeys(own.tolist()))
+            chunks.update(dict.fromkeys(row_ids(graph.node_chunk, node).tolist()))
         found.append(chunks)
     return found
 
