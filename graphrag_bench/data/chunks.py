@@ -35,6 +35,11 @@ class ChunkTable(Columns):
         title = self.titles[row]
         return f"{title}\n{self.texts[row]}" if title else self.texts[row]
 
+    @property
+    def passages(self) -> list[str]:
+        """Title and text of every chunk, as `passage` gives them."""
+        return [self.passage(row) for row in range(len(self))]
+
     def documents_of(self, row: int) -> list[str]:
         """The ids of the documents a chunk is from, in corpus order."""
         return self.documents.take(row_ids(self.chunk_document, row))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -35,17 +36,26 @@ class Extraction:
 
     def save(self, folder: Path) -> None:
         """Write one JSON line for each chunk, and the statistics."""
-        lines = [json.dumps(asdict(row), ensure_ascii=False) for row in self.rows]
-        (folder / "rows.jsonl").write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
-        (folder / "statistics.json").write_text(json.dumps(dict(self.statistics)), encoding="utf-8")
+        save_rows(folder, self.rows, self.statistics)
 
     @classmethod
     def load(cls, folder: Path) -> Extraction:
         """The extraction that `save` wrote."""
-        rows = []
-        for line in (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            triples = tuple(Triple(**triple) for triple in row["triples"])
-            rows.append(ChunkExtraction(tuple(row["entities"]), triples))
-        statistics = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
-        return cls(tuple(rows), statistics)
+        rows, statistics = load_rows(folder)
+        triples = [tuple(Triple(**one) for one in row["triples"]) for row in rows]
+        names = [tuple(row["entities"]) for row in rows]
+        return cls(tuple(map(ChunkExtraction, names, triples)), statistics)
+
+
+def save_rows(folder: Path, rows: Sequence[Any], statistics: Mapping[str, float]) -> None:
+    """Write dataclasses as JSON lines, lone surrogates replaced, and the statistics."""
+    text = "".join(f"{json.dumps(asdict(row), ensure_ascii=False)}\n" for row in rows)
+    (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
+    (folder / "statistics.json").write_text(json.dumps(dict(statistics)), encoding="utf-8")
+
+
+def load_rows(folder: Path) -> tuple[list[dict[str, Any]], dict[str, float]]:
+    """The rows as they were written, and the statistics; a text may hold any sign of a line end."""
+    lines = (folder / "rows.jsonl").read_bytes().decode("utf-8").split("\n")
+    statistics = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
+    return [json.loads(line) for line in lines if line], statistics

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from graphrag_bench.graph.extraction import load_rows, save_rows
 
 
 @dataclass(frozen=True)
@@ -43,32 +45,29 @@ class TextExtraction:
     rows: tuple[ChunkRecords, ...]
     statistics: Mapping[str, float]
 
+    @classmethod
+    def of(cls, rows: Sequence[ChunkRecords], counts: Mapping[str, float]) -> TextExtraction:
+        """The extraction of these rows, with the numbers of their records before other counts."""
+        n_entities = sum(len(row.entities) for row in rows)
+        n_relationships = sum(len(row.relationships) for row in rows)
+        numbers = {"entity_records": n_entities, "relationship_records": n_relationships}
+        return cls(tuple(rows), {**numbers, **counts})
+
     def save(self, folder: Path) -> None:
         """Write one JSON line for each chunk, and the statistics."""
-        lines = [json.dumps(asdict(row), ensure_ascii=False) for row in self.rows]
-        text = "".join(f"{line}\n" for line in lines)
-        (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
-        (folder / "statistics.json").write_text(json.dumps(dict(self.statistics)), encoding="utf-8")
+        save_rows(folder, self.rows, self.statistics)
 
     @classmethod
     def load(cls, folder: Path) -> TextExtraction:
         """The extraction that `save` wrote."""
-        lines = (folder / "rows.jsonl").read_bytes().decode("utf-8").split("\n")
-        rows = tuple(_records(json.loads(line)) for line in lines if line)
-        statistics = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
-        return cls(rows, statistics)
+        rows, statistics = load_rows(folder)
+        return cls(tuple(_records(row) for row in rows), statistics)
 
 
-def _records(row: Mapping[str, list[dict[str, str]]]) -> ChunkRecords:
+def _records(row: Mapping[str, list[dict[str, Any]]]) -> ChunkRecords:
     entities = tuple(EntityRecord(**entity) for entity in row["entities"])
     relationships = tuple(
-        RelationshipRecord(
-            told["source"],
-            told["target"],
-            told["description"],
-            tuple(told["keywords"]),
-            float(told["strength"]),
-        )
+        RelationshipRecord(**{**told, "keywords": tuple(told["keywords"])})
         for told in row["relationships"]
     )
     return ChunkRecords(entities, relationships)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphrag_bench.columns import row_ids
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
@@ -53,10 +55,8 @@ def export_parquet(graph: Graph, chunk_table: ChunkTable, folder: Path) -> None:
     described as "head relation tail". Raises UserError when pyarrow is not installed.
     """
     chunks = _chunk_ids(chunk_table)
-    degree = [0] * graph.n_nodes
-    for pair in zip(graph.pairs.source.tolist(), graph.pairs.target.tolist(), strict=True):
-        for end in pair:
-            degree[end] += 1
+    ends = np.concatenate([graph.pairs.source, graph.pairs.target])
+    degree = np.bincount(ends, minlength=graph.n_nodes).tolist()
     names = list(graph.names)
     entities = [
         {

@@ -15,6 +15,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.offline.importers.sources import squash
 from graphrag_bench.progress import Progress
 
 CO_OCCURS = "occurs with"
@@ -30,10 +31,10 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     """
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):
-        by_passage.setdefault(_squash(str(document["passage"])), document)
+        by_passage.setdefault(squash(str(document["passage"])), document)
     rows, skipped, missing = [], 0, []
     for row in range(len(chunk_table)):
-        found = by_passage.get(_squash(chunk_table.passage(row)))
+        found = by_passage.get(squash(chunk_table.passage(row)))
         if found is None:
             missing.append(row)
             continue
@@ -73,10 +74,6 @@ def _documents(path: Path) -> list[Any]:
     return documents
 
 
-def _squash(text: str) -> str:
-    return "".join(text.split())
-
-
 def _triple(item: Any) -> Triple | None:
     if isinstance(item, list) and item and isinstance(item[0], list):
         item = item[0]
@@ -106,7 +103,7 @@ def nlp_extraction(
     relation, in 0..1: a bag of co-occurrences is not a knowledge graph.
     """
     rows, n_sentences, n_related = [], 0, 0
-    texts = [chunk_table.texts[row] for row in range(len(chunk_table))]
+    texts = list(chunk_table.texts)
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
             name = chunk_table.titles[row] if title != "off" else ""
@@ -138,12 +135,8 @@ def _chunk(
         if title == "about" and name and co_occurrence:
             pairs += [(name, entity) for entity in distinct if name not in distinct]
         triples += related
-        triples += [Triple(*_co(pair)) for pair in pairs if frozenset(pair) not in joined]
+        triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined]
     return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))
-
-
-def _co(pair: tuple[str, str]) -> tuple[str, str, str]:
-    return pair[0], CO_OCCURS, pair[1]
 
 
 def facts_of(sentence: Sentence, subject: str, kept: set[str]) -> Iterator[Triple]:

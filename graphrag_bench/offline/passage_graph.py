@@ -107,7 +107,7 @@ def _graph(
     n, n_rows = len(chunk_table), len(source)
     return Graph(
         names=Texts.of([f"chunk {row}" for row in range(n)]),
-        descriptions=Texts.of([chunk_table.passage(row) for row in range(n)]),
+        descriptions=Texts.of(chunk_table.passages),
         source=source,
         target=target,
         weight=shared.astype(np.float64),

@@ -81,17 +81,10 @@ def planted_text_extraction(
     """
     faults = _Faults(drop, merge, spurious, rumours, noise_seed)
     rows, counts = _read(chunk_table, aliases, faults, "text_extraction.planted")
-    records = tuple(
+    records = [
         ChunkRecords(tuple(_entities(row)), tuple(_relationships(row, keywords))) for row in rows
-    )
-    return TextExtraction(
-        records,
-        {
-            "entity_records": sum(len(row.entities) for row in records),
-            "relationship_records": sum(len(row.relationships) for row in records),
-            **counts,
-        },
-    )
+    ]
+    return TextExtraction.of(records, counts)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def nlp_text_extraction(
     do not name it, and is described by the sentences that name it or, where none does, by the
     first; `entity` only describes it, `off` does not read it.
     """
-    texts = [chunk_table.texts[row] for row in range(len(chunk_table))]
+    texts = list(chunk_table.texts)
     rows = []
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
@@ -59,13 +59,7 @@ def nlp_text_extraction(
             )
             rows.append(reader.chunk(sentences))
             advance(1)
-    return TextExtraction(
-        tuple(rows),
-        {
-            "entity_records": sum(len(row.entities) for row in rows),
-            "relationship_records": sum(len(row.relationships) for row in rows),
-        },
-    )
+    return TextExtraction.of(rows, {})
 
 
 class _Reader:

@@ -18,6 +18,7 @@ from graphrag_bench.graph.text_extraction import TextExtraction
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.structured import Reading, ask_each
 from graphrag_bench.offline.merging import Merger
+from graphrag_bench.offline.parts import refuse_all_failed, window_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, decode, encode
@@ -217,7 +218,9 @@ def _summarised(
             retry=False,
             advance=advance,
         )
-    _refuse_all_failed(results)
+    failures = [result for result in results if not isinstance(result, str)]
+    advice = "build.graph=tkg or rkg keeps the descriptions as they were read."
+    refuse_all_failed(f"Step '{STEP}'", failures, len(results), advice, was="was of use")
     for row, summary in zip(long, results, strict=True):
         if isinstance(summary, str):
             texts[row] = summary
@@ -227,8 +230,7 @@ def _summarised(
 
 def _room(llm: LLM, prompt: Prompt, max_tokens: int) -> int:
     """The tokens of descriptions that fit the window with the prompt, the names and the reply."""
-    window = getattr(llm, "window", None)
-    if not isinstance(window, int):
+    if (window := window_of(llm)) is None:
         return _MOST_TOKENS
     reserve = count_tokens(prompt.text) + max_tokens + 200
     return max(1, min(_MOST_TOKENS, window - reserve))
@@ -238,13 +240,3 @@ def _summary(text: str, cut: bool) -> str:
     if not text.strip():
         raise UnreadableReply(STEP, text)
     return text.strip()
-
-
-def _refuse_all_failed(results: Sequence[object]) -> None:
-    failures = [result for result in results if not isinstance(result, str)]
-    if results and len(failures) == len(results):
-        raise UserError(
-            f"Step '{STEP}': none of {len(results)} replies (0%) was of use. The last one: "
-            f"{str(failures[-1])[:300]}. build.graph=tkg or rkg keeps the descriptions as they "
-            "were read."
-        )

@@ -120,5 +120,5 @@ def filter_llm(
         purpose="triple filter",
         fallback=Useful(useful=list(range(1, len(triples) + 1))),
     )
-    kept = [number in set(reply.useful) for number in range(1, len(triples) + 1)]
+    kept = np.isin(np.arange(1, len(triples) + 1), reply.useful)
     return relationships.take(kept)

@@ -271,3 +271,12 @@ def test_the_identity_of_the_tagger_names_its_version_and_its_code(spacy):
 def test_a_tagger_that_is_not_installed_is_an_error_with_the_remedy():
     with pytest.raises(UserError, match=r"pip install 'graphrag-bench\[nlp\]'"):
         Spacy("no_such_model").entities("Ada")
+
+
+def test_a_name_with_a_line_separator_or_half_a_character_is_saved(tmp_path):
+    """U+2028 ends a line for `splitlines`; a lone surrogate has no bytes in UTF-8."""
+    row = ChunkExtraction(("Ada\u2028Marsh", "Otto\ud800"), (Triple("a\x85b", "met", "Otto"),))
+    Extraction((row,), {"triples": 1}).save(tmp_path)
+    (loaded,) = Extraction.load(tmp_path).rows
+    assert loaded.entities == ("Ada\u2028Marsh", "Otto?")
+    assert loaded.triples == row.triples

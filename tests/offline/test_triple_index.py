@@ -10,7 +10,7 @@ from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.offline.triple_index import triple_index, triple_text
+from graphrag_bench.offline.triple_scorers import triple_index, triple_text
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question, Ranked
 from operators.relationship.triples import triple_scores

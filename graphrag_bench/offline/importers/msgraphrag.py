@@ -21,6 +21,7 @@ from graphrag_bench.offline.importers.rows import (
     ImportedGraph,
     ImportedNode,
     ImportedRelationship,
+    weight_of,
 )
 from graphrag_bench.offline.importers.sources import chunks_of_texts, squash
 from graphrag_bench.offline.text_graph import TKG_ATTRIBUTES
@@ -60,6 +61,7 @@ def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "
     entities = read_parquet(import_from, "entities", ("id", "title"))
     told = read_parquet(import_from, "relationships", ("source", "target"))
     units = _unit_chunks(import_from, chunk_table)
+    table = import_from / "relationships.parquet"
     nodes = [
         ImportedNode(
             text_of(row["title"]),
@@ -74,7 +76,7 @@ def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "
             text_of(row["source"]),
             text_of(row["target"]),
             description=text_of(row.get("description")),
-            weight=_weight(row, number, import_from),
+            weight=weight_of(row.get("weight"), f"{table}, row {number}"),
             chunks=_chunks(row, units),
         )
         for number, row in enumerate(told, 1)
@@ -214,15 +216,3 @@ def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
 
 def _number(value: Any) -> int:
     return int(value) if isinstance(value, int) else -1
-
-
-def _weight(row: Row, number: int, folder: Path) -> float:
-    weight = row.get("weight")
-    if weight is None:
-        return 1.0
-    if not (isinstance(weight, int | float) and 0 <= weight < float("inf")):
-        raise UserError(
-            f"{folder}/relationships.parquet, row {number}: weight is {weight!r}; a number of at "
-            "least 0 was expected."
-        )
-    return float(weight)

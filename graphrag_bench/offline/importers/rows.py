@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
@@ -36,6 +37,19 @@ class ImportedRelationship:
     keywords: tuple[str, ...] = ()
     weight: float = 1.0
     chunks: tuple[int, ...] | None = None
+
+
+def weight_of(value: Any, place: str) -> float:
+    """The weight that a field or cell holds, 1 for none; raises UserError for no number from 0."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return 1.0
+    try:
+        weight = float(value)
+    except (TypeError, ValueError, OverflowError):
+        weight = math.nan
+    if not (math.isfinite(weight) and weight >= 0):
+        raise UserError(f"{place}: weight is {value!r}; a number of at least 0 was expected.")
+    return weight
 
 
 @dataclass(frozen=True)
@@ -80,11 +94,10 @@ class ImportedGraph:
         for name in dict.fromkeys(ends) if by_mention else ():
             merger.node(name, chunks=named_in.get(name, ()))
         for row in self.relationships:
+            chunks = row.chunks or ()
             if by_mention:
                 both = set(named_in.get(row.target, ()))
                 chunks = tuple(c for c in named_in.get(row.source, ()) if c in both)
-            else:
-                chunks = row.chunks or ()
             merger.relationship(
                 row.source,
                 row.target,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from graphrag_bench.offline.importers.rows import (
     ChunksBy,
     ImportedGraph,
     ImportedRelationship,
+    weight_of,
 )
 from graphrag_bench.offline.importers.sources import chunks_of_documents
 from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES
@@ -58,7 +58,7 @@ def _row(
         head,
         tail,
         normalise_name(relation),
-        weight=_weight(fields.get("weight"), place),
+        weight=weight_of(fields.get("weight"), place),
         chunks=documents[str(document)] if document not in (None, "") else None,
     )
 
@@ -68,18 +68,6 @@ def _part(fields: Mapping[str, Any], names: tuple[str, ...], place: str) -> str:
         if isinstance(fields.get(name), str | int | float):
             return str(fields[name])
     raise UserError(f"{place}: the field '{names[0]}' is missing or no text.")
-
-
-def _weight(value: Any, place: str) -> float:
-    if value in (None, ""):
-        return 1.0
-    try:
-        weight = float(value)
-    except (TypeError, ValueError):
-        weight = math.nan
-    if not (math.isfinite(weight) and weight >= 0):
-        raise UserError(f"{place}: weight is {value!r}; a number of at least 0 was expected.")
-    return weight
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
