@@ -12,6 +12,8 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import groupby
 from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -99,12 +101,8 @@ def nodes_context(
     cut; with `cut="lowest"` those with the lowest scores, ties by higher id, wherever they are.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search.
     """
-
-    def told(ranked: Ranked[Node]) -> list[Row]:
-        return node_rows(graph, ranked, form)
-
     pack = Packing("node", tokenizer, top_k, budget, share, cut)
-    return _packed(context, nodes, told, pack)
+    return _packed(context, nodes, partial(node_rows, graph, form=form), pack)
 
 
 @operator("context.relationships")
@@ -127,12 +125,8 @@ def relationships_context(
     lowest scores, ties by higher id, wherever they are.
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG.
     """
-
-    def told(ranked: Ranked[Relationship]) -> list[Row]:
-        return relationship_rows(graph, ranked, form)
-
     pack = Packing("relationship", tokenizer, top_k, budget, share, cut)
-    return _packed(context, relationships, told, pack)
+    return _packed(context, relationships, partial(relationship_rows, graph, form=form), pack)
 
 
 class Packing(NamedTuple):
@@ -290,13 +284,7 @@ def _of_all_documents(packed: Context, n_before: int, also: Sequence[tuple[str, 
 
 def blocks(pieces: Iterable[Piece]) -> list[dict[str, object]]:
     """Runs of pieces of one kind, for templates: `kind`, `head` (the table's header), `rows`."""
-    runs: list[dict[str, object]] = []
-    texts: list[str] = []
-    last = ""
-    for piece in pieces:
-        if piece.kind != last:
-            texts = []
-            runs.append({"kind": piece.kind, "head": HEADS.get(piece.kind, ""), "rows": texts})
-            last = piece.kind
-        texts.append(piece.text)
-    return runs
+    return [
+        {"kind": kind, "head": HEADS.get(kind, ""), "rows": [piece.text for piece in run]}
+        for kind, run in groupby(pieces, key=lambda piece: piece.kind)
+    ]

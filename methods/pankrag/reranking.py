@@ -53,7 +53,8 @@ def rerank_chunks(
     r = _relevance(question, chunks, nodes, graph, chunk_index, embedder, relevance)
     if rerank == "on" and dependencies is not None and len(dependencies) and len(chunks):
         vectors = np.asarray(chunk_index.vectors[chunks.ids], np.float64)
-        r = _combined(r, _likeness(vectors, dependencies, embedder, aggregate, negative), alpha)
+        m = _likeness(vectors, dependencies, embedder, aggregate, negative)
+        r = alpha * r + (1 - alpha) * m
     order = _order(r)
     return Ranked(chunks.ids[order], r[order])
 
@@ -77,7 +78,8 @@ def rerank_points(
     r = np.array(points.scores, np.float64) / 100
     if rerank == "on" and dependencies is not None and len(dependencies) and len(points):
         vectors = np.asarray(embedder.encode(points.texts, kind="passage"), np.float64)
-        r = _combined(r, _likeness(vectors, dependencies, embedder, aggregate, negative), alpha)
+        m = _likeness(vectors, dependencies, embedder, aggregate, negative)
+        r = alpha * r + (1 - alpha) * m
     order = _order(r).tolist()
     return Points(
         tuple(points.texts[row] for row in order), tuple(points.scores[row] for row in order)
@@ -129,10 +131,6 @@ def _relevance(
         inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
         return np.asarray((inside * np.clip(nodes.scores, 0, 1)[:, None]).max(axis=0, initial=0.0))
     return np.asarray(1.0 / (1 + np.arange(len(chunks))))
-
-
-def _combined(r: FloatArray, m: FloatArray, alpha: float) -> FloatArray:
-    return np.asarray(alpha * r + (1 - alpha) * m)
 
 
 def _order(scores: FloatArray) -> IntArray:

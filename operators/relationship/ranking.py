@@ -1,4 +1,4 @@
-"""Relationships by vector search, at nodes, and by the scores of nodes."""
+"""Relationships by vector search, at nodes, in a question's scope, and by the scores of nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, PositiveInt
 
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
@@ -85,6 +87,21 @@ def _by_degree_and_weight(graph: Graph, rows: IntArray) -> IntArray:
     """Positions of the rows by degree of both ends, then weight, falling; then by id."""
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((rows, -weight, -_degrees(graph, rows)))
+
+
+@operator("relationship.in_scope")
+def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
+    """The rows of the question's own subgraph: those that the document named by its scope states.
+
+    All with score 1, by id. Every row of the graph for a question without a scope, and where no
+    document has the name of the scope; no row where that document states none.
+    Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
+    """
+    chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
+    rows = np.arange(graph.n_relationships)
+    if chunks:
+        rows = np.unique(np.concatenate([row_ids(graph.chunk_relationship, c) for c in chunks]))
+    return Ranked(rows, np.ones(len(rows)))
 
 
 @operator("relationship.aggregator")
