@@ -16,7 +16,11 @@ KGQA = "kgqa"
 LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
 
 MARK = "ans:"
-_REFERENCE = Normaliser("squad")
+normalise_listed = Normaliser("squad")
+"""Lower case, no ASCII punctuation, no articles, single spaces.
+
+It is the `squad` form whatever `evaluation.normaliser` says: so these sets are scored.
+"""
 _NO_ANSWER = ("ans: not available", "ans: no information available")
 _EITHER_WAY = (
     "when", "what year", "which year", "where", "sport", "what countr", "language", "nba finals",
@@ -52,14 +56,6 @@ def listed(answer: str) -> tuple[str, ...]:
 
 def _behind(line: str) -> str:
     return line.partition(MARK)[2].strip()
-
-
-def normalise_listed(text: str) -> str:
-    """The text in lower case, without ASCII punctuation and articles, with single spaces.
-
-    It is the `squad` form whatever `evaluation.normaliser` says: so these sets are scored.
-    """
-    return _REFERENCE(text)
 
 
 def list_scores(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -190,11 +191,5 @@ class Told:
 
 def _in_turn(lists: Sequence[Sequence[tuple[int, str]]], most: int) -> list[tuple[int, str]]:
     """The first of each list, then the second of each, until there are `most` distinct ones."""
-    longest = max((len(part) for part in lists), default=0)
-    turns = (part[turn] for turn in range(longest) for part in lists if turn < len(part))
-    found: dict[tuple[int, str], None] = {}
-    for pair in turns:
-        found.setdefault(pair)
-        if len(found) >= most:
-            break
-    return list(found)
+    turns = (pair for turn in zip_longest(*lists) for pair in turn if pair is not None)
+    return list(dict.fromkeys(turns))[:most]

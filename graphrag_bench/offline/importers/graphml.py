@@ -16,9 +16,9 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.rows import (
     ChunksBy,
-    ImportedGraph,
     ImportedNode,
     ImportedRelationship,
+    imported_graph,
     weight_of,
 )
 from graphrag_bench.offline.importers.sources import chunks_by_digest, chunks_of_texts
@@ -45,8 +45,8 @@ def graphml(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy =
     their texts, with <SEP> between.
     Raises UserError for a file that cannot be read.
     """
-    imported = _imported(import_from, chunk_table, unnamed="related to")
-    made = imported.graph(chunk_table, chunks_by, named=True, described=False)
+    held = _held(import_from, chunk_table, unnamed="related to")
+    made = imported_graph(import_from, *held, chunk_table, chunks_by, named=True, described=False)
     return replace(made, synonym=np.array([name == SYNONYM for name in made.relations], bool))
 
 
@@ -59,7 +59,8 @@ def graphml_tkg(
     As `graph.graphml`, with `type` or `entity_type` and `description` of nodes, and
     `description` of relationships, which are merged by their unordered ends.
     """
-    return _imported(import_from, chunk_table).graph(chunk_table, chunks_by)
+    held = _held(import_from, chunk_table)
+    return imported_graph(import_from, *held, chunk_table, chunks_by)
 
 
 @artifact("graph.graphml_rkg", provides=RKG_ATTRIBUTES)
@@ -70,7 +71,8 @@ def graphml_rkg(
 
     As `graph.graphml_tkg`, with `keywords` of relationships, split at commas.
     """
-    return _imported(import_from, chunk_table).graph(chunk_table, chunks_by, keywords=True)
+    held = _held(import_from, chunk_table)
+    return imported_graph(import_from, *held, chunk_table, chunks_by, keywords=True)
 
 
 def graphml_variant(path: Path) -> str:
@@ -133,8 +135,10 @@ def _fields(element: Any, keys: Mapping[str, Key]) -> dict[str, str]:
     }
 
 
-def _imported(path: Path, chunk_table: ChunkTable, unnamed: str = "") -> ImportedGraph:
-    """What the file holds; `unnamed` is the name of relationships that have none."""
+def _held(
+    path: Path, chunk_table: ChunkTable, unnamed: str = ""
+) -> tuple[list[ImportedNode], list[ImportedRelationship]]:
+    """The nodes and relationships of the file; `unnamed` names relationships that have no name."""
     file = _read(path)
     units = _units(path, chunk_table)
     names = {node: _first(fields, _NAMES) or node for node, fields in file.nodes}
@@ -147,7 +151,7 @@ def _imported(path: Path, chunk_table: ChunkTable, unnamed: str = "") -> Importe
         )
         for node, fields in file.nodes
     ]
-    return ImportedGraph(str(path), nodes, list(_relationships(path, file, names, units, unnamed)))
+    return nodes, list(_relationships(path, file, names, units, unnamed))
 
 
 def _relationships(

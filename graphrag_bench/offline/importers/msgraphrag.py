@@ -18,9 +18,9 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.parquet import Row, list_of, read_parquet, text_of
 from graphrag_bench.offline.importers.rows import (
     ChunksBy,
-    ImportedGraph,
     ImportedNode,
     ImportedRelationship,
+    imported_graph,
     weight_of,
 )
 from graphrag_bench.offline.importers.sources import chunks_of_texts, squash
@@ -81,7 +81,7 @@ def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "
         )
         for number, row in enumerate(told, 1)
     ]
-    return ImportedGraph(str(import_from), nodes, relationships).graph(chunk_table, chunks_by)
+    return imported_graph(import_from, nodes, relationships, chunk_table, chunks_by)
 
 
 @artifact("communities.msgraphrag")

@@ -14,8 +14,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.rows import (
     ChunksBy,
-    ImportedGraph,
     ImportedRelationship,
+    imported_graph,
     weight_of,
 )
 from graphrag_bench.offline.importers.sources import chunks_of_documents
@@ -43,8 +43,9 @@ def triples(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy =
     documents = chunks_of_documents(chunk_table)
     rows = [_row(fields, place, documents) for place, fields in _lines(import_from)]
     kept = [row for row in rows if row.relation]
-    imported = ImportedGraph(str(import_from), (), kept)
-    return imported.graph(chunk_table, chunks_by, named=True, described=False)
+    return imported_graph(
+        import_from, (), kept, chunk_table, chunks_by, named=True, described=False
+    )
 
 
 def _row(
