@@ -12,10 +12,12 @@ from pydantic import NonNegativeInt
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.rows import read_text
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.offline.importers.sources import squash
+from graphrag_bench.plain_json import read_json
 from graphrag_bench.progress import Progress
 
 CO_OCCURS = "occurs with"
@@ -55,11 +57,7 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
 
 def _documents(path: Path) -> list[Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: not UTF-8.") from None
+        content = read_json(read_text(path), str(path))
     except json.JSONDecodeError as error:
         raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
     documents = content.get("docs") if isinstance(content, dict) else None

@@ -42,6 +42,8 @@ def passage(
     Deviation: linked by spaCy's entities and equal names, where the released code asks the WAT web
     service for Wikipedia titles of prior probability above 0.8.
     """
+    from scipy.sparse import identity
+
     names, mentions = _mentions(chunk_table, nlp, progress, title)
     matrix = incidence(mentions, len(names)).astype(np.int64)
     if max_df is not None:
@@ -50,7 +52,18 @@ def passage(
         matrix.eliminate_zeros()
     source, target, shared = _pairs(matrix, min_shared)
     relations = list(_shared_names(matrix, source, target, list(names)))
-    return _graph(chunk_table, source, target, shared, relations)
+    n = len(chunk_table)
+    return Graph(
+        names=Texts.of([f"chunk {row}" for row in range(n)]),
+        descriptions=Texts.of(chunk_table.passages),
+        source=source,
+        target=target,
+        weight=shared.astype(np.float64),
+        synonym=np.zeros(len(source), bool),
+        relations=Texts.of(relations),
+        node_chunk=identity(n, dtype=bool, format="csr"),
+        relationship_chunk=incidence(zip(source.tolist(), target.tolist(), strict=True), n),
+    )
 
 
 def _mentions(
@@ -93,26 +106,3 @@ def _shared_names(
         both.sort_indices()
         for row in range(both.shape[0]):
             yield ", ".join(names[column] for column in row_ids(both, row))
-
-
-def _graph(
-    chunk_table: ChunkTable,
-    source: IntArray,
-    target: IntArray,
-    shared: IntArray,
-    relations: list[str],
-) -> Graph:
-    from scipy.sparse import identity
-
-    n, n_rows = len(chunk_table), len(source)
-    return Graph(
-        names=Texts.of([f"chunk {row}" for row in range(n)]),
-        descriptions=Texts.of(chunk_table.passages),
-        source=source,
-        target=target,
-        weight=shared.astype(np.float64),
-        synonym=np.zeros(n_rows, bool),
-        relations=Texts.of(relations),
-        node_chunk=identity(n, dtype=bool, format="csr"),
-        relationship_chunk=incidence(zip(source.tolist(), target.tolist(), strict=True), n),
-    )

@@ -249,7 +249,7 @@ def small_graph() -> Graph:
         (RelationshipRecord("Ada Marsh", "Norvik", "Founded <it>.", ("art",), 2.5),),
     )
     otto = ChunkRecords((EntityRecord("Norvik", "geo", ""), EntityRecord("Velia", "", "")))
-    return text_graph(TextExtraction((ada, otto), {}), 2, keywords=True)
+    return text_graph(TextExtraction((ada, otto), {}), CHUNKS, keywords=True)
 
 
 def same(first: Graph, second: Graph, *columns: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.rows import read_text
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.rows import (
@@ -73,12 +74,7 @@ def _part(fields: Mapping[str, Any], names: tuple[str, ...], place: str) -> str:
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The place and the fields of every triple."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: not UTF-8.") from None
+    text = read_text(path)
     yield from _csv(path, text) if path.suffix.lower() == ".csv" else _jsonl(path, text)
 
 
