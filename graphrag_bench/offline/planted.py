@@ -12,12 +12,14 @@ from pydantic import Field, NonNegativeInt
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.graph.text_extraction import (
+from graphrag_bench.graph.extraction import (
+    ChunkExtraction,
     ChunkRecords,
     EntityRecord,
+    Extraction,
     RelationshipRecord,
     TextExtraction,
+    Triple,
 )
 from graphrag_bench.text import normalise_name
 from graphrag_bench.world.grammar import ALSO, BY_PHRASE, Statement, kinds, statements

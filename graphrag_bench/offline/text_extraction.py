@@ -10,7 +10,7 @@ from pydantic import NonNegativeInt
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.graph.text_extraction import (
+from graphrag_bench.graph.extraction import (
     ChunkRecords,
     EntityRecord,
     RelationshipRecord,

@@ -13,8 +13,8 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graph.extraction import TextExtraction
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.text_extraction import TextExtraction
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.structured import Reading, ask_each
 from graphrag_bench.offline.merging import Merger

@@ -12,7 +12,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graph.text_extraction import ChunkRecords, TextExtraction
+from graphrag_bench.graph.extraction import ChunkRecords, TextExtraction
 from graphrag_bench.models.llm import LLM, Chat
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Reading, ask_each

@@ -8,13 +8,13 @@ from small_worlds import dataset
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.text_extraction import (
+from graphrag_bench.graph.extraction import (
     ChunkRecords,
     EntityRecord,
     RelationshipRecord,
     TextExtraction,
 )
+from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.exporters import export_graphml, export_parquet
 from graphrag_bench.offline.importers import msgraphrag, parquet
 from graphrag_bench.offline.importers.graphml import graphml, graphml_rkg, graphml_tkg

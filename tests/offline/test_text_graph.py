@@ -5,13 +5,13 @@ import pytest
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.text_extraction import (
+from graphrag_bench.graph.extraction import (
     ChunkRecords,
     EntityRecord,
     RelationshipRecord,
     TextExtraction,
 )
+from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.offline.text_graph import rkg, rkg_llm, text_graph, tkg, tkg_llm
