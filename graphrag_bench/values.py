@@ -315,3 +315,9 @@ class RetrievalState:
 def unique(items: Sequence[T]) -> tuple[T, ...]:
     """The items in order of first appearance, each once."""
     return tuple(dict.fromkeys(items))
+
+
+def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
+    """Positions by score (six decimals), highest first; ties by lower id, without ids as given."""
+    keys = -np.round(scores, DECIMALS)
+    return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

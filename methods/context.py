@@ -26,7 +26,6 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.text import fit
 from graphrag_bench.values import (
-    DECIMALS,
     Chunk,
     Community,
     Context,
@@ -34,6 +33,7 @@ from graphrag_bench.values import (
     Piece,
     Ranked,
     Relationship,
+    best_first,
 )
 
 Form = Literal["text", "table"]
@@ -154,7 +154,7 @@ def _packed(
     if pack.cut == "last":
         return with_block(context, pack.kind, told(ranked.head(pack.top_k)), *bounds)
     ids, scores = ranked.ids, ranked.scores
-    best = np.lexsort((ids, -np.round(scores, DECIMALS)))[: pack.top_k]
+    best = best_first(scores, ids)[: pack.top_k]
     rows = told(ranked)
     packed = with_block(context, pack.kind, [rows[place] for place in best.tolist()], *bounds)
     before = context.pieces if context else ()

@@ -86,24 +86,23 @@ class Merger:
         keywords: Iterable[str] = (),
         weight: float = 1.0,
         chunks: Iterable[int] = (),
-    ) -> bool:
-        """Whether the relationship was taken: not one with an end that has no letters, nor a loop.
+    ) -> None:
+        """Note a relationship, but for one with an end that has no letters, and for a loop.
 
         Ends that are not nodes yet become nodes, without type and description.
         """
         held = tuple(chunks)
         if not normalise_name(source) or not normalise_name(target):
-            return False
+            return
         head, tail = self.node(source, chunks=held), self.node(target, chunks=held)
         assert head is not None and tail is not None  # neither name is empty
         if head == tail:
-            return False
+            return
         key = (head, relation, tail) if self.named else (min(head, tail), "", max(head, tail))
         row = self.relationships.setdefault(key, _Row(ends=(head, tail), relation=relation))
         row.tell(description, held)
         row.keywords.update(dict.fromkeys(keywords))
         row.weight += weight
-        return True
 
     def graph(
         self,

@@ -10,7 +10,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.values import DECIMALS, Node, Ranked, Relationship
+from graphrag_bench.values import Node, Ranked, Relationship, best_first
 
 
 @operator("node.relnode", unordered="the order of the relationships, source before target")
@@ -74,7 +74,7 @@ def onehop(
     for node in seeds:
         here = slice(adjacency.indptr[node], adjacency.indptr[node + 1])
         near, weights = adjacency.indices[here], adjacency.data[here]
-        for at in np.lexsort((near, -np.round(weights, DECIMALS))):
+        for at in best_first(weights, near):
             if int(near[at]) not in seeds:
                 scores.setdefault(int(near[at]), float(weights[at]))
     return Ranked[Node].of(scores).head(top_k)
