@@ -31,7 +31,7 @@ from graphrag_bench.progress import Progress
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "results" / "llm_free.md"
 NLP = "build.extraction=nlp"
-EXACT = "method.linking=exact_then_vectors"
+EXACT = "method.linking=[dictionary,mentions,vectors]"
 ROWS: Mapping[str, tuple[str, ...]] = {
     "VanillaRAG": ("method=vanilla",),
     "BM25": ("method=bm25",),
@@ -43,8 +43,8 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "entity-passage graph": ("method=entitypassage",),
     "– without titles": ("method=entitypassage", "build.graph.title_weight=0"),
     "– titles weigh as other names": ("method=entitypassage", "build.graph.title_weight=1"),
-    "– without the dictionary": ("method=entitypassage", "method.match=[mentions]"),
-    "– without the tagger's mentions": ("method=entitypassage", "method.match=[dictionary]"),
+    "– without the dictionary": ("method=entitypassage", "method.linking=[mentions]"),
+    "– without the tagger's mentions": ("method=entitypassage", "method.linking=[dictionary]"),
     "– single words always": ("method=entitypassage", "method.single_words=any"),
     "– without dense weight": ("method=entitypassage", "method.dense_weight=0.0"),
     "– names in one passage left out": ("method=entitypassage", "build.graph.min_chunks=2"),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrag_bench.columns import Columns, Texts
-from graphrag_bench.graph.mentions import NameTable
+from graphrag_bench.graph.name_dictionary import NameDictionary
 from graphrag_bench.graph.neighbours import Neighbours
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
@@ -123,9 +123,9 @@ class Graph(Columns):
         return frozenset(have | {"relationship.weight"})
 
     @cached_property
-    def name_table(self) -> NameTable:
+    def dictionary(self) -> NameDictionary:
         """The node names, ready to be found in texts."""
-        return NameTable.of(self.names)
+        return NameDictionary.of(self.names)
 
     @cached_property
     def row_of(self) -> dict[str, int]:

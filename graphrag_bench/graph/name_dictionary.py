@@ -7,8 +7,20 @@ import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from graphrag_bench.graph.mentions import FUNCTION_WORDS, SHORTEST
 from graphrag_bench.text import normalise_name
+
+SHORTEST = 3
+"""Names with fewer letters and digits than this are not looked for in a text."""
+
+_WORDS = (
+    "a about after all also am an and any are as at be been before both but by can could did do "
+    "does during each for from had has have her here his how i if in into is it its may more most "
+    "no nor not of off on one only or other our out over she should so some such than that the "
+    "their them then there these they this those through to under until up was we were what when "
+    "where which while who whom whose why will with would you your"
+)
+FUNCTION_WORDS = frozenset(_WORDS.split())
+"""A name that is one of these words is not looked for in a text."""
 
 _ARTICLES = ("the", "a", "an")
 _LEADING = re.compile(rf"^\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)

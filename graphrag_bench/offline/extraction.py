@@ -17,8 +17,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.offline.importers.sources import squash
+from graphrag_bench.offline.pruning import Prune, pruned
 from graphrag_bench.plain_json import read_json
 from graphrag_bench.progress import Progress
+from graphrag_bench.text import normalise_name
 
 CO_OCCURS = "occurs with"
 TitleUse = Literal["off", "entity", "about"]
@@ -89,6 +91,7 @@ def nlp_extraction(
     noun_phrases: bool = True,
     co_occurrence: NonNegativeInt = 8,
     title: TitleUse = "about",
+    prune: Prune = "none",
 ) -> Extraction:
     """Entities, noun phrases and relations read by spaCy, sentence by sentence.
 
@@ -97,19 +100,25 @@ def nlp_extraction(
     switches co-occurrence off). `title="about"` takes a passage to be about its title: the title
     replaces he, she, it and they as a subject, and co-occurs with the named entities of
     sentences that do not name it; `entity` only makes it a node, `off` does not read it.
+    `prune` leaves out phrases of one passage that are no named entity and have no neighbour
+    (`unjoined`), at most one (`leaves`), or any (`single`), with their relations.
     `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
     relation, in 0..1: a bag of co-occurrences is not a knowledge graph.
     """
     rows, n_sentences, n_related = [], 0, 0
+    named: list[set[str]] = []
     texts = list(chunk_table.texts)
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
             name = chunk_table.titles[row] if title != "off" else ""
             rows.append(_chunk(sentences, name, title, noun_phrases, co_occurrence))
+            always = [name, *(entity for one in sentences for entity, _ in one.entities)]
+            named.append({normalise_name(entity) for entity in always})
             n_sentences += len(sentences)
             n_related += sum(bool(sentence.relations) for sentence in sentences)
             advance(1)
     share = n_related / n_sentences if n_sentences else 0.0
+    rows = pruned(rows, named, prune)
     n_triples = sum(len(row.triples) for row in rows)
     return Extraction(tuple(rows), {"triples": n_triples, "relation_share": round(share, 4)})
 
