@@ -69,7 +69,8 @@ class NameDictionary:
     def of(cls, names: Iterable[str]) -> NameDictionary:
         """The dictionary of names in row order; of equal keys the first row counts.
 
-        A name that begins with an article is found without it too, unless that is another's name.
+        A name that begins with an article is found without it too; where that is another's name,
+        both are that other: `the who` stays, as `who` is a function word.
         Keys of less than three letters and digits and single function words are found by `row`
         alone, not in a text.
         """
@@ -79,6 +80,9 @@ class NameDictionary:
             key = key_of(name)
             row_of.setdefault(key, row)
             further.setdefault(_without_article(key), row)
+        without = {key: _without_article(key) for key in row_of}
+        same = {key: row_of[bare] for key, bare in without.items() if bare in row_of}
+        row_of |= {key: row for key, row in same.items() if _is_name(without[key])}
         row_of = {**further, **row_of}
         longest: dict[str, int] = {}
         for words in (key.split() for key in row_of if _is_name(key)):
