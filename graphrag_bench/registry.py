@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from graphrag_bench.errors import unknown
@@ -87,3 +89,10 @@ class Registry(Generic[T]):
     def freeze(self) -> None:
         """Refuse whatever imported modules would still add."""
         self._frozen = True
+
+
+def import_modules(package: str, folder: Path) -> None:
+    """Import every module below the folder of a package, so that each registers what it holds."""
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        import_module(".".join((package, *parts)).removesuffix(".__init__"))

@@ -12,7 +12,6 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.fit import Fit
 from graphrag_bench.offline.indices import (
-    chunk_texts,
     named_node_texts,
     node_texts,
     relationship_texts,
@@ -36,7 +35,7 @@ def _facts(graph: Graph) -> list[str]:
 
 
 _TEXTS: Mapping[str, tuple[str, str, Callable[[Any], list[str]]]] = {
-    "chunk_index": ("chunk_table", "chunks", chunk_texts),
+    "chunk_index": ("chunk_table", "chunks", lambda table: table.passages),
     "node_index.description": ("graph", "node descriptions", named_node_texts),
     "node_index.text": ("graph", "node descriptions", node_texts),
     "relationship_index": ("graph", "relationships", _facts),
@@ -73,7 +72,7 @@ def chunk_line(experiment: Experiment) -> str:
     embedder: Embedder = experiment.models.bare("embedder")
     chunks = next(item for item in experiment.plan if item.resource == "chunk_table")
     table = _stored(experiment, "chunk_table", chunks)
-    return _said(embedder, "chunks", chunk_texts(table)) if embedder.window else ""
+    return _said(embedder, "chunks", table.passages) if embedder.window else ""
 
 
 def long_text_rows(experiment: Experiment, selected: Sequence[Question]) -> list[dict[str, Any]]:

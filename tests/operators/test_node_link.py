@@ -10,7 +10,7 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Mentions, Question
-from operators.node import link
+from operators.node.linking import link
 
 ASKED = Question("q", "Which way is it?")
 TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])

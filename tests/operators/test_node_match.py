@@ -3,7 +3,7 @@
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import Mentions, Question
-from operators.node import match
+from operators.node.linking import match
 
 NAMES = ["hank snow", "hello love", "love", "nashville", "state"]
 GRAPH = Graph.from_arrays([], [], names=NAMES)
