@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from graphrag_bench.data.card import UNKNOWN, Source
-from graphrag_bench.data.download import PASSING, SECONDS, TRIES
 from graphrag_bench.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
 HUB = "https://huggingface.co"
 """The hub's address; HF_ENDPOINT names a mirror."""
+_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,7 @@ def _told(address: str, page: str) -> DatasetInfo:
     from huggingface_hub.utils import hf_raise_for_status, http_backoff
 
     try:
-        reply = http_backoff(
-            "GET",
-            address,
-            params={"blobs": True},
-            timeout=SECONDS,
-            max_retries=TRIES - 1,
-            retry_on_status_codes=tuple(PASSING),
-        )
+        reply = http_backoff("GET", address, params={"blobs": True}, timeout=_SECONDS)
         hf_raise_for_status(reply)
         return DatasetInfo(**reply.json())
     except HfHubHTTPError as error:
