@@ -56,7 +56,7 @@ def planned_lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
     these are. Nothing for a run that embeds nothing. Loads no weights. Raises UserError for longer
     texts under `embedder.long_texts=refuse`.
     """
-    if not _embeds(experiment):
+    if "embedder" not in experiment.used:
         return
     embedder: Embedder = experiment.models.bare("embedder")
     yield f"embedder: {embedder.reading}"
@@ -92,11 +92,6 @@ def long_text_rows(experiment: Experiment, selected: Sequence[Question]) -> list
         fit = Fit.of(row)
         found[item.builder.name] = (row["what"], held[1].plus(fit) if held else fit)
     return [{"what": what, **fit.row} for what, fit in found.values()]
-
-
-def _embeds(experiment: Experiment) -> bool:
-    built = {need for item in experiment.plan for need in item.inputs}
-    return "embedder" in built | experiment.method.pipeline.needs()
 
 
 def _line(experiment: Experiment, item: Planned, embedder: Embedder, measured: Measured) -> str:

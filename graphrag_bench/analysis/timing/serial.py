@@ -43,11 +43,7 @@ class OneAtATime(OnTrial):
     def __init__(self, inner: FanOut) -> None:
         """The model as it is, one call after the other."""
         super().__init__(inner, 0)
-
-    @property
-    def concurrency(self) -> int:
-        """One."""
-        return 1
+        self.concurrency = 1
 
 
 @dataclass(frozen=True)
