@@ -155,9 +155,9 @@ def test_the_vector_of_a_question_does_not_depend_on_the_others(minilm):
 
 
 @pytest.mark.real
-def test_the_identity_of_the_embedder_names_version_dimension_and_prefixes(minilm):
-    assert minilm.identity == (
-        "sentence-transformers:all-MiniLM-L6-v2@0.1.0:384:unit:long=windows(256):prefixes=,"
+def test_the_identity_of_the_embedder_names_version_dimension_and_prefixes():
+    assert SentenceEmbedder(precision="float32").identity == (
+        "sentence-transformers:all-MiniLM-L6-v2@0.1.0:384:unit:float32:long=windows(256):prefixes=,"
     )
     assert SentenceEmbedder(question_prefix="query: ").identity.endswith("prefixes=query: ,")
 
