@@ -162,7 +162,7 @@ class SentenceEmbedder:
         )
 
     def _encode(self, texts: list[str], alone: bool) -> Vectors:
-        """The vectors of prefixed texts that fit; models that take no tokens embed one at a time."""
+        """The vectors of prefixed texts; a model that takes no tokens is given one at a time."""
         if (batches := self._batches) is not None:
             return batches.encode(texts, alone=alone)
         model = self._loaded

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.graph.graph import Graph
@@ -16,9 +15,7 @@ _MACHINE_ID = re.compile(r"^[mg]\.[\w.]+$")
 
 
 @artifact("triple_index")
-def triple_index(
-    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
-) -> VectorIndex:
+def triple_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each relationship row: "head relation tail", as `triple_text` writes it.
 
     Source: our specification of path pooling, 4.2.
@@ -26,7 +23,7 @@ def triple_index(
     names = list(graph.names)
     rows = zip(graph.source.tolist(), graph.relations, graph.target.tolist(), strict=True)
     texts = [triple_text(names[head], relation, names[tail]) for head, relation, tail in rows]
-    return index_texts(texts, embedder, scratch, progress, "triples")
+    return index_texts(texts, embedder, progress, "triples")
 
 
 def triple_text(head: str, relation: str, tail: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from graphrag_bench.contract import artifact
@@ -32,7 +30,6 @@ def mlp_scorer(
     triple_weights: MlpWeights,
     graph: Graph,
     embedder: Embedder,
-    scratch: Path,
     progress: Progress,
 ) -> MlpTripleScorer:
     """The trained weights with the vectors of a graph's names and relations, each text once.
@@ -44,7 +41,7 @@ def mlp_scorer(
     kinds: dict[str, int] = {}
     relation = np.array([kinds.setdefault(name, len(kinds)) for name in graph.relations], np.int64)
     texts = [*names, *(triple_text("", name, "") for name in kinds)]
-    vectors = index_texts(texts, embedder, scratch, progress, "names").vectors
+    vectors = index_texts(texts, embedder, progress, "names").vectors
     if vectors.shape[1] != triple_weights.dimension:
         raise UserError(
             f"The triple scorer was trained with vectors of {triple_weights.dimension} numbers; "
