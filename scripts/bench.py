@@ -1,7 +1,13 @@
-"""Benchmarks by suite: `python scripts/bench.py llm --json FILE`.
+"""Benchmarks by suite: what we do against a reference that does the same, measured in one run.
 
-A suite is a file `bench_<suite>.py` next to this one with a `CASES` mapping; every case runs in a
-process of its own and returns one row: suite, case, ours, reference, ratio, unit, peak_mb.
+A suite is a file `bench_<suite>.py` next to this one with a mapping `CASES`: name to a function
+that returns ours, the reference and their unit, and, where it has more columns (p50 and p95 over
+repeats), a mapping of those. Every case runs in a process of its own; `peak_mb` is the largest
+memory of that process. stdout is a table in markdown.
+
+  python scripts/bench.py embed                    all cases of the suite `embed`
+  python scripts/bench.py embed --only names       one of them
+  python scripts/bench.py embed --json FILE        the rows as JSON too
 """
 
 from __future__ import annotations
@@ -16,7 +22,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-Numbers = tuple[float, float, str]  # ours, reference, unit
+Numbers = tuple[float, float, str] | tuple[float, float, str, Mapping[str, float]]
+"""Ours, the reference, their unit; further columns."""
 Case = Callable[[], Numbers]
 Row = dict[str, str | float]
 
@@ -34,7 +41,8 @@ def cases(suite: str) -> Mapping[str, Case]:
 
 def row(suite: str, case: str) -> Row:
     """One case, measured in this process; `peak_mb` is the process's largest resident size."""
-    ours, reference, unit = cases(suite)[case]()
+    ours, reference, unit, *more = cases(suite)[case]()
+    measured = {name: round(value, 4) for part in more for name, value in part.items()}
     return {
         "suite": suite,
         "case": case,
@@ -42,6 +50,7 @@ def row(suite: str, case: str) -> Row:
         "reference": round(reference, 4),
         "ratio": round(ours / reference, 4) if reference else 0.0,
         "unit": unit,
+        **measured,
         "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
     }
 
@@ -57,8 +66,10 @@ def measured(suite: str, case: str) -> Row:
 def main() -> int:
     """Measure the cases asked for, print them, and write them to a file."""
     sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
-    parser = argparse.ArgumentParser(description="Measure one suite of cases.")
-    parser.add_argument("suite", choices=suites())
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("suite", choices=suites(), help="what is measured")
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     parser.add_argument("--only", help="one case of the suite")
     parser.add_argument("--here", action="store_true", help="in this process, one row to stdout")
@@ -72,7 +83,11 @@ def main() -> int:
     rows = []
     for name in names:
         rows.append(measured(options.suite, name))
-        print("  ".join(f"{key}={value}" for key, value in rows[-1].items()), flush=True)
+        if len(rows) == 1:
+            print(
+                *(f"| {' | '.join(line)} |" for line in (rows[0], ["---"] * len(rows[0]))), sep="\n"
+            )
+        print(f"| {' | '.join(map(str, rows[-1].values()))} |", flush=True)
         if options.json:
             options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -51,11 +51,9 @@ def figures(model: str) -> dict[str, tuple[float, float]]:
             place.mkdir()
         quiet = Progress(quiet=True)
         shared = {"embedder": embedder, "progress": quiet}
-        cosine = triple_index(graph=graph, scratch=places[0], **shared)
-        weights = triple_weights(
-            training=training_set(data), scratch=places[1], hidden=HIDDEN[model], **shared
-        )
-        mlp = mlp_scorer(triple_weights=weights, graph=graph, scratch=places[2], **shared)
+        cosine = triple_index(graph=graph, **shared)
+        weights = triple_weights(training=training_set(data), hidden=HIDDEN[model], **shared)
+        mlp = mlp_scorer(triple_weights=weights, graph=graph, **shared)
         found_by = {}
         for name, scorer in (("cosine", cosine), ("mlp", mlp)):
             began = time.perf_counter()

@@ -118,11 +118,11 @@ def chain(*, chunk_table: ChunkTable) -> Graph:
 
 @artifact("node_index.backwards")
 def backwards(
-    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
+    *, graph: Graph, embedder: Embedder, progress: Progress
 ) -> VectorIndex:
     """The vectors of the node names, spelt backwards."""
     names = [name[::-1] for name in graph.names]
-    return index_texts(names, embedder, scratch, progress, "names backwards")
+    return index_texts(names, embedder, progress, "names backwards")
 '''
 METHOD = """name: chained
 build: {graph: chain, node_index: backwards}

@@ -7,6 +7,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.models import embedder as embedders
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing, encode_in_blocks
+from graphrag_bench.models.kept_vectors import KeptVectors
+from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder
 from graphrag_bench.models.vector_index import VectorIndex
 
@@ -54,48 +56,44 @@ class Counting(Hashing):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    """Blocks of two texts."""
-    monkeypatch.setattr(embedders, "BLOCK", 2)
+    """Blocks of three characters first, of six later."""
+    monkeypatch.setattr(embedders, "FIRST_BLOCK", 3)
+    monkeypatch.setattr(embedders, "_LARGEST_BLOCK", 6)
 
 
-def test_equal_texts_are_embedded_once_and_come_back_in_order(tmp_path):
+def test_equal_texts_are_embedded_once_in_growing_blocks_and_come_back_in_order():
     counting = Counting()
-    texts = ["ccc", "a", "bb", "a"]
-    vectors = encode_in_blocks(texts, counting, tmp_path)
-    assert counting.asked == [["a", "bb"], ["ccc"]]
+    texts = ["dddd", "ccc", "a", "bb", "a", "ff"]
+    vectors = encode_in_blocks(texts, counting)
+    assert counting.asked == [["a", "bb"], ["ff", "ccc"], ["dddd"]]
     assert np.array_equal(vectors, Hashing(8).encode(texts, kind="passage"))
 
 
-def test_blocks_are_a_function_of_the_texts_alone(tmp_path):
-    """Not of their order, so that a vector is the same bits in every run."""
-    orders = (["a", "bb", "ccc"], ["ccc", "bb", "a", "a"])
-    asked = []
-    for number, texts in enumerate(orders):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        counting = Counting()
-        encode_in_blocks(texts, counting, folder)
-        asked.append(counting.asked)
-    assert asked[0] == asked[1]
+def test_blocks_that_are_slow_do_not_grow(monkeypatch):
+    monkeypatch.setattr(embedders, "_QUICK_SECONDS", 0.0)
+    counting = Counting()
+    encode_in_blocks(["a", "bb", "ff", "cc"], counting)
+    assert counting.asked == [["a", "bb"], ["cc"], ["ff"]]
 
 
-def test_a_block_that_is_done_is_not_done_again(tmp_path):
+def test_a_block_that_is_done_is_stored_and_not_done_again(tmp_path):
+    store = ReplyStore(tmp_path / "vectors.sqlite")
     with pytest.raises(KeyboardInterrupt):
-        encode_in_blocks(["a", "b", "c", "stop"], Counting(), tmp_path)
+        encode_in_blocks(["a", "b", "c", "stop"], KeptVectors(Counting(), store))
     again = Counting()
     with pytest.raises(KeyboardInterrupt):
-        encode_in_blocks(["a", "b", "c", "stop"], again, tmp_path)
-    assert again.asked == [["c", "stop"]]
+        encode_in_blocks(["a", "b", "c", "stop"], KeptVectors(again, store))
+    assert again.asked == [["stop"]]
 
 
-def test_progress_is_told_of_every_text(tmp_path):
+def test_progress_is_told_of_every_text():
     told: list[int] = []
-    encode_in_blocks(["a", "b", "c", "a"], Hashing(8), tmp_path, told.append)
+    encode_in_blocks(["a", "b", "cc", "a"], Hashing(8), told.append)
     assert told == [2, 1]
 
 
-def test_no_texts_are_an_empty_index(tmp_path):
-    assert encode_in_blocks([], Hashing(8), tmp_path).shape == (0, 8)
+def test_no_texts_are_an_empty_index():
+    assert encode_in_blocks([], Hashing(8)).shape == (0, 8)
 
 
 # ---- indices
@@ -155,9 +153,9 @@ def test_the_vector_of_a_question_does_not_depend_on_the_others(minilm):
 
 
 @pytest.mark.real
-def test_the_identity_of_the_embedder_names_version_dimension_and_prefixes(minilm):
-    assert minilm.identity == (
-        "sentence-transformers:all-MiniLM-L6-v2@0.1.0:384:unit:long=windows(256):prefixes=,"
+def test_the_identity_of_the_embedder_names_version_dimension_and_prefixes():
+    assert SentenceEmbedder(precision="float32").identity == (
+        "sentence-transformers:all-MiniLM-L6-v2@0.1.0:384:unit:float32:long=windows(256):prefixes=,"
     )
     assert SentenceEmbedder(question_prefix="query: ").identity.endswith("prefixes=query: ,")
 

@@ -16,7 +16,7 @@ from graphrag_bench.models.sentence_embedder import SentenceEmbedder
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]
-REAL = "sentence-transformers:all-MiniLM-L6-v2@{}:384:unit:long=windows(256):prefixes=,"
+REAL = "sentence-transformers:all-MiniLM-L6-v2@{}:384:unit:float32:long=windows(256):prefixes=,"
 SETTINGS = ["dataset=toy", "method=hipporag", "reference_rows=off", "answer=on"]
 
 

@@ -18,9 +18,10 @@ from graphrag_bench.models.reply_store import VERDICTS
 from graphrag_bench.report.rendering import Table, show
 
 _ABOUT = """
-Every reply of a language model (and every block of embeddings by API) is kept the moment it
-arrives, in HOME/cache/replies.sqlite, and is not paid for again. With the replies of a paper in a
-file, everybody can repeat its tables.
+Every reply of a language model (and every embedding by API) is kept the moment it arrives, in
+HOME/cache/replies.sqlite, and is not paid for again. With the replies of a paper in a file,
+everybody can repeat its tables. Vectors of local embedders are in HOME/cache/vectors.sqlite, by
+model and text: deleting that file costs nothing but time.
 
 examples
   graphrag-bench cache stats
@@ -100,7 +101,7 @@ def _table(store: Path, held: Sequence[CacheStats]) -> Table:
         rows.append(tuple(row))
     notes = (
         "new: no reader has judged them yet; corrected: unreadable, but the second try was not; "
-        "unreadable and failed ones are asked for again; cut: reached max_tokens; vectors: blocks "
-        "of embeddings",
+        "unreadable and failed ones are asked for again; cut: reached max_tokens; vectors: texts "
+        "embedded",
     )
     return Table(str(store), heads, tuple(rows), notes, texts=heads[:1])

@@ -20,6 +20,7 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.fan_out import FanOut
 from graphrag_bench.models.from_config import make
+from graphrag_bench.models.kept_vectors import KeptVectors
 from graphrag_bench.models.ledger import Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.nlp import Nlp
@@ -104,7 +105,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The model that embeds; one behind an API shares the cache and the budget."""
+        """The model that embeds, behind a store of vectors; one by API shares cache and budget."""
         made: Embedder = self._bare("embedder", self.settings.embedder)
         if isinstance(made, OpenAIEmbedder):
             return made.attached(
@@ -113,7 +114,10 @@ class Models(Mapping[str, Any]):
                 budget=self.budget,
                 log=self.ledger.at("embedding", "embedder", kind="embedding"),
             )
-        return made
+        mode = self.settings.cache.mode
+        if mode == "off" or (mode == "read" and not self._vectors_path.is_file()):
+            return made
+        return KeptVectors(made, self.vectors, mode)
 
     @cached_property
     def nlp(self) -> Nlp:
@@ -177,6 +181,16 @@ class Models(Mapping[str, Any]):
             return ReplyStore(path, cache.journal, reading=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         return ReplyStore(path, cache.journal)
+
+    @cached_property
+    def vectors(self) -> ReplyStore:
+        """The file of vectors that embedders of this machine have made; nothing in it was paid."""
+        cache, path = self.settings.cache, self._vectors_path
+        return ReplyStore(path, cache.journal, reading=cache.mode == "read")
+
+    @property
+    def _vectors_path(self) -> Path:
+        return Path(self.settings.paths.home) / "cache" / "vectors.sqlite"
 
     @cached_property
     def ledger(self) -> Ledger:

@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.reply_store import VERDICTS, ReplyStore, StoredReply, StoredVectors
+from graphrag_bench.models.reply_store import (
+    VERDICTS,
+    ReplyStore,
+    StoredReply,
+    StoredVector,
+    StoredVectors,
+)
 from graphrag_bench.unpacking import opened
 
 FORMAT = "graphrag-bench replies"
@@ -24,14 +30,14 @@ VERSION = 1
 VECTORS = "vectors"
 _SQLITE = b"SQLite format 3\x00"
 _KINDS: dict[str, type | tuple[type, ...]] = {"str": str, "int": int, "float": (int, float)}
-Row = StoredReply | StoredVectors
+Row = StoredReply | StoredVector | StoredVectors
 
 
 @dataclass(frozen=True)
 class CacheStats:
     """What a store holds for one model: replies by verdict, their tokens and their price.
 
-    Blocks of vectors are counted as if `vectors` were a verdict.
+    Vectors are counted as if `vectors` were a verdict.
     """
 
     identity: str
@@ -73,7 +79,7 @@ def cache_stats(path: str | Path) -> list[CacheStats]:
 def export_replies(store: str | Path, file: str | Path, identity: str | None = None) -> int:
     """The number of rows written to `file` (JSON lines; compressed when it ends in .gz).
 
-    A row is a reply or a block of vectors. The file appears whole or not at all. `identity` picks
+    A row is a reply or a vector. The file appears whole or not at all. `identity` picks
     the rows of one model.
     """
     path = Path(file)
@@ -100,19 +106,11 @@ def import_replies(file: str | Path, store: str | Path) -> int:
     for _ in rows_in(file):
         pass
     target = ReplyStore(store)
-    n_vectors = 0
-
-    def replies() -> Iterator[StoredReply]:
-        nonlocal n_vectors
-        for row in rows_in(file):
-            if isinstance(row, StoredReply):
-                yield row
-            else:
-                target.put_vectors(row)
-                n_vectors += 1
-
     try:
-        return target.add(replies()) + n_vectors
+        n_replies = target.add(row for row in rows_in(file) if isinstance(row, StoredReply))
+        vectors = (row for row in rows_in(file) if isinstance(row, StoredVector))
+        blocks = (row for row in rows_in(file) if isinstance(row, StoredVectors))
+        return n_replies + len(target.put_vectors(vectors)) + len(target.put_blocks(blocks))
     finally:
         target.close()
 
@@ -133,7 +131,7 @@ def rows_in(path: str | Path) -> Iterator[Row]:
         store = ReplyStore(file, reading=True)
         try:
             yield from store.rows()
-            yield from store.vectors()
+            yield from store.all_vectors()
         except sqlite3.Error as error:
             raise UserError(f"The cache {file} cannot be read: {error}.") from None
         finally:
@@ -189,7 +187,7 @@ def _written(row: Row) -> dict[str, Any]:
 
 def _read(row: object, where: str) -> Row:
     """A row whose fields have been checked: the file comes from someone else."""
-    kinds = (StoredReply, StoredVectors)
+    kinds = (StoredReply, StoredVector, StoredVectors)
     names = set(row) if isinstance(row, dict) else set()
     kind = next((kind for kind in kinds if names == {field.name for field in fields(kind)}), None)
     if kind is None or not isinstance(row, dict):

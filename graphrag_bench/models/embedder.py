@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Sequence
-from pathlib import Path
+from itertools import accumulate, takewhile
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import PositiveInt
 
-from graphrag_bench.columns import load_array, save_array
 from graphrag_bench.models.fit import Fit
 from graphrag_bench.progress import Advance, no_advance
 
 Vectors = NDArray[np.float32]
 Kind = Literal["question", "passage"]
-BLOCK = 256
+FIRST_BLOCK = 50_000
+"""Characters of the texts that are embedded first."""
+_LARGEST_BLOCK = 1_000_000
+_QUICK_SECONDS = 5.0
 
 
 class Embedder(Protocol):
@@ -51,7 +54,10 @@ class Embedder(Protocol):
         ...
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
-        """Float32 (n, dimension), unit rows in the order of the texts."""
+        """Float32 (n, dimension), unit rows in the order of the texts.
+
+        A row depends on its text and kind alone: it is stored for other lists of texts.
+        """
         ...
 
 
@@ -91,30 +97,33 @@ class Hashing:
 
 
 def encode_in_blocks(
-    texts: Sequence[str],
-    embedder: Embedder,
-    scratch: Path,
-    advance: Advance = no_advance,
+    texts: Sequence[str], embedder: Embedder, advance: Advance = no_advance
 ) -> Vectors:
     """Float32 (n, dimension) vectors of passages, in the order given; equal texts once.
 
-    The distinct texts are sorted and cut into fixed blocks, so that a vector never depends on what
-    was already there; each block is committed to `scratch` when done, so that a crash loses one
-    block. `advance` is told how many texts are done.
+    The distinct texts are given to the embedder from the shortest to the longest, in blocks that
+    grow while they are quick: an embedder that stores vectors has stored each block when it is
+    done. `advance` is told how many texts are done.
     """
     distinct = sorted(set(texts), key=lambda text: (len(text), text))
     row_of = {text: row for row, text in enumerate(distinct)}
-    blocks = []
-    for start in range(0, len(distinct), BLOCK):
-        name = f"vectors-{start // BLOCK:06d}"
-        part = distinct[start : start + BLOCK]
-        if not (scratch / f"{name}.npy").is_file():
-            vectors = embedder.encode(part, kind="passage")
-            save_array(scratch, f"{name}.new", vectors)
-            (scratch / f"{name}.new.npy").rename(scratch / f"{name}.npy")
-        blocks.append(load_array(scratch, name))
-        advance(len(part))
+    blocks: list[Vectors] = []
+    size, done = FIRST_BLOCK, 0
+    while done < len(distinct):
+        block = _first(distinct, done, size)
+        began = time.monotonic()
+        blocks.append(embedder.encode(block, kind="passage"))
+        if time.monotonic() - began < _QUICK_SECONDS:
+            size = min(2 * size, _LARGEST_BLOCK)
+        done += len(block)
+        advance(len(block))
     if not blocks:
         return np.zeros((0, embedder.dimension), np.float32)
-    stacked = np.concatenate(blocks)
-    return np.asarray(stacked[[row_of[text] for text in texts]], np.float32)
+    return np.concatenate(blocks)[[row_of[text] for text in texts]]
+
+
+def _first(texts: Sequence[str], start: int, n_characters: int) -> list[str]:
+    """The texts from `start` on that have so many characters together, at least one."""
+    ends = accumulate(len(texts[place]) for place in range(start, len(texts)))
+    n_texts = sum(1 for _ in takewhile(lambda end: end <= n_characters, ends))
+    return list(texts[start : start + max(n_texts, 1)])

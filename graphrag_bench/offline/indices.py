@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -26,9 +25,9 @@ RelationshipText = Literal["context", "description"]
 
 
 def index_texts(
-    texts: Sequence[str], embedder: Embedder, scratch: Path, progress: Progress, what: str
+    texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
 ) -> VectorIndex:
-    """The vectors of some texts in the order given, committed block by block.
+    """The vectors of some texts in the order given.
 
     How many of the texts, named by `what`, are longer than the embedder reads is said before any is
     embedded, and kept with the index. Raises UserError for longer ones under `long_texts=refuse`.
@@ -38,16 +37,14 @@ def index_texts(
     if fit.n_long:
         progress.say(fit.said(what))
     with progress.task(f"embedding {what}", len(set(texts))) as advance:
-        vectors = encode_in_blocks(texts, embedder, scratch, advance)
+        vectors = encode_in_blocks(texts, embedder, advance)
     return VectorIndex(vectors, {"what": what, **fit.row})
 
 
 @artifact("chunk_index")
-def chunk_index(
-    *, chunk_table: ChunkTable, embedder: Embedder, scratch: Path, progress: Progress
-) -> VectorIndex:
+def chunk_index(*, chunk_table: ChunkTable, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each chunk, of its title and text."""
-    return index_texts(chunk_table.passages, embedder, scratch, progress, "chunks")
+    return index_texts(chunk_table.passages, embedder, progress, "chunks")
 
 
 @artifact("name_index.extraction")
@@ -56,7 +53,6 @@ def name_index(
     extraction: Extraction,
     chunk_table: ChunkTable,
     embedder: Embedder,
-    scratch: Path,
     progress: Progress,
     titles: Titles = "off",
 ) -> VectorIndex:
@@ -65,15 +61,13 @@ def name_index(
     `titles` is that of the graph; where the graph sets it, it is set here too.
     """
     names = list(node_rows(titled(extraction, chunk_table, titles)))
-    return index_texts(names, embedder, scratch, progress, "node names")
+    return index_texts(names, embedder, progress, "node names")
 
 
 @artifact("name_index.graph")
-def graph_name_index(
-    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
-) -> VectorIndex:
+def graph_name_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each node name, in node order, of a graph not made of an extraction."""
-    return index_texts(list(graph.names), embedder, scratch, progress, "node names")
+    return index_texts(list(graph.names), embedder, progress, "node names")
 
 
 @artifact("node_index.name")
@@ -86,15 +80,13 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 
 
 @artifact("node_index.description")
-def description_index(
-    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
-) -> VectorIndex:
+def description_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each node: "name: description", the name alone where nothing describes it.
 
     Source: Zhou et al. 2025, section 5 (they embed the description alone, their code name, type and
     description); `node_index.text` is the reading of the paper.
     """
-    return index_texts(named_node_texts(graph), embedder, scratch, progress, "node descriptions")
+    return index_texts(named_node_texts(graph), embedder, progress, "node descriptions")
 
 
 def named_node_texts(graph: Graph) -> list[str]:
@@ -106,14 +98,12 @@ def named_node_texts(graph: Graph) -> list[str]:
 
 
 @artifact("node_index.text")
-def text_index(
-    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
-) -> VectorIndex:
+def text_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each node, of its description alone: trees and passage graphs.
 
     A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
     """
-    return index_texts(node_texts(graph), embedder, scratch, progress, "node descriptions")
+    return index_texts(node_texts(graph), embedder, progress, "node descriptions")
 
 
 def node_texts(graph: Graph) -> list[str]:
@@ -131,7 +121,6 @@ def relationship_index(
     *,
     graph: Graph,
     embedder: Embedder,
-    scratch: Path,
     progress: Progress,
     text: RelationshipText = "context",
 ) -> VectorIndex:
@@ -144,7 +133,7 @@ def relationship_index(
     texts = relationship_texts(graph, text)
     facts = np.flatnonzero(~np.asarray(graph.synonym, bool))
     given = [texts[row] for row in facts.tolist()]
-    index = index_texts(given, embedder, scratch, progress, "relationships")
+    index = index_texts(given, embedder, progress, "relationships")
     vectors = np.zeros((len(texts), embedder.dimension), np.float32)
     vectors[facts] = index.vectors
     return VectorIndex(vectors, index.statistics)
@@ -176,9 +165,7 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 
 
 @artifact("community_index")
-def community_index(
-    *, reports: Reports, embedder: Embedder, scratch: Path, progress: Progress
-) -> VectorIndex:
+def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each community, of its report; zeros for a community without one.
 
     Zeros have cosine 0 to every query, so that an operator leaves such rows out.
@@ -187,7 +174,7 @@ def community_index(
     texts = list(reports.texts)
     told = [row for row, text in enumerate(texts) if text]
     given = [texts[row] for row in told]
-    index = index_texts(given, embedder, scratch, progress, "reports")
+    index = index_texts(given, embedder, progress, "reports")
     vectors = np.zeros((len(texts), embedder.dimension), np.float32)
     vectors[told] = index.vectors
     return VectorIndex(vectors, index.statistics)

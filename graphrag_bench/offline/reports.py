@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from pathlib import Path
 
 import numpy as np
 from pydantic import PositiveInt
@@ -29,7 +28,6 @@ def extractive(
     communities: Communities,
     graph: Graph,
     embedder: Embedder,
-    scratch: Path,
     progress: Progress,
     summary_tokens: PositiveInt = 150,
     finding_tokens: PositiveInt = 80,
@@ -59,7 +57,7 @@ def extractive(
     asked = [(every, summary_tokens) for _, (every, _) in groups]
     asked += [(own, finding_tokens) for _, (_, members) in groups for own in members.values()]
     every = (text for part in about for _, text in part)
-    known = Sentences.of(every, embedder, scratch, progress, among=crowded(asked))
+    known = Sentences.of(every, embedder, progress, among=crowded(asked))
     row_of = {text: row for row, text in enumerate(known.texts)}
 
     def told_by(texts: Sequence[str], max_tokens: int) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.embedder import Embedder, Vectors, encode_in_blocks
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens, decode, encode
@@ -31,17 +29,10 @@ def split_sentences(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def vectors_of(
-    texts: Sequence[str], embedder: Embedder, scratch: Path, progress: Progress, label: str
-) -> Vectors:
-    """The vectors of some texts, float32 (n, dimension), committed block by block.
-
-    The blocks are in a folder named after the texts, so that a crash never mixes two lists.
-    """
-    folder = scratch / digest(sorted(set(texts)))
-    folder.mkdir(parents=True, exist_ok=True)
+def vectors_of(texts: Sequence[str], embedder: Embedder, progress: Progress, label: str) -> Vectors:
+    """The vectors of some texts, float32 (n, dimension)."""
     with progress.task(label, len(set(texts))) as advance:
-        return encode_in_blocks(texts, embedder, folder, advance)
+        return encode_in_blocks(texts, embedder, advance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +48,6 @@ class Sentences:
         cls,
         texts: Iterable[str],
         embedder: Embedder,
-        scratch: Path,
         progress: Progress,
         *,
         among: Container[str] | None = None,
@@ -70,7 +60,7 @@ class Sentences:
         rows = [row for row, text in enumerate(distinct) if among is None or text in among]
         told = [" ".join(distinct[row].split()[:_WORDS]) for row in rows]
         vectors = np.zeros((len(distinct), embedder.dimension), np.float32)
-        vectors[rows] = vectors_of(told, embedder, scratch, progress, "embedding sentences")
+        vectors[rows] = vectors_of(told, embedder, progress, "embedding sentences")
         return cls(distinct, vectors, tuple(count_tokens(text) for text in distinct))
 
     def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -67,7 +66,6 @@ def tree(
     chunk_table: ChunkTable,
     chunk_index: VectorIndex,
     embedder: Embedder,
-    scratch: Path,
     progress: Progress,
     clustering: Clustering = "gmm",
     reduction: Reduction = "pca",
@@ -104,8 +102,8 @@ def tree(
     )
     growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
     texts = chunk_table.passages
-    summarise = _extractive(_sentences(chunk_table), embedder, scratch, progress, summary_tokens)
-    embed = _embedding(embedder, scratch, progress)
+    summarise = _extractive(_sentences(chunk_table), embedder, progress, summary_tokens)
+    embed = _embedding(embedder, progress)
     return grow(texts, chunk_index.vectors, growth, summarise, embed, np.random.default_rng(seed))
 
 
@@ -135,7 +133,6 @@ def tree_llm(
     chunk_index: VectorIndex,
     embedder: Embedder,
     llm_build: LLM,
-    scratch: Path,
     progress: Progress,
     clustering: Clustering = "gmm",
     reduction: Reduction = "pca",
@@ -166,7 +163,7 @@ def tree_llm(
     growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
     texts = chunk_table.passages
     summariser = Summariser(llm_build, summary_prompt, summary_tokens, progress, list(texts))
-    embed = _embedding(embedder, scratch, progress)
+    embed = _embedding(embedder, progress)
     rng = np.random.default_rng(seed)
     return grow(texts, chunk_index.vectors, growth, summariser.summaries, embed, rng)
 
@@ -206,10 +203,8 @@ def grow(
     return _graph(texts, layers, children, len(leaves))
 
 
-def _embedding(
-    embedder: Embedder, scratch: Path, progress: Progress
-) -> Callable[[Sequence[str]], Vectors]:
-    return lambda texts: vectors_of(texts, embedder, scratch, progress, "embedding summaries")
+def _embedding(embedder: Embedder, progress: Progress) -> Callable[[Sequence[str]], Vectors]:
+    return lambda texts: vectors_of(texts, embedder, progress, "embedding summaries")
 
 
 def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
@@ -229,7 +224,6 @@ def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
 def _extractive(
     split: Sequence[Sequence[str]],
     embedder: Embedder,
-    scratch: Path,
     progress: Progress,
     max_tokens: int,
 ) -> Summarise:
@@ -241,7 +235,7 @@ def _extractive(
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         if not embedded:  # a tree without a summary needs no sentence embedded
-            embedded.append(Sentences.of(every, embedder, scratch, progress))
+            embedded.append(Sentences.of(every, embedder, progress))
         (known,) = embedded
         made = []
         for family in families:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -123,9 +122,7 @@ def entities(*, tri_graph: TriGraph) -> Graph:
 
 
 @artifact("sentence_index")
-def sentence_index(
-    *, tri_graph: TriGraph, embedder: Embedder, scratch: Path, progress: Progress
-) -> VectorIndex:
+def sentence_index(*, tri_graph: TriGraph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each sentence of a Tri-Graph, in its order."""
     texts = list(tri_graph.sentences)
-    return index_texts(texts, embedder, scratch, progress, "sentences")
+    return index_texts(texts, embedder, progress, "sentences")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 
@@ -20,9 +19,7 @@ _MACHINE_ID = re.compile(r"^[mg]\.[\w.]+$")
 
 
 @artifact("triple_index")
-def triple_index(
-    *, graph: Graph, embedder: Embedder, scratch: Path, progress: Progress
-) -> VectorIndex:
+def triple_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each relationship row: "head relation tail", as `triple_text` writes it.
 
     Source: our specification of path pooling, 4.2.
@@ -30,7 +27,7 @@ def triple_index(
     names = list(graph.names)
     rows = zip(graph.source.tolist(), graph.relations, graph.target.tolist(), strict=True)
     texts = [triple_text(names[head], relation, names[tail]) for head, relation, tail in rows]
-    return index_texts(texts, embedder, scratch, progress, "triples")
+    return index_texts(texts, embedder, progress, "triples")
 
 
 def triple_text(head: str, relation: str, tail: str) -> str:
@@ -57,7 +54,6 @@ def mlp_scorer(
     triple_weights: MlpWeights,
     graph: Graph,
     embedder: Embedder,
-    scratch: Path,
     progress: Progress,
 ) -> MlpTripleScorer:
     """The trained weights with the vectors of a graph's names and relations, each text once.
@@ -69,7 +65,7 @@ def mlp_scorer(
     kinds: dict[str, int] = {}
     relation = np.array([kinds.setdefault(name, len(kinds)) for name in graph.relations], np.int64)
     texts = [*names, *(triple_text("", name, "") for name in kinds)]
-    vectors = index_texts(texts, embedder, scratch, progress, "names").vectors
+    vectors = index_texts(texts, embedder, progress, "names").vectors
     if vectors.shape[1] != triple_weights.dimension:
         raise UserError(
             f"The triple scorer was trained with vectors of {triple_weights.dimension} numbers; "

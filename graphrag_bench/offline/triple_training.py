@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -50,7 +49,6 @@ def triple_weights(
     *,
     training: TrainingSet,
     embedder: Embedder,
-    scratch: Path,
     progress: Progress,
     hidden: PositiveInt = 1024,
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3,
@@ -82,19 +80,19 @@ def triple_weights(
             f"Data set '{data.name}': {n_asked} training questions have topic entities and answers "
             "in their graphs; two at least are needed, and triples on and off the paths between."
         )
-    vectors = _vectors(found, embedder, scratch, progress)
+    vectors = _vectors(found, embedder, progress)
     n_dev = min(max(1, round(dev_share * n_asked)), n_asked - 1)
     is_dev = np.isin(found.question, chance.permutation(n_asked)[:n_dev])
     schedule = Schedule(hidden, learning_rate, patience, epochs, batch)
     return trained(found, vectors, is_dev, schedule, chance, progress)
 
 
-def _vectors(examples: Examples, embedder: Embedder, scratch: Path, progress: Progress) -> Vectors:
+def _vectors(examples: Examples, embedder: Embedder, progress: Progress) -> Vectors:
     """The vectors of questions, names and relations, each text once."""
     names = [triple_text(name, "", "") for name in examples.names]
     relations = [triple_text("", name, "") for name in examples.relations]
     texts = [*names, *relations]
-    held = index_texts(texts, embedder, scratch, progress, "training names").vectors
+    held = index_texts(texts, embedder, progress, "training names").vectors
     readable = np.array([bool(name) for name in names], bool)
     asked = embedder.encode(list(examples.texts), kind="question")
     return Vectors(asked, held[: len(names)], readable, held[len(names) :])

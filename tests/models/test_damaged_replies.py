@@ -15,11 +15,12 @@ from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.faults import NotAccepted
 from graphrag_bench.models.replay import Replay
-from graphrag_bench.models.reply_store import ReplyStore, StoredReply, StoredVectors
+from graphrag_bench.models.reply_store import ReplyStore, StoredReply, StoredVector, StoredVectors
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.prompts import Message
 
 REPLY = StoredReply("k1", "m", b"prompt", "new", "Dresden", "stop", "m", prompt_tokens=7, created=2)
+VECTOR = StoredVector("k4", "e", b"\0\0\x80?", "e", 3, 0.5)
 BLOCK = StoredVectors("k2", "e", 2, b"\0" * 8, "e", 3, 0)
 WHERE = Request((Message("user", "Where?"),), 9)
 CHANGES = (
@@ -37,10 +38,11 @@ CHANGES = (
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A store with one reply and one block of vectors."""
+    """A store with one reply, one block of vectors of an earlier version, and a vector."""
     store = ReplyStore(tmp_path / "replies.sqlite")
     store.put(REPLY)
-    store.put_vectors(BLOCK)
+    store.put_blocks([BLOCK])
+    store.put_vectors([VECTOR])
     store.close()
     return store.path
 
@@ -56,7 +58,7 @@ def change(path: Path, *statements: str) -> None:
 def as_of_version_1(path: Path) -> None:
     """Leave the file as the version before marks wrote it."""
     dropped = (f"ALTER TABLE {table} DROP COLUMN mark" for table in ("replies", "vector_blocks"))
-    change(path, *dropped, "PRAGMA user_version = 1")
+    change(path, *dropped, "DROP TABLE vectors", "PRAGMA user_version = 1")
 
 
 def lines(said: str) -> Sequence[str]:
@@ -67,7 +69,7 @@ def test_rows_are_handed_out_as_they_were_written_with_the_verdict_they_got_late
     path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     store = ReplyStore(path)
-    assert (store.get("k1"), store.get_vectors("k2")) == (REPLY, BLOCK)
+    assert (store.get("k1"), store.block("k2")) == (REPLY, BLOCK)
     store.judge("k1", "valid")
     store.close()
     assert ReplyStore(path).get("k1") == replace(REPLY, verdict="valid")
@@ -104,10 +106,10 @@ def test_a_changed_block_of_vectors_is_named_and_left_out_and_written_again(
 ) -> None:
     change(path, "UPDATE vector_blocks SET rows = x'0000803f00000000'")
     store = ReplyStore(path)
-    assert store.get_vectors("k2") is None
+    assert store.block("k2") is None
     assert len(lines(capfd.readouterr().err)) == 1
-    store.put_vectors(BLOCK)
-    assert store.get_vectors("k2") == BLOCK
+    store.put_blocks([BLOCK])
+    assert store.block("k2") == BLOCK
 
 
 def test_a_replay_has_no_damaged_reply_and_an_export_holds_none(
@@ -128,9 +130,11 @@ def test_a_replay_has_no_damaged_reply_and_an_export_holds_none(
 def test_an_import_mends_a_damaged_reply(path: Path, tmp_path: Path) -> None:
     export_replies(path, tmp_path / "replies.jsonl")
     change(path, "UPDATE replies SET text = 'Cologne'", "UPDATE vector_blocks SET rows = x'00'")
-    assert import_replies(tmp_path / "replies.jsonl", path) == 2
+    change(path, "UPDATE vectors SET numbers = x'00'")
+    assert import_replies(tmp_path / "replies.jsonl", path) == 3
     store = ReplyStore(path)
-    assert (store.get("k1"), store.get_vectors("k2")) == (REPLY, BLOCK)
+    assert (store.get("k1"), store.block("k2")) == (REPLY, BLOCK)
+    assert store.vectors(["k4"]) == {"k4": VECTOR}
 
 
 @pytest.mark.parametrize(
@@ -150,11 +154,12 @@ def test_a_store_of_version_1_is_read_as_it_is_and_gets_marks_where_it_is_writte
 ) -> None:
     as_of_version_1(path)
     before = path.read_bytes()
-    assert ReplyStore(path, reading=True).get("k1") == REPLY
+    old = ReplyStore(path, reading=True)
+    assert (old.get("k1"), old.vectors(["k4"]), [*old.all_vectors()]) == (REPLY, {}, [BLOCK])
     assert path.read_bytes() == before
     store = ReplyStore(path)
     store.put(replace(REPLY, key="k3"))
-    assert (store.get("k1"), store.get_vectors("k2")) == (REPLY, BLOCK)
+    assert (store.get("k1"), store.block("k2")) == (REPLY, BLOCK)
     store.close()
     change(path, "UPDATE replies SET text = 'Cologne'")
     store = ReplyStore(path)

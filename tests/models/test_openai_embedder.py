@@ -8,11 +8,11 @@ import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.budget import Budget
-from graphrag_bench.models.cache_sharing import export_replies, import_replies
+from graphrag_bench.models.cache_sharing import cache_stats, export_replies, import_replies
 from graphrag_bench.models.ledger import Ledger, read_ledger, sums
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.models.outcomes import CallFailed, RunStopped
-from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore
+from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore, StoredVectors, vector_key
 from graphrag_bench.text import count_tokens
 
 FAST = {"first_pause": 0.01, "longest_pause": 0.05, "total": 5.0}
@@ -68,13 +68,48 @@ def test_what_was_paid_for_is_not_paid_for_again(fake, tmp_path):
     store.close()
 
 
+def test_a_new_text_among_old_ones_is_all_that_is_sent_and_paid_for(fake, tmp_path):
+    url = fake.scenario()
+    store, ledger = ReplyStore(tmp_path / "replies.sqlite"), Ledger(tmp_path / "ledger.jsonl")
+    model = embedder(url, prices={"prompt": 1.0}).attached(
+        store=store, log=ledger.at("build", "node_index", kind="embedding")
+    )
+    first = model.encode(TEXTS, kind="passage")
+    budget = Budget(20)
+    more = model.attached(budget=budget).encode([*TEXTS, "new one"], kind="passage")
+    assert [body["input"] for body in fake.stats(url).bodies][1:] == [["new one"]]
+    assert np.array_equal(more[:-1], first)
+    total = sums(read_ledger(ledger.path), "kind")[("embedding",)]
+    assert (total.paid.calls, total.cached.calls) == (2, 1)
+    assert (total.paid.prompt_tokens, total.cached.prompt_tokens) == (7, 5)
+    assert total.paid.usd == pytest.approx(7e-6)
+    store.close()
+
+
+def test_blocks_of_an_earlier_version_are_not_paid_for_again(fake, tmp_path):
+    url = fake.scenario()
+    rows = embedder(url).encode(["a", "bb"], kind="passage")
+    key = hashlib.sha256(
+        json.dumps(["openai:fake:8:unit:prefixes=,", ["a", "bb"]]).encode()
+    ).hexdigest()[:KEY_DIGITS]
+    store = ReplyStore(tmp_path / "replies.sqlite")
+    store.put_blocks(
+        [StoredVectors(key, "openai:fake:8:unit:prefixes=,", 8, rows.tobytes(), "m", 2, 0.0)]
+    )
+    again = embedder(url).attached(store=store).encode(["bb", "a"], kind="passage")
+    assert np.array_equal(again, rows[::-1]) and fake.stats(url).requests == 1
+    store.close()
+
+
 def test_vectors_are_shared_like_replies(fake, tmp_path):
     url = fake.scenario()
     store = ReplyStore(tmp_path / "replies.sqlite")
     first = embedder(url).attached(store=store).encode(TEXTS, kind="passage")
     store.close()
-    assert export_replies(tmp_path / "replies.sqlite", tmp_path / "shared.jsonl.gz") == 1
-    assert import_replies(tmp_path / "shared.jsonl.gz", tmp_path / "new.sqlite") == 1
+    assert export_replies(tmp_path / "replies.sqlite", tmp_path / "shared.jsonl.gz") == 4
+    assert import_replies(tmp_path / "shared.jsonl.gz", tmp_path / "new.sqlite") == 4
+    (held,) = cache_stats(tmp_path / "new.sqlite")
+    assert (held.verdicts, held.prompt_tokens) == ((("vectors", 4),), 5)
     other = ReplyStore(tmp_path / "new.sqlite")
     again = embedder(url).attached(store=other, mode="read").encode(TEXTS, kind="passage")
     assert np.array_equal(again, first) and fake.stats(url).requests == 1
@@ -182,10 +217,8 @@ def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path)
     url = fake.scenario()
     store = ReplyStore(tmp_path / "replies.sqlite")
     windowed(url).attached(store=store).encode(["bb", "a"], kind="passage")
-    row_of_old = hashlib.sha256(
-        json.dumps(["openai:fake:8:unit:prefixes=,", ["a", "bb"]]).encode()
-    ).hexdigest()[:KEY_DIGITS]
-    assert store.get_vectors(row_of_old) is not None
+    key = vector_key("openai:fake:8:unit:prefixes=,", "", "a")
+    assert [*store.vectors([key])] == [key]
     for how in ("cut", "refuse"):
         windowed(url, long_texts=how).attached(store=store).encode(["a", "bb"], kind="passage")
     assert fake.stats(url).requests == 1

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.models import precision
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder
+from graphrag_bench.models.token_batches import batches, padded_length
 
 pytestmark = pytest.mark.slow
 
@@ -23,6 +25,11 @@ OPENING = " ".join(
 @pytest.fixture(scope="module")
 def minilm() -> SentenceEmbedder:
     return SentenceEmbedder()
+
+
+@pytest.fixture(scope="module")
+def exact() -> SentenceEmbedder:
+    return SentenceEmbedder(precision="float32")
 
 
 def beside(minilm: SentenceEmbedder, **more: object) -> SentenceEmbedder:
@@ -55,18 +62,72 @@ def test_a_long_passage_with_and_without_its_last_fact_has_two_vectors(minilm):
 
 
 @pytest.mark.real
-def test_cut_and_texts_that_fit_have_the_vectors_of_the_model_byte_for_byte(minilm):
-    texts = [OPENING, FACT, f"{OPENING} {FACT}", "a"]
-    plain = minilm._loaded.encode(
-        texts, batch_size=32, normalize_embeddings=True, show_progress_bar=False
-    )
-    assert beside(minilm, long_texts="cut").encode(texts, kind="passage").tobytes() == (
-        plain.astype(np.float32).tobytes()
-    )
-    short = minilm._loaded.encode(
-        [FACT, "a"], batch_size=32, normalize_embeddings=True, show_progress_bar=False
-    )
-    assert minilm.encode([FACT, "a"], kind="passage").tobytes() == short.tobytes()
+def test_in_float32_cut_and_fitting_texts_have_the_vectors_of_the_model_itself(exact):
+    texts = [OPENING, FACT, f"{OPENING} {FACT}", "a", "", "Zürich 東京 naïve"]
+    plain = exact._loaded.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+    cut = beside(exact, long_texts="cut", precision="float32")
+    for kind in ("passage", "question"):
+        rows = cut.encode(texts, kind=kind)
+        assert np.min(np.sum(rows * plain, axis=1)) > 0.99999
+    short = exact.encode([FACT, "a"], kind="passage")
+    assert np.min(np.sum(short * plain[[1, 3]], axis=1)) > 0.99999
+
+
+@pytest.mark.real
+def test_in_bfloat16_vectors_stay_near_those_in_float32(exact):
+    texts = [OPENING, FACT, "a", "Who founded Norvik?"]
+    half = SentenceEmbedder(precision="bfloat16")
+    for kind in ("passage", "question"):
+        cosines = np.sum(half.encode(texts, kind=kind) * exact.encode(texts, kind=kind), axis=1)
+        assert np.min(cosines) > 0.999 and np.max(cosines) < 1.00001
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_bits_of_a_passage_depend_on_its_text_alone(precision):
+    made = SentenceEmbedder(precision=precision)
+    texts = [" ".join([f"town{n}", *["river"] * (n % 90)]) for n in range(300)]
+    rows = made.encode(texts, kind="passage")
+    chosen = np.random.default_rng(0).permutation(len(texts))[:41]
+    assert np.array_equal(made.encode([texts[n] for n in chosen], kind="passage"), rows[chosen])
+    (alone,) = made.encode([texts[89]], kind="passage")
+    assert np.array_equal(alone, rows[89])
+
+
+@pytest.mark.real
+def test_a_text_is_tokenised_once(minilm, monkeypatch):
+    n_read: list[int] = []
+    tokens = minilm._batches.tokens
+    real = tokens._tokenizer
+
+    class Counting:
+        def encode_batch_fast(self, texts):
+            n_read.append(len(texts))
+            return real.encode_batch_fast(texts)
+
+    monkeypatch.setattr(tokens, "_tokenizer", Counting())
+    minilm.encode(["one river", "two rivers"], kind="passage")
+    assert n_read == [2]
+
+
+def test_a_batch_holds_texts_of_one_padded_length_and_the_longest_come_first():
+    assert [padded_length(n, 256) for n in (1, 16, 17, 33, 64, 65, 250, 256)] == [
+        1, 16, 18, 40, 64, 80, 256, 256,
+    ]  # fmt: skip
+    assert padded_length(500, 508) == 508
+    found = list(batches([5, 70, 5, 80, 5], window=256, n_tokens=10))
+    assert found == [(80, True, [3]), (80, False, [1]), (5, True, [0, 2]), (5, True, [4])]
+
+
+def test_auto_is_bfloat16_where_the_processor_has_its_instructions(monkeypatch):
+    monkeypatch.setattr(precision, "_is_cuda", lambda device: device == "cuda")
+    for has in (True, False):
+        monkeypatch.setattr(precision, "_on_processor", lambda has=has: has)
+        expected = "bfloat16" if has else "float32"
+        assert precision.resolved("auto", "cpu") == precision.resolved("auto", "auto") == expected
+        assert precision.resolved("auto", "mps") == "float32"
+        assert precision.resolved("float32", "cpu") == "float32"
+        assert f"computed in {expected} (embedder.precision=auto)" in SentenceEmbedder().reading
 
 
 @pytest.mark.real
@@ -88,9 +149,15 @@ def test_a_window_that_is_set_is_read_by_the_model_and_has_a_bound():
 
 
 @pytest.mark.real
-def test_device_and_batch_size_are_no_part_of_the_identity_and_long_texts_are():
-    same = {SentenceEmbedder(device="cpu", batch_size=2).identity, SentenceEmbedder().identity}
-    assert len(same) == 1
+def test_the_precision_is_part_of_the_identity_and_the_device_is_not():
+    here = SentenceEmbedder()._computed_in
+    made = [SentenceEmbedder(batch_tokens=9), SentenceEmbedder(), SentenceEmbedder(precision=here)]
+    assert len({one.identity for one in made}) == 1
+    cpu = SentenceEmbedder(device="cpu", precision="float32")
+    assert cpu.identity == SentenceEmbedder(precision="float32").identity
+    assert cpu.identity != SentenceEmbedder(precision="bfloat16").identity
+    for name, fits in (("auto", True), ("float32", True), ("bfloat16", False)):
+        assert SentenceEmbedder(precision=name).may_be(cpu.identity) is fits
     modes = [SentenceEmbedder(long_texts=mode).identity for mode in ("windows", "cut", "refuse")]
     assert len({*modes, SentenceEmbedder(window=16).identity}) == 4
 
@@ -144,7 +211,22 @@ def test_code_of_a_model_is_run_only_when_it_is_trusted(tmp_path, monkeypatch):
     with pytest.raises(UserError, match="embedder.trust_remote_code=true"):
         SentenceEmbedder(folder).encode(["a"], kind="passage")
     trusted = SentenceEmbedder(folder, trust_remote_code=True, device="cpu")
+    assert trusted._batches is not None
     assert trusted.window == 12
     rows = trusted.encode(["a", "a b c a b c a b c a b c a b c"], kind="passage")
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
     assert trusted.identity != SentenceEmbedder(folder).identity
+
+
+@pytest.mark.real
+def test_a_model_that_puts_a_prompt_before_every_text_is_given_texts_one_at_a_time(tmp_path):
+    made = SentenceEmbedder(str(own_code(tmp_path / "tiny")), trust_remote_code=True, device="cpu")
+    tiny = made._loaded
+    tiny.prompts, tiny.default_prompt_name = {"said": "a "}, "said"
+    assert made._batches is None
+    texts = ["b c", "b", "b c c c"]
+    rows = made.encode(texts, kind="passage")
+    for text, row in zip(texts, rows, strict=True):
+        assert np.array_equal(made.encode([text], kind="passage")[0], row)
+    tiny.default_prompt_name = None
+    assert not np.array_equal(made.encode(texts, kind="passage"), rows)

@@ -34,7 +34,7 @@ RICH = replace(
 
 
 def indexed(builder, tmp_path, **given) -> list[list[float]]:
-    index = builder(embedder=EMBEDDER, scratch=tmp_path, progress=Progress(quiet=True), **given)
+    index = builder(embedder=EMBEDDER, progress=Progress(quiet=True), **given)
     return index.vectors.tolist()
 
 

@@ -201,7 +201,7 @@ def test_overwriting_spares_the_facts_of_other_pairs():
 
 
 def index_inputs(tmp_path):
-    return {"embedder": Hashing(64), "scratch": tmp_path, "progress": Progress(quiet=True)}
+    return {"embedder": Hashing(64), "progress": Progress(quiet=True)}
 
 
 def test_the_name_index_has_a_row_for_each_node_in_node_order(tmp_path):

@@ -55,7 +55,6 @@ def extracted(tmp_path, graph: Graph = GRAPH, found: Communities = TWO, **settin
         communities=found,
         graph=graph,
         embedder=Hashing(64),
-        scratch=tmp_path,
         progress=Progress(quiet=True),
         **settings,
     )

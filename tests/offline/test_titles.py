@@ -85,7 +85,6 @@ def test_the_name_index_has_the_titles_that_the_graph_has(tmp_path):
         extraction=read(),
         chunk_table=TABLE,
         embedder=Hashing(32),
-        scratch=tmp_path,
         progress=Progress(quiet=True),
         titles="entity",
     )

@@ -115,7 +115,7 @@ def test_growth_ends_after_the_layers_allowed():
 
 @pytest.mark.parametrize("clustering", ["gmm", "kmeans"])
 def test_an_extractive_summary_is_made_of_sentences_below_it_and_fits(clustering, tmp_path):
-    graph = built(scratch=tmp_path, clustering=clustering, cluster_size=4, summary_tokens=30)
+    graph = built(clustering=clustering, cluster_size=4, summary_tokens=30)
     assert graph.n_nodes > 16
     sentences = {
         f"{text}." for row in range(16) for text in TABLE.texts[row].rstrip(".").split(". ")
@@ -126,12 +126,12 @@ def test_an_extractive_summary_is_made_of_sentences_below_it_and_fits(clustering
 
 
 def test_every_leaf_has_a_parent_when_every_cluster_gets_one(tmp_path):
-    graph = built(scratch=tmp_path, min_cluster_size=1, max_layers=1)
+    graph = built(min_cluster_size=1, max_layers=1)
     assert set(range(16)) <= set(graph.target.tolist())
 
 
 def test_another_seed_may_and_the_same_seed_never_gives_another_tree(tmp_path):
-    settings = {"scratch": tmp_path, "clustering": "kmeans", "cluster_size": 3}
+    settings = {"clustering": "kmeans", "cluster_size": 3}
     first, second = (built(**settings, seed=7) for _ in range(2))
     assert list(first.descriptions) == list(second.descriptions)
     assert first.target.tolist() == second.target.tolist()
@@ -142,7 +142,7 @@ def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title(tmp_p
     table = ChunkTable.of(rows)
     vectors = EMBEDDER.encode([table.passage(row) for row in range(12)], kind="passage")
     graph = tree(
-        chunk_table=table, chunk_index=VectorIndex(vectors), embedder=EMBEDDER, scratch=tmp_path,
+        chunk_table=table, chunk_index=VectorIndex(vectors), embedder=EMBEDDER,
         progress=Progress(quiet=True), clustering="kmeans", max_layers=1,
     )  # fmt: skip
     assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
@@ -153,7 +153,7 @@ def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title(tmp_p
 
 def by_model(model, tmp_path, **settings) -> Graph:
     return built(
-        tree_llm, llm_build=model, scratch=tmp_path, clustering="kmeans", cluster_size=4,
+        tree_llm, llm_build=model, clustering="kmeans", cluster_size=4,
         max_layers=1, **settings,
     )  # fmt: skip
 

@@ -27,9 +27,7 @@ def test_relations_are_words_and_machine_ids_are_left_out():
 def test_every_relationship_has_the_vector_of_its_triple(tmp_path):
     graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     graph = replace(graph, relations=Texts.of(["founded_by", "near"]))
-    index = triple_index(
-        graph=graph, embedder=Hashing(32), scratch=tmp_path, progress=Progress(quiet=True)
-    )
+    index = triple_index(graph=graph, embedder=Hashing(32), progress=Progress(quiet=True))
     want = Hashing(32).encode(["ada founded by norvik", "norvik near tarn"], kind="passage")
     assert index.vectors.tolist() == want.tolist()
 

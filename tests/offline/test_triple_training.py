@@ -39,15 +39,12 @@ def world() -> Dataset:
 
 @pytest.fixture(scope="module")
 def weights(world: Dataset, tmp_path_factory: pytest.TempPathFactory) -> MlpWeights:
-    return learnt(training_set(world), tmp_path_factory.mktemp("weights"))
+    return learnt(training_set(world))
 
 
-def learnt(training: TrainingSet, scratch: Path, **settings: int) -> MlpWeights:
-    scratch.mkdir(exist_ok=True)
+def learnt(training: TrainingSet, **settings: int) -> MlpWeights:
     chosen = {"hidden": 32, "questions": 120, "negatives": 30, "epochs": 25, **settings}
-    return triple_weights(
-        training=training, embedder=WORDS, scratch=scratch, progress=QUIET, **chosen
-    )
+    return triple_weights(training=training, embedder=WORDS, progress=QUIET, **chosen)
 
 
 # ---- training questions
@@ -121,7 +118,7 @@ def test_negatives_are_drawn_half_of_them_near_the_topic_entities(world: Dataset
 def test_the_same_training_gives_the_same_bytes(world: Dataset, tmp_path: Path) -> None:
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        small = learnt(training_set(world), tmp_path / name, questions=20, epochs=3)
+        small = learnt(training_set(world), questions=20, epochs=3)
         small.save(tmp_path / name)
     first, second = (tmp_path / name / "weights.npz" for name in ("first", "second"))
     assert first.read_bytes() == second.read_bytes()
@@ -130,16 +127,14 @@ def test_the_same_training_gives_the_same_bytes(world: Dataset, tmp_path: Path) 
 def test_questions_without_an_answer_in_their_graph_teach_nothing(tmp_path: Path) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (RIVER, EMPTY)))
     with pytest.raises(UserError, match="0 training questions"):
-        learnt(TrainingSet("none", lambda _: data), tmp_path / "scratch")
+        learnt(TrainingSet("none", lambda _: data))
 
 
 def test_weights_of_another_embedder_are_refused(weights: MlpWeights, tmp_path: Path) -> None:
     graph = Graph.from_arrays([0], [1])
     other = Hashing(64)
     with pytest.raises(UserError, match="vectors of 128 numbers"):
-        mlp_scorer(
-            triple_weights=weights, graph=graph, embedder=other, scratch=tmp_path, progress=QUIET
-        )
+        mlp_scorer(triple_weights=weights, graph=graph, embedder=other, progress=QUIET)
 
 
 def test_on_the_world_the_trained_scorer_finds_more_of_the_chains_than_cosine(
@@ -150,8 +145,8 @@ def test_on_the_world_the_trained_scorer_finds_more_of_the_chains_than_cosine(
     for name in ("names", "triples"):
         (tmp_path / name).mkdir()
     given = {"graph": graph, "embedder": WORDS, "progress": QUIET}
-    mlp = mlp_scorer(triple_weights=weights, scratch=tmp_path / "names", **given)
-    cosine = triple_index(scratch=tmp_path / "triples", **given)
+    mlp = mlp_scorer(triple_weights=weights, **given)
+    cosine = triple_index(**given)
     by_mlp, by_cosine = (recall_of_chains(world, graph, scorer) for scorer in (mlp, cosine))
     assert by_mlp > by_cosine + 0.15
 

@@ -1,0 +1,51 @@
+"""The number format in which an embedder multiplies, found without loading torch where possible."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
+Precision = Literal["auto", "float32", "bfloat16"]
+Resolved = Literal["float32", "bfloat16"]
+_INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
+
+
+def resolved(precision: Precision, device: Device) -> Resolved:
+    """The format that `auto` means on this machine and device; any other name means itself.
+
+    `auto` is bfloat16 where it is fast: on a GPU by NVIDIA that computes in it, and on an x86
+    processor with AVX512-BF16 or AMX. It is float32 everywhere else.
+    """
+    if precision != "auto":
+        return precision
+    fast = _on_cuda() if _is_cuda(device) else device in ("auto", "cpu") and _on_processor()
+    return "bfloat16" if fast else "float32"
+
+
+def _is_cuda(device: Device) -> bool:
+    """Whether the device is or may be a GPU by NVIDIA; a machine without its driver has none."""
+    return device == "cuda" or (device == "auto" and Path("/proc/driver/nvidia").exists())
+
+
+@lru_cache
+def _on_cuda() -> bool:
+    try:
+        import torch
+    except ImportError:
+        return False
+    if not torch.cuda.is_available():
+        return _on_processor()
+    return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+
+
+@lru_cache
+def _on_processor() -> bool:
+    """Whether the processor multiplies bfloat16, as Linux lists its flags; no elsewhere."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    flags = next((line for line in lines if line.startswith("flags")), "")
+    return not _INSTRUCTIONS.isdisjoint(flags.split())

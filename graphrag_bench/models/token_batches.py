@@ -1,0 +1,167 @@
+"""Vectors of a sentence-transformers model in batches of fixed shapes, on all cores.
+
+A vector depends on its text alone: the shape of a batch follows from the length of the text, and
+one thread computes a batch. Batches that depended on the other texts would change last digits.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.models.precision import Resolved
+from graphrag_bench.models.window_tokens import OwnTokens
+
+TOKENS_A_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
+"""More is hardly faster, and a batch that is not full costs as much as a full one."""
+_MOST_THREADS = 16
+_STEPS = ((16, 1), (32, 2), (64, 8))
+"""Lengths up to the first number are multiples of the second; longer ones of 16."""
+_Batch = tuple[int, bool, list[int]]
+Rows = NDArray[np.float32]
+
+
+def padded_length(n_tokens: int, window: int) -> int:
+    """The length to which a text is padded, at most the window."""
+    step = next((step for most, step in _STEPS if n_tokens <= most), 16)
+    return max(n_tokens, min(-(-n_tokens // step) * step, window))
+
+
+def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Batch]:
+    """Padded length, whether no row is padded, and row numbers of each batch, longest first.
+
+    A batch has at most `n_tokens` // padded length rows, at least one. Rows that are padded and
+    rows that are not are apart, because models leave out the mask where it hides nothing.
+    """
+    groups: dict[tuple[int, bool], list[int]] = {}
+    for row, length in enumerate(lengths):
+        padded = padded_length(length, window)
+        groups.setdefault((padded, padded == length), []).append(row)
+    for (padded, whole), rows in sorted(groups.items(), reverse=True):
+        size = max(n_tokens // padded, 1)
+        for start in range(0, len(rows), size):
+            yield padded, whole, rows[start : start + size]
+
+
+class TokenBatches:
+    """A loaded model with its own fast tokenizer, called with tokens and not with texts."""
+
+    def __init__(
+        self, model: Any, window: int, precision: Resolved, batch_tokens: int | None = None
+    ) -> None:
+        """`model` is one that `takes_tokens`; `batch_tokens` replaces the number of its device."""
+        self.tokens = OwnTokens(model.tokenizer.backend_tokenizer.to_str())
+        self.window = window
+        self._model = model
+        self._device = model.device
+        self._precision: Resolved = precision
+        self._batch_tokens = batch_tokens or TOKENS_A_BATCH.get(model.device.type, 4096)
+        tokenizer = model.tokenizer
+        self._pads = {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}
+        if "token_type_ids" in tokenizer.model_input_names:
+            self._pads["token_type_ids"] = tokenizer.pad_token_type_id
+        self._left = tokenizer.padding_side == "left"
+        self._cut_left = tokenizer.truncation_side == "left"
+        prepare(model, precision)
+
+    def encode(self, texts: list[str], *, alone: bool = False) -> Rows:
+        """Float32 (n, dimension), unit rows; a longer text is cut as the tokenizer does.
+
+        With `alone` a batch is one text: of a question that is faster than a full batch.
+        """
+        read = self.tokens.encoded(texts, self.window, cut_left=self._cut_left)
+        lengths = [len(one.ids) for one in read]
+        made = list(batches(lengths, self.window, 1 if alone else self._batch_tokens))
+        rows: Rows | None = None
+        for (_, _, places), vectors in zip(made, self._in_parallel(made, read, alone), strict=True):
+            if rows is None:
+                rows = np.empty((len(texts), vectors.shape[1]), np.float32)
+            rows[places] = vectors[: len(places)]
+        assert rows is not None
+        return unit(rows)
+
+    def _in_parallel(self, made: list[_Batch], read: list[Any], alone: bool) -> Iterator[Rows]:
+        """The vectors of each batch, one thread to a batch on a processor; one at a time else."""
+        import torch
+
+        def run(batch: _Batch) -> Rows:
+            return self._vectors(batch, read, 1 if alone else self._batch_tokens)
+
+        if self._device.type != "cpu":
+            yield from map(run, made)
+            return
+        n_threads = torch.get_num_threads()
+        n_cores = min(n_threads, _MOST_THREADS, len(made), os.cpu_count() or 1)
+        try:
+            with ThreadPoolExecutor(n_cores, "embed", torch.set_num_threads, (1,)) as pool:
+                yield from pool.map(run, made)
+        finally:
+            torch.set_num_threads(n_threads)  # what `set_num_threads` gives to later threads
+
+    def _vectors(self, batch: _Batch, read: list[Any], n_tokens: int) -> Rows:
+        """The vectors of a batch that is filled up with its first text, float32."""
+        import torch
+
+        padded, _, places = batch
+        places = places + places[:1] * (max(n_tokens // padded, 1) - len(places))
+        inputs = {
+            name: np.full((len(places), padded), pad, np.int64) for name, pad in self._pads.items()
+        }
+        for row, place in enumerate(places):
+            one = read[place]
+            n_held = len(one.ids)
+            held = slice(padded - n_held, padded) if self._left else slice(n_held)
+            inputs["input_ids"][row, held] = one.ids
+            inputs["attention_mask"][row, held] = 1
+            if "token_type_ids" in inputs:
+                inputs["token_type_ids"][row, held] = one.type_ids
+        given = {name: torch.from_numpy(held).to(self._device) for name, held in inputs.items()}
+        with torch.inference_mode(), computing(self._device.type, self._precision):
+            found = self._model(given)["sentence_embedding"]
+        return np.asarray(found.float().cpu().numpy(), np.float32)
+
+
+def takes_tokens(model: Any) -> bool:
+    """Whether a model reads nothing but the tokens of its own fast tokenizer, as they are."""
+    first = model[0]
+    own = type(first).__module__.startswith("sentence_transformers.")
+    text_alone = list(getattr(first, "modality_config", {"text": None})) == ["text"]
+    tokenizer: Any = getattr(model, "tokenizer", None)
+    return (
+        own and type(first).__name__ == "Transformer" and text_alone
+        and getattr(tokenizer, "backend_tokenizer", None) is not None
+        and tokenizer.pad_token_id is not None
+        and not getattr(model, "default_prompt_name", None)
+    )  # fmt: skip
+
+
+def prepare(model: Any, precision: Resolved) -> None:
+    """Turn the weights of linear layers into bfloat16, once; the other weights stay float32."""
+    import torch
+
+    if precision == "bfloat16":
+        for module in model.modules():
+            if type(module) is torch.nn.Linear:
+                module.to(torch.bfloat16)
+
+
+def computing(device: str, precision: Resolved) -> AbstractContextManager[Any]:
+    """A context in which matrices are multiplied in that precision, and sums are float32."""
+    import torch
+
+    if precision == "float32":
+        return nullcontext()
+    found: AbstractContextManager[Any] = torch.autocast(device, dtype=torch.bfloat16)
+    return found
+
+
+def unit(rows: Rows) -> Rows:
+    """The rows at length one; a row of zeros stays."""
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(norms, np.float32(1e-12)), np.float32)
