@@ -132,7 +132,7 @@ def takes_tokens(model: Any) -> bool:
     first = model[0]
     own = type(first).__module__.startswith("sentence_transformers.")
     text_alone = list(getattr(first, "modality_config", {"text": None})) == ["text"]
-    tokenizer = getattr(model, "tokenizer", None)
+    tokenizer: Any = getattr(model, "tokenizer", None)
     return (
         own and type(first).__name__ == "Transformer" and text_alone
         and getattr(tokenizer, "backend_tokenizer", None) is not None
@@ -157,7 +157,8 @@ def computing(device: str, precision: Resolved) -> AbstractContextManager[Any]:
 
     if precision == "float32":
         return nullcontext()
-    return torch.autocast(device, dtype=torch.bfloat16)
+    context: AbstractContextManager[Any] = torch.autocast(device, dtype=torch.bfloat16)
+    return context
 
 
 def unit(rows: Rows) -> Rows:
