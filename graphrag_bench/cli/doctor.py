@@ -30,9 +30,9 @@ exit code: 0 when everything passes, 1 when something has to be fixed, 2 for a w
 """
 _MODELS = ("llm", "llm_build", "embedder")
 _TAKEN = (
-    *_MODELS, "llm_judge", "nlp", "dataset", "method", "chunking", "build", "graph", "pooling",
-    "profile", "fidelity", "answers", "reader_prompt", "budget_context", "fill_context", "seed",
-    "cache", "paths", "plugins", "experiment",
+    *_MODELS, "llm_judge", "nlp", "cross_encoder", "dataset", "method", "chunking", "build",
+    "graph", "pooling", "profile", "fidelity", "answers", "reader_prompt", "budget_context",
+    "fill_context", "seed", "cache", "paths", "plugins", "experiment",
 )  # fmt: skip
 """What models, and the texts that they are given, depend on."""
 

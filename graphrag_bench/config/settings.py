@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.answer_forms import FormName
@@ -16,6 +24,7 @@ NO_SETTINGS = {"experiment", "given", "budget_asked"}
 """Fields of the run settings that nobody sets: the study that was chosen, what was set, and whether
 the context budget was."""
 NLP = {"_target_": "graphrag_bench.models.nlp.Spacy"}
+CROSS_ENCODER = {"_target_": "graphrag_bench.models.cross_encoder.CrossEncoder"}
 
 
 class _Settings(BaseModel):
@@ -158,6 +167,11 @@ class RunSettings(_Settings):
     )
     embedder: dict[str, Any] = Field(description="the model that embeds")
     nlp: dict[str, Any] = Field(NLP, description="the tagger and parser; nlp.model=PACKAGE")
+    cross_encoder: dict[str, Any] = Field(
+        CROSS_ENCODER,
+        description="what reranks chunks in chunk.rerank.cross_encoder; "
+        "cross_encoder.model=NAME_OR_FOLDER",
+    )
     chunking: dict[str, Any] = Field(
         {"variant": "auto"}, description="auto, token, separator or presplit; chunking.size=600"
     )
@@ -235,10 +249,11 @@ class RunSettings(_Settings):
     )
     budget_asked: bool = Field(False, description="whether the run set its budget; not a setting")
 
-    @field_validator("nlp", mode="before")
+    @field_validator("nlp", "cross_encoder", mode="before")
     @classmethod
-    def _with_target(cls, value: Any) -> Any:
-        return {**NLP, **value} if isinstance(value, Mapping) else value
+    def _with_target(cls, value: Any, info: ValidationInfo) -> Any:
+        target = NLP if info.field_name == "nlp" else CROSS_ENCODER
+        return {**target, **value} if isinstance(value, Mapping) else value
 
     @field_validator("budget_context", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ from graphrag_bench.experiment.known_identities import identity_of
 from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.models.budget import Budget, Budgeted
 from graphrag_bench.models.cached import Cached
+from graphrag_bench.models.cross_encoder import PassageScorer
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.fan_out import FanOut
@@ -42,7 +43,7 @@ class Models(Mapping[str, Any]):
 
     NAMES = (
         "corpus", "openie", "import_from", "training", "embedder", "nlp", "llm", "llm_build",
-        "tokenizer",
+        "tokenizer", "cross_encoder",
     )  # fmt: skip
 
     def __init__(self, settings: RunSettings, dataset: Dataset) -> None:
@@ -123,6 +124,12 @@ class Models(Mapping[str, Any]):
     def nlp(self) -> Nlp:
         """The tagger and parser."""
         made: Nlp = make("nlp", self.settings.nlp)
+        return made
+
+    @cached_property
+    def cross_encoder(self) -> PassageScorer:
+        """What scores passages for a question."""
+        made: PassageScorer = make("cross_encoder", self.settings.cross_encoder)
         return made
 
     @cached_property

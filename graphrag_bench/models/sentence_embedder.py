@@ -237,7 +237,7 @@ class SentenceEmbedder:
             made = SentenceTransformer(
                 str(self._folder) if self.model == PACKAGED else self.model,
                 revision=self.revision or None,
-                device=_device(self.device),
+                device=device_of(self.device),
                 trust_remote_code=self.trust_remote_code,
             )
         except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
@@ -273,7 +273,7 @@ class SentenceEmbedder:
         return f"The embedder '{self.model}' could not be loaded: {first}"
 
 
-def _device(name: Device) -> str:
+def device_of(name: Device, group: str = "embedder") -> str:
     """The device of that name; `auto` is cuda, else mps, else cpu. Raises UserError without it."""
     import torch
 
@@ -283,7 +283,7 @@ def _device(name: Device) -> str:
         return next(device for device, found in there.items() if found)
     if not there[name]:
         found = ", ".join(device for device, held in there.items() if held)
-        raise UserError(f"embedder.device={name}: torch finds no such device here; it has {found}.")
+        raise UserError(f"{group}.device={name}: torch finds no such device here; it has {found}.")
     return name
 
 

@@ -157,8 +157,8 @@ def computing(device: str, precision: Resolved) -> AbstractContextManager[Any]:
 
     if precision == "float32":
         return nullcontext()
-    found: AbstractContextManager[Any] = torch.autocast(device, dtype=torch.bfloat16)
-    return found
+    context: AbstractContextManager[Any] = torch.autocast(device, dtype=torch.bfloat16)
+    return context
 
 
 def unit(rows: Rows) -> Rows:

@@ -49,6 +49,11 @@ class OwnTokens:
                 found[row] = one
         return found
 
+    def bare_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of the tokens of each text, without special ones."""
+        found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [one.ids for one in found]
+
     def _read(self, texts: Sequence[str]) -> list[Any]:
         """The same, uncut; the texts read last are not read twice."""
         texts = list(texts)

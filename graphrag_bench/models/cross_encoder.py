@@ -1,0 +1,109 @@
+"""Question and passage read together: a cross-encoder of sentence-transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models.precision import Device
+from graphrag_bench.models.sentence_embedder import device_of
+from graphrag_bench.models.weights_identity import named
+from graphrag_bench.values import FloatArray
+
+
+class PassageScorer(Protocol):
+    """A question and passages to one score for each passage."""
+
+    @property
+    def identity(self) -> str:
+        """Name, revision or content, and window: whatever can change a score."""
+        ...
+
+    def scores(self, question: str, passages: Sequence[str]) -> FloatArray:
+        """Float64 (n_passages,), higher is better."""
+        ...
+
+
+class CrossEncoder:
+    """A `CrossEncoder` with one label, loaded when the first passage comes.
+
+    There is no default model: none is packaged. Computed in float32. A question and passage longer
+    than the window together are cut by the model's tokenizer, the longer one first.
+    """
+
+    def __init__(
+        self,
+        model: str = "",
+        revision: str = "",
+        *,
+        window: PositiveInt | None = None,
+        device: Device = "auto",
+        trust_remote_code: bool = False,
+    ) -> None:
+        """`model` is a folder or a name on the model hub; `window` replaces the model's own."""
+        self.model = model
+        self.revision = revision
+        self.window = window
+        self.device: Device = device
+        self.trust_remote_code = trust_remote_code
+
+    @property
+    def identity(self) -> str:
+        """Name with content or revision, and a window that is set; raises UserError without one.
+
+        A folder is known by its name and the content of its files, wherever it is.
+        """
+        if not self.model:
+            raise UserError(
+                "A cross-encoder needs its model: cross_encoder.model=NAME_OR_FOLDER, e.g. "
+                "cross_encoder.model=cross-encoder/ms-marco-MiniLM-L6-v2."
+            )
+        code = ":remote code" if self.trust_remote_code else ""
+        return f"cross-encoder:{named(self.model, self.revision)}{code}:{self.window or 'own'}"
+
+    def scores(self, question: str, passages: Sequence[str]) -> FloatArray:
+        """Float64 (n_passages,): the model's logit, any number; no sigmoid, which would make ties.
+
+        The same question and passages in the same order give the same bits on a machine.
+        """
+        if not passages:
+            return np.zeros(0)
+        pairs = [(question, passage) for passage in passages]
+        from torch.nn import Identity
+
+        found = self._loaded.predict(
+            pairs, batch_size=32, show_progress_bar=False, activation_fn=Identity()
+        )
+        return np.asarray(found, np.float64)
+
+    @cached_property
+    def _loaded(self) -> Any:
+        _ = self.identity  # a model must be named
+        from sentence_transformers import CrossEncoder as Loaded
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        try:
+            made = Loaded(
+                self.model,
+                revision=self.revision or None,
+                device=device_of(self.device, "cross_encoder"),
+                trust_remote_code=self.trust_remote_code,
+                max_length=self.window,
+            )
+        except (OSError, ImportError, ValueError, LookupError, TypeError, RuntimeError) as error:
+            first = (str(error).splitlines() or [type(error).__name__])[0]
+            raise UserError(
+                f"The cross-encoder '{self.model}' could not be loaded: {first}"
+            ) from None
+        if (n_labels := made.config.num_labels) != 1:
+            raise UserError(
+                f"'{self.model}' gives {n_labels} scores for a passage; a cross-encoder that "
+                "reranks gives one."
+            )
+        return made

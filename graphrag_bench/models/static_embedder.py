@@ -1,0 +1,109 @@
+"""Static vectors: the mean of one vector per token, without a network. Very fast, less exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models.embedder import Kind, Vectors
+from graphrag_bench.models.fit import Fit
+from graphrag_bench.models.token_batches import unit
+from graphrag_bench.models.weights_identity import named
+from graphrag_bench.models.window_tokens import OwnTokens
+
+PACKAGED = "wordllama"
+_NOT_INSTALLED = (
+    f"The static vectors of {PACKAGED} are not installed: pip install 'graphrag-bench[static]'"
+)
+_TABLES = ("embeddings", "embedding.weight")
+"""The name of the table in a model of model2vec, and in that of wordllama."""
+
+
+class StaticEmbedder:
+    """A table of token vectors: a text's vector is the mean of those of its tokens, at length one.
+
+    Texts are read whole, however long. A text without a token gives the first unit vector.
+    Source: model2vec (Tulkens and van Dongen 2024); the packaged table is WordLlama's of 256
+    numbers, made of the token embeddings of Llama 2 and others.
+    """
+
+    window = None
+    reading = "texts of any length"
+
+    def __init__(
+        self, model: str = PACKAGED, *, question_prefix: str = "", passage_prefix: str = ""
+    ) -> None:
+        """`model` is `wordllama`, or a folder with model.safetensors and tokenizer.json."""
+        self.model = model
+        self.prefixes = {"question": question_prefix, "passage": passage_prefix}
+
+    @property
+    def identity(self) -> str:
+        """Name with version or content, normalisation and prefixes; loads no vectors."""
+        name = named(self.model, "")
+        if self.model == PACKAGED:
+            try:
+                name = f"{PACKAGED}@{version(PACKAGED)}"
+            except PackageNotFoundError:
+                raise UserError(_NOT_INSTALLED) from None
+        return f"static:{name}:unit:prefixes={','.join(self.prefixes.values())}"
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector; loads the table."""
+        return int(self._table.shape[1])
+
+    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
+        """Every text is read whole."""
+        return Fit(None, "windows", len(texts))
+
+    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+        """Float32 (n, dimension), unit rows in the order of the texts."""
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        prefixed = [self.prefixes[kind] + text for text in texts]
+        for row, ids in zip(rows, self._tokens.bare_ids(prefixed), strict=True):
+            if ids:
+                row[:] = self._table[ids].mean(axis=0, dtype=np.float32)
+            if not row.any():
+                row[0] = 1.0
+        return unit(rows)
+
+    @cached_property
+    def _files(self) -> tuple[Path, Path]:
+        """The file of the table and that of the tokenizer; raises UserError without them."""
+        folder = Path(self.model).expanduser()
+        found = (folder / "model.safetensors", folder / "tokenizer.json")
+        if self.model == PACKAGED:
+            spec = find_spec(PACKAGED)  # its files alone: the package is not imported
+            if spec is None or not spec.submodule_search_locations:
+                raise UserError(_NOT_INSTALLED)
+            package = Path(spec.submodule_search_locations[0])
+            found = (
+                package / "weights" / "l2_supercat_256.safetensors",
+                package / "tokenizers" / "l2_supercat_tokenizer_config.json",
+            )
+        if missing := [path for path in found if not path.is_file()]:
+            raise UserError(f"The static vectors '{self.model}' lack their file '{missing[0]}'.")
+        return found
+
+    @cached_property
+    def _table(self) -> Vectors:
+        from safetensors.numpy import load_file
+
+        held = load_file(self._files[0])
+        if len(held) != 1 or not set(held) <= set(_TABLES):
+            raise UserError(
+                f"'{self._files[0]}' holds {', '.join(sorted(held))}; read is a file with one "
+                f"table, named {' or '.join(_TABLES)}."
+            )
+        return np.asarray(next(iter(held.values())), np.float32)
+
+    @cached_property
+    def _tokens(self) -> OwnTokens:
+        return OwnTokens.of_file(self._files[1])
