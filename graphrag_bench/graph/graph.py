@@ -22,6 +22,7 @@ from graphrag_bench.columns import (
     save_array,
     save_sparse,
 )
+from graphrag_bench.graph.merges import Merge, load_merges, save_merges, unambiguous
 from graphrag_bench.graph.name_dictionary import NameDictionary
 from graphrag_bench.graph.neighbours import Neighbours
 from graphrag_bench.text import show_briefly
@@ -63,6 +64,7 @@ class Graph:
     float64 and `synonym` bool are (n_relationships,); `relations` names each row, `facts` describes
     it, `keywords` holds its themes. `node_chunk` and `relationship_chunk` are bool CSR with one
     column for each chunk; in an entity-passage graph `node_chunk` is int64, the weight of an edge.
+    `merges` are the names that were taken for a node's.
     """
 
     names: Texts
@@ -77,6 +79,7 @@ class Graph:
     descriptions: Texts | None = None
     facts: Texts | None = None
     keywords: Texts | None = None
+    merges: tuple[Merge, ...] = ()
 
     @classmethod
     def from_arrays(
@@ -132,8 +135,8 @@ class Graph:
 
     @cached_property
     def dictionary(self) -> NameDictionary:
-        """The node names, ready to be found in texts."""
-        return NameDictionary.of(self.names)
+        """The node names and the aliases merged into one node, ready to be found in texts."""
+        return NameDictionary.of(self.names, unambiguous(self.merges, self.names))
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -276,6 +279,7 @@ class Graph:
             save_array(folder, column, getattr(self, column))
         save_sparse(folder, "node_chunk", self.node_chunk)
         save_sparse(folder, "relationship_chunk", self.relationship_chunk)
+        save_merges(folder, self.merges)
 
     @classmethod
     def load(cls, folder: Path) -> Graph:
@@ -289,7 +293,7 @@ class Graph:
             columns[column] = load_array(folder, column)
         for column in ("node_chunk", "relationship_chunk"):
             columns[column] = load_sparse(folder, column)
-        return cls(**columns)
+        return cls(**columns, merges=load_merges(folder))
 
 
 show_briefly(Graph, Pairs)

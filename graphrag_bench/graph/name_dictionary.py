@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from graphrag_bench.text import normalise_name
 
@@ -66,8 +67,10 @@ class NameDictionary:
     longest: Mapping[str, int]
 
     @classmethod
-    def of(cls, names: Iterable[str]) -> NameDictionary:
-        """The dictionary of names in row order; of equal keys the first row counts.
+    def of(
+        cls, names: Iterable[str], aliases: Mapping[str, int] = MappingProxyType({})
+    ) -> NameDictionary:
+        """The dictionary of names in row order, then of aliases; of equal keys the first counts.
 
         A name that begins with an article is found without it too, unless that is another's name.
         Keys of less than three letters and digits and single function words are found by `row`
@@ -79,6 +82,8 @@ class NameDictionary:
             key = key_of(name)
             row_of.setdefault(key, row)
             further.setdefault(_without_article(key), row)
+        for alias, row in aliases.items():
+            further.setdefault(key_of(alias), row)
         row_of = {**further, **row_of}
         longest: dict[str, int] = {}
         for words in (key.split() for key in row_of if _is_name(key)):
