@@ -6,7 +6,7 @@ Everything is plain `.npy`, written without pickles and read with `allow_pickle=
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -88,15 +88,19 @@ def load_sparse(folder: Path, name: str) -> Any:
     return csr_matrix(parts, shape=(int(shape[0]), int(shape[1])), copy=False)
 
 
+NOT_STORED = {"stored": False}
+"""Metadata of a field of `Columns` that is no column."""
+
+
 class Columns:
     """A dataclass of arrays, texts and CSR matrices, stored by the names of its fields.
 
-    A field that is None has no file.
+    A field that is None has no file, and neither has one whose metadata are `NOT_STORED`.
     """
 
     def save(self, folder: Path) -> None:
         """Write every column into a folder."""
-        for field in fields(self):  # type: ignore[arg-type]
+        for field in _stored(self):
             column = getattr(self, field.name)
             if isinstance(column, Texts):
                 column.save(folder, field.name)
@@ -109,7 +113,7 @@ class Columns:
     def load(cls, folder: Path) -> Self:
         """What `save` wrote, by memory map."""
         columns: dict[str, Any] = {}
-        for field in fields(cls):  # type: ignore[arg-type]
+        for field in _stored(cls):
             if (folder / f"{field.name}.offsets.npy").is_file():
                 columns[field.name] = Texts.load(folder, field.name)
             elif (folder / f"{field.name}.indptr.npy").is_file():
@@ -117,6 +121,10 @@ class Columns:
             elif (folder / f"{field.name}.npy").is_file() or field.default is MISSING:
                 columns[field.name] = load_array(folder, field.name)
         return cls(**columns)
+
+
+def _stored(of: Any) -> list[Field[Any]]:
+    return [field for field in fields(of) if field.metadata != NOT_STORED]
 
 
 def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:

@@ -26,12 +26,16 @@ QUESTIONS = "questions.jsonl"
 
 @dataclass(frozen=True)
 class Document:
-    """One row of the corpus; `scope` is the part of the corpus it belongs to, if any."""
+    """One row of the corpus; `scope` is the part of the corpus it belongs to, if any.
+
+    `aliases` are other names of what the title names: redirects of an encyclopedia.
+    """
 
     id: str
     title: str
     text: str
     scope: str | None = None
+    aliases: tuple[str, ...] = ()
 
     @property
     def passage(self) -> str:
@@ -106,7 +110,7 @@ class Dataset:
         """A fingerprint of the corpus."""
         if self.subgraphs is not None:
             return digest([row.id for row in self.documents], self.subgraphs.digest)
-        return digest([[row.id, row.title, row.text, row.scope] for row in self.documents])
+        return digest([_told(row) for row in self.documents])
 
     @cached_property
     def questions_digest(self) -> str:
@@ -155,6 +159,12 @@ class Dataset:
             )
         questions = tuple(row for row in self.questions if row.scope == scope)
         return replace(self, documents=documents, questions=questions)
+
+
+def _told(row: Document) -> list[object]:
+    """A document as JSON; aliases only where it has some."""
+    told: list[object] = [row.id, row.title, row.text, row.scope]
+    return [*told, list(row.aliases)] if row.aliases else told
 
 
 def _seen(question: Question) -> list[object]:

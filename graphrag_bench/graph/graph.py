@@ -7,14 +7,16 @@ view groups rows by their unordered ends; views are made once, when first asked 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphrag_bench.columns import Columns, Texts
+from graphrag_bench.columns import NOT_STORED, Columns, Texts
+from graphrag_bench.graph.merges import Merge, load_merges, save_merges, unambiguous
 from graphrag_bench.graph.name_dictionary import NameDictionary
 from graphrag_bench.graph.neighbours import Neighbours
 from graphrag_bench.text import show_briefly
@@ -55,6 +57,7 @@ class Graph(Columns):
     float64 and `synonym` bool are (n_relationships,); `relations` names each row, `facts` describes
     it, `keywords` holds its themes. `node_chunk` and `relationship_chunk` are bool CSR with one
     column for each chunk; in an entity-passage graph `node_chunk` is int64, the weight of an edge.
+    `merges` are the names that were taken for a node's.
     """
 
     names: Texts
@@ -69,6 +72,7 @@ class Graph(Columns):
     descriptions: Texts | None = None
     facts: Texts | None = None
     keywords: Texts | None = None
+    merges: tuple[Merge, ...] = field(default=(), metadata=NOT_STORED)
 
     @classmethod
     def from_arrays(
@@ -124,8 +128,8 @@ class Graph(Columns):
 
     @cached_property
     def dictionary(self) -> NameDictionary:
-        """The node names, ready to be found in texts."""
-        return NameDictionary.of(self.names)
+        """The node names and the aliases merged into one node, ready to be found in texts."""
+        return NameDictionary.of(self.names, unambiguous(self.merges, self.names))
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -257,6 +261,16 @@ class Graph(Columns):
             zip(pairs.source.tolist(), pairs.target.tolist(), pairs.weight.tolist(), strict=True)
         )
         return view
+
+    def save(self, folder: Path) -> None:
+        """Write the columns and the merges into a folder."""
+        super().save(folder)
+        save_merges(folder, self.merges)
+
+    @classmethod
+    def load(cls, folder: Path) -> Graph:
+        """The graph that `save` wrote, its columns by memory map."""
+        return replace(super().load(folder), merges=load_merges(folder))
 
 
 show_briefly(Graph, Pairs)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from graphrag_bench.text import normalise_name
 
@@ -66,8 +67,10 @@ class NameDictionary:
     longest: Mapping[str, int]
 
     @classmethod
-    def of(cls, names: Iterable[str]) -> NameDictionary:
-        """The dictionary of names in row order; of equal keys the first row counts.
+    def of(
+        cls, names: Iterable[str], aliases: Mapping[str, int] = MappingProxyType({})
+    ) -> NameDictionary:
+        """The dictionary of names in row order, then of aliases; of equal keys the first counts.
 
         A name that begins with an article is found without it too; where that is another's name,
         both are that other: `the who` stays, as `who` is a function word.
@@ -83,6 +86,8 @@ class NameDictionary:
         without = {key: _without_article(key) for key in row_of}
         same = {key: row_of[bare] for key, bare in without.items() if bare in row_of}
         row_of |= {key: row for key, row in same.items() if _is_name(without[key])}
+        for alias, row in aliases.items():
+            further.setdefault(key_of(alias), row)
         row_of = {**further, **row_of}
         longest: dict[str, int] = {}
         for words in (key.split() for key in row_of if _is_name(key)):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from pydantic import NonNegativeInt, PositiveInt
@@ -10,85 +11,127 @@ from pydantic import NonNegativeInt, PositiveInt
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.name_dictionary import bare, key_of
+from graphrag_bench.graph.merges import Merge
 from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.offline.resolution import Name, Reading, Resolution, Rule, resolution
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 
 Passage = dict[str, int]
 """The keys of the names in one passage, with the weight that joins each to it."""
+Titles = dict[str, tuple[Name, tuple[Name, ...]]]
+"""Each title as a name, with the names inside it."""
+
+RULES: tuple[Rule, ...] = (
+    "redirects", "also_known", "acronyms", "initials", "surnames", "plurals",
+)  # fmt: skip
+BRACKETS = "brackets"
+"""The rule of titles that lost what is in brackets, which they always do."""
 
 
 @artifact("graph.entity_passage", provides={"node.name", "relationship.weight"})
 def entity_passage(
     *,
+    corpus: Dataset,
     chunk_table: ChunkTable,
     nlp: Nlp,
     progress: Progress,
     title_weight: NonNegativeInt = 3,
     min_chunks: PositiveInt = 1,
+    resolve: tuple[Rule, ...] = RULES,
 ) -> Graph:
     """Named entities and passage titles as nodes, each in the chunks that name it; no relationship.
 
     Entities are those of titles and texts by the tagger, numbers, ordinals, amounts and dates
     aside; a title is an entity as a whole, without what is in brackets. Names lose a leading
     article and a possessive ending, and are one node where they differ in case and accents alone,
-    under the first name read. `node_chunk` is int64: `title_weight` for the title of the chunk, 1
-    for every other name in it; 0 reads no title at all. Nodes in less than `min_chunks` chunks
-    that are no title are left out. Nodes come in order of first mention, the title first. Raises
-    UserError when there is no name at all.
+    under the first name read; further names of one thing are merged by the rules of `resolve`, and
+    listed in the graph's `merges`. `node_chunk` is int64: `title_weight` for the title of the
+    chunk, 1 for every other name in it; 0 reads no title at all. Nodes in less than `min_chunks`
+    chunks that are no title are left out. Nodes come in order of first mention, the title first.
+    Raises UserError when there is no name at all.
     Source: ours; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
     """
+    titles = read_titles(chunk_table, nlp) if title_weight else {}
+    readings = read_names(chunk_table, nlp, titles, progress)
+    redirects = {row.id: row.aliases for row in corpus.documents if row.aliases}
+    made = resolution(readings, redirects, resolve)
+    merges = (*_bracketed(chunk_table, titles), *made.merges)
+    if counts := Counter(merge.rule for merge in merges):
+        told = ", ".join(f"{n:,} by {rule}" for rule, n in counts.items())
+        progress.say(f"names merged: {told} (graph/merges.jsonl)")
     names: dict[str, str] = {}
-    passages: list[Passage] = []
-    titles = _titles(chunk_table, nlp) if title_weight else {}
-    texts = list(chunk_table.texts)
-    with progress.task("reading names", len(texts)) as advance:
-        for row, sentences in enumerate(nlp.sentences(texts)):
-            title, inside = titles.get(chunk_table.titles[row], ([], []))
-            told = _keys([*title, *inside, *_named(sentences)], names)
-            passages.append(
-                dict.fromkeys(told, 1) | dict.fromkeys(_keys(title, names), title_weight)
-            )
-            advance(1)
-    own = {key_of(name) for title, _ in titles.values() for name in title}
+    passages = [_passage(row, made, names, title_weight) for row in readings]
+    own = {row.title.key for row in readings if row.title}
     kept = _kept(names, passages, own, min_chunks)
     if not kept:
         raise UserError(
             "The graph has no entities: the tagger found no name in the texts. Likely causes: they "
             "are in another language than its model's, or name nothing."
         )
-    return _graph([names[key] for key in kept], kept, passages)
+    return _graph([names[key] for key in kept], kept, passages, merges)
 
 
-def _titles(chunk_table: ChunkTable, nlp: Nlp) -> dict[str, tuple[list[str], list[str]]]:
-    """Each title as a name, and the names inside it; of each of them a list."""
-    titles = list(dict.fromkeys(title for title in chunk_table.titles if key_of(bare(title))))
-    return {
-        title: ([bare(title)], list(_named(sentences)))
-        for title, sentences in zip(titles, nlp.sentences(titles), strict=True)
-    }
+def read_titles(chunk_table: ChunkTable, nlp: Nlp) -> Titles:
+    """The titles as names; one that the tagger takes for a name as a whole has its label."""
+    texts = [title for title in dict.fromkeys(chunk_table.titles) if Name.of(title).key]
+    titles: Titles = {}
+    for title, sentences in zip(texts, nlp.sentences(texts), strict=True):
+        inside = tuple(_named(sentences))
+        kinds = {name.key: name.kind for name in inside}
+        whole = Name.of(title)
+        titles[title] = Name(whole.key, whole.shown, kinds.get(whole.key, "")), inside
+    return titles
 
 
-def _named(sentences: Iterable[Sentence]) -> Iterator[str]:
+def _named(sentences: Iterable[Sentence]) -> Iterator[Name]:
     for sentence in sentences:
-        yield from (bare(text) for text, kind in sentence.entities if kind not in NUMERIC)
+        for text, kind in sentence.entities:
+            if kind not in NUMERIC:
+                yield Name.of(text, kind)
 
 
-def _keys(names: Iterable[str], known: dict[str, str]) -> list[str]:
-    """The keys of names, in order; what a key is shown as is noted when it first comes.
+def read_names(
+    chunk_table: ChunkTable, nlp: Nlp, titles: Titles, progress: Progress
+) -> list[Reading]:
+    """What is read of each chunk, names inside the title first; a single letter is no name."""
+    readings = []
+    texts = list(chunk_table.texts)
+    with progress.task("reading names", len(texts)) as advance:
+        for row, sentences in enumerate(nlp.sentences(texts)):
+            title, inside = titles.get(chunk_table.titles[row], (None, ()))
+            names = tuple(name for name in (*inside, *_named(sentences)) if len(name.key) > 1)
+            held = title if title and len(title.key) > 1 else None
+            readings.append(Reading(chunk_table.documents_of(row)[0], held, names, texts[row]))
+            advance(1)
+    return readings
 
-    A name of a single letter or digit is none.
-    """
-    found = []
-    for name in names:
-        key = key_of(name)
-        if len(key) > 1:
-            known.setdefault(key, normalise_name(name))
-            found.append(key)
-    return found
+
+def _bracketed(chunk_table: ChunkTable, titles: Titles) -> Iterator[Merge]:
+    """A merge for each title with brackets, in the order of the chunks."""
+    seen: dict[str, None] = {}
+    for row, title in enumerate(chunk_table.titles):
+        if title in titles and title not in seen and "(" in title:
+            seen[title] = None
+            document = chunk_table.documents_of(row)[0]
+            yield Merge(normalise_name(title), titles[title][0].shown, BRACKETS, document, True)
+
+
+def _passage(
+    reading: Reading, made: Resolution, names: dict[str, str], title_weight: int
+) -> Passage:
+    """The names of a chunk as the nodes that they are; how a new one is shown is noted."""
+    weights: Passage = {}
+    for name in (*((reading.title,) if reading.title else ()), *reading.names):
+        key = made.name(name.key, reading.document)
+        names.setdefault(key, name.shown if key == name.key else made.shown[key])
+        weights[key] = 1
+    if reading.title:
+        weights[made.name(reading.title.key, reading.document)] = title_weight
+    return weights
 
 
 def _kept(
@@ -103,7 +146,9 @@ def _kept(
     return {key: row for row, key in enumerate(held)}
 
 
-def _graph(names: list[str], rows: dict[str, int], passages: list[Passage]) -> Graph:
+def _graph(
+    names: list[str], rows: dict[str, int], passages: list[Passage], merges: Sequence[Merge]
+) -> Graph:
     from scipy.sparse import csr_matrix
 
     cells = [
@@ -125,4 +170,5 @@ def _graph(names: list[str], rows: dict[str, int], passages: list[Passage]) -> G
         relations=Texts.of([]),
         node_chunk=node_chunk,
         relationship_chunk=csr_matrix((0, len(passages)), dtype=bool),
+        merges=tuple(merges),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from toy_runs import write_set
 from graphrag_bench.data.dataset import Document
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest
 
 PASSAGES = [
     {"title": "Anna", "text": "Anna met Bert."},
@@ -54,6 +56,17 @@ def test_jsonl_keeps_what_the_rows_say(tmp_path: Path) -> None:
     gold = data.gold["1"]
     assert (gold.answers, gold.evidence) == (("x", "y"), ("7", "b"))
     assert (gold.type, gold.hops, gold.entities) == ("two-hop", 2, ("A",))
+
+
+def test_jsonl_reads_the_other_names_of_a_document(tmp_path: Path) -> None:
+    named = {"id": "a", "title": "Tarn", "text": "a", "aliases": ["Old Tarn", "Tarnum"]}
+    question = [{"id": "q", "text": "?"}]
+    data = read_dataset("jsonl", write_set(tmp_path, [named, {"id": "b", "text": "b"}], question))
+    assert [row.aliases for row in data.documents] == [("Old Tarn", "Tarnum"), ()]
+    plain = replace(data.documents[0], aliases=())
+    without = replace(data, documents=(plain, data.documents[1]))
+    assert data.corpus_digest != without.corpus_digest
+    assert without.corpus_digest == digest([["a", "Tarn", "a", None], ["b", "", "b", None]])
 
 
 def test_jsonl_needs_neither_answers_nor_evidence(tmp_path: Path) -> None:

@@ -3,13 +3,17 @@
 import pytest
 from small_worlds import Capitals
 
+from graphrag_bench.data.card import Card
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.merges import Merge
 from graphrag_bench.models.nlp import Sentence
 from graphrag_bench.offline.entity_passage import entity_passage
 from graphrag_bench.progress import Progress
 
+CARD = Card(name="tiny", title="", task="", license="", citation="", reader="jsonl")
 TABLE = ChunkTable.of(
     [
         ("a", "Hello (song)", "Otto sang Hello. Ten listened."),
@@ -29,9 +33,12 @@ class Tagger(Capitals):
             yield [Sentence(text, tuple((n, kinds.get(n, "PERSON")) for n in named), (), ())]
 
 
-def made(table: ChunkTable = TABLE, **settings: int) -> Graph:
+def made(
+    table: ChunkTable = TABLE, documents: tuple[Document, ...] = (), **settings: object
+) -> Graph:
+    corpus = Dataset("tiny", documents, (), {}, CARD)
     return entity_passage(
-        chunk_table=table, nlp=Tagger(), progress=Progress(quiet=True), **settings
+        corpus=corpus, chunk_table=table, nlp=Tagger(), progress=Progress(quiet=True), **settings
     )
 
 
@@ -79,3 +86,72 @@ def test_the_weights_are_kept_on_disk(tmp_path) -> None:
     graph.save(tmp_path)
     kept = Graph.load(tmp_path)
     assert kept.node_chunk.toarray().tolist() == graph.node_chunk.toarray().tolist()
+
+
+CURIES = ChunkTable.of(
+    [
+        ("a", "Marie Curie (chemist)", "Curie came."),
+        ("b", "Pierre Curie", "Curie left. Marie left."),
+        ("c", "", "Sklodowska came."),
+    ]
+)
+KNOWN = (Document("a", "Marie Curie (chemist)", "Curie came.", aliases=("Sklodowska",)),)
+
+
+class Whole(Tagger):
+    """As the tagger, but two capitalised words in a row are one name."""
+
+    def sentences(self, texts):
+        for text, (sentence,) in zip(texts, super().sentences(texts), strict=True):
+            names = [name for name, _ in sentence.entities]
+            if text.split(" (")[0] == " ".join(names[:2]):
+                names = [" ".join(names[:2]), *names[2:]]
+            yield [Sentence(text, tuple((name, "PERSON") for name in names), (), ())]
+
+
+def curies(**settings: object) -> Graph:
+    corpus = Dataset("curies", KNOWN, (), {}, CARD)
+    quiet = Progress(quiet=True)
+    return entity_passage(
+        corpus=corpus, chunk_table=CURIES, nlp=Whole(), progress=quiet, **settings
+    )
+
+
+def test_a_name_is_joined_to_the_passage_under_the_name_it_stands_for() -> None:
+    graph = curies()
+    assert list(graph.names) == ["marie curie", "pierre curie", "marie"]
+    assert graph.node_chunk.toarray().tolist() == [[3, 0, 1], [0, 3, 0], [0, 1, 0]]
+    assert "curie" in list(curies(resolve=("redirects",)).names)
+
+
+def test_every_merge_is_listed_with_its_rule_and_document_and_kept_on_disk(tmp_path) -> None:
+    graph = curies()
+    assert graph.merges == (
+        Merge("marie curie chemist", "marie curie", "brackets", "a", True),
+        Merge("sklodowska", "marie curie", "redirects", "a", True),
+        Merge("curie", "marie curie", "surnames", "a", False),
+        Merge("curie", "pierre curie", "surnames", "b", False),
+    )
+    graph.save(tmp_path)
+    assert Graph.load(tmp_path).merges == graph.merges
+
+
+def test_an_alias_of_one_node_is_found_in_a_question_and_one_of_two_nodes_is_not() -> None:
+    graph = curies()
+    assert graph.dictionary.row("Sklodowska") == 0
+    assert graph.dictionary.matches("When did sklodowska come?") == [("sklodowska", 0)]
+    assert graph.dictionary.row("Curie") is None
+
+
+def test_without_rules_names_stay_as_they_are_read() -> None:
+    graph = curies(resolve=())
+    names = ["marie curie", "curie", "pierre curie", "marie", "sklodowska"]
+    assert list(graph.names) == names
+    assert [merge.rule for merge in graph.merges] == ["brackets"]
+
+
+def test_merges_are_counted_by_rule(capsys) -> None:
+    corpus = Dataset("curies", KNOWN, (), {}, CARD)
+    entity_passage(corpus=corpus, chunk_table=CURIES, nlp=Whole(), progress=Progress())
+    said = capsys.readouterr().err
+    assert "names merged: 1 by brackets, 1 by redirects, 2 by surnames" in said

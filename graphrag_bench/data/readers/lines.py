@@ -17,6 +17,7 @@ class _Document(FileRow):
     title: str = ""
     text: str
     scope: str | None = None
+    aliases: list[str] = []
 
 
 class _Question(FileRow):
@@ -38,15 +39,17 @@ class _WithoutId(_Question):
 
 
 def jsonl(corpus: Path, questions: Path) -> Rows:
-    """Rows of `corpus.jsonl` (id, title, text, scope) and `questions.jsonl`.
+    """Rows of `corpus.jsonl` (id, title, text, scope, aliases) and `questions.jsonl`.
 
+    Aliases are other names of what the title names, as redirects of an encyclopedia.
     Questions: id, text, answers, evidence, and optionally type, hops, entities, scope, spans
     (sentences of the evidence), options and correct (the index of the right one, from 0). A
     question with options is asked with them, as lines `A. ...`.
     """
     rows = Rows()
     for place, read in json_lines(corpus, _Document):
-        rows.add_document(place, Document(read.id, read.title, read.text, read.scope))
+        document = Document(read.id, read.title, read.text, read.scope, tuple(read.aliases))
+        rows.add_document(place, document)
     add_questions(rows, questions)
     return rows
 
