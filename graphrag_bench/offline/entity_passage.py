@@ -49,7 +49,8 @@ def entity_passage(
     aside; a title is an entity as a whole, without what is in brackets. Names lose a leading
     article and a possessive ending, and are one node where they differ in case and accents alone,
     under the first name read; further names of one thing are merged by the rules of `resolve`, and
-    listed in the graph's `merges`. `node_chunk` is int64: `title_weight` for the title of the
+    listed in the graph's `merges`: a name that is another thing's in another document is a node of
+    its own in addition. `node_chunk` is int64: `title_weight` for the title of the
     chunk, 1 for every other name in it; 0 reads no title at all. Nodes in less than `min_chunks`
     chunks that are no title are left out. Nodes come in order of first mention, the title first.
     Raises UserError when there is no name at all.
@@ -64,7 +65,8 @@ def entity_passage(
         told = ", ".join(f"{n:,} by {rule}" for rule, n in counts.items())
         progress.say(f"names merged: {told} (graph/merges.jsonl)")
     names: dict[str, str] = {}
-    passages = [_passage(row, made, names, title_weight) for row in readings]
+    several = _of_several(readings, made)
+    passages = [_passage(row, made, several, names, title_weight) for row in readings]
     own = {row.title.key for row in readings if row.title}
     kept = _kept(names, passages, own, min_chunks)
     if not kept:
@@ -120,15 +122,37 @@ def _bracketed(chunk_table: ChunkTable, titles: Titles) -> Iterator[Merge]:
             yield Merge(normalise_name(title), titles[title][0].shown, BRACKETS, document, True)
 
 
+def _of_several(readings: Sequence[Reading], made: Resolution) -> frozenset[str]:
+    """The keys that stand for one thing in one document and for another, or none, in the next."""
+    first: dict[str, str] = {}
+    found = []
+    for reading in readings:
+        for name in reading.names:
+            stands_for = made.name(name.key, reading.document)
+            if first.setdefault(name.key, stands_for) != stands_for:
+                found.append(name.key)
+    return frozenset(found)
+
+
 def _passage(
-    reading: Reading, made: Resolution, names: dict[str, str], title_weight: int
+    reading: Reading,
+    made: Resolution,
+    several: frozenset[str],
+    names: dict[str, str],
+    title_weight: int,
 ) -> Passage:
-    """The names of a chunk as the nodes that they are; how a new one is shown is noted."""
+    """The names of a chunk as the nodes that they are; how a new one is shown is noted.
+
+    A name of several things stays a node as well: a question that uses it may mean any of them.
+    """
     weights: Passage = {}
     for name in (*((reading.title,) if reading.title else ()), *reading.names):
         key = made.name(name.key, reading.document)
         names.setdefault(key, name.shown if key == name.key else made.shown[key])
         weights[key] = 1
+        if name.key in several:
+            names.setdefault(name.key, name.shown)
+            weights[name.key] = 1
     if reading.title:
         weights[made.name(reading.title.key, reading.document)] = title_weight
     return weights

@@ -87,3 +87,10 @@ def test_of_names_with_one_key_the_first_row_counts() -> None:
 
 def test_an_empty_text_and_an_empty_dictionary_find_nothing() -> None:
     assert HELD.matches("") == NameDictionary.of([]).matches("New York") == []
+
+
+def test_aliases_are_found_after_names_and_lead_to_their_row() -> None:
+    held = NameDictionary.of(["Marie Curie", "Tarn"], {"old tarn": 1, "tarn": 0, "Skłodowska": 0})
+    assert held.row("Sklodowska") == 0
+    assert held.row("Tarn") == 1
+    assert held.matches("Was old Tarn hers?") == [("old tarn", 1)]
