@@ -53,11 +53,11 @@ def unambiguous(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]
         row_of.setdefault(key_of(name), row)
     found: dict[str, list[int | None]] = {}
     for merge in merges:
-        row, rows = row_of.get(key_of(merge.name)), found.setdefault(key_of(merge.alias), [])
-        if row not in rows:
-            rows.append(row)
+        node, nodes = row_of.get(key_of(merge.name)), found.setdefault(key_of(merge.alias), [])
+        if node not in nodes:
+            nodes.append(node)
     return {
-        alias: rows[0]
-        for alias, rows in found.items()
-        if alias not in row_of and len(rows) == 1 and rows[0] is not None
+        alias: nodes[0]
+        for alias, nodes in found.items()
+        if alias not in row_of and len(nodes) == 1 and nodes[0] is not None
     }
