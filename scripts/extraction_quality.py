@@ -4,10 +4,12 @@ Writes docs/results/extraction.md: the packaged spaCy model, merges by rule, and
 model of this machine on the passages whose triples are annotated. Its replies are stored in --home:
 a run that was stopped goes on where it was.
 
-Usage: python scripts/extraction_quality.py [--llm MODEL.gguf] [--home FOLDER] [--passages N]
-                                             [--threads N]
+Usage: python scripts/extraction_quality.py [--llm MODEL.gguf] [--musique FOLDER] [--home FOLDER]
+                                             [--passages N] [--threads N]
   --llm       a GGUF file; without it the page has no rows of a language model
-  --home      where replies are stored
+  --musique   a folder with corpus.json and questions.json in HippoRAG's layout, for the evidence
+              found with and without merges; left out without it
+  --home      where replies, artifacts and runs are stored
   --passages  the language model reads only the first N of the passages with triples
   --threads   CPU threads of the language model
 """
@@ -19,13 +21,18 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.words import read_words
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.experiment.execute import execute
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.repeats import scores_over_repeats
 from graphrag_bench.graph.extraction import ChunkExtraction
 from graphrag_bench.graph.name_dictionary import bare, key_of
 from graphrag_bench.models.cached import Cached
@@ -34,7 +41,7 @@ from graphrag_bench.models.nlp import NUMERIC, Sentence, Spacy
 from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.settings import Patience
 from graphrag_bench.offline.chunking import presplit
-from graphrag_bench.offline.entity_passage import read_names, read_titles
+from graphrag_bench.offline.entity_passage import RULES, read_names, read_titles
 from graphrag_bench.offline.extraction import nlp_extraction
 from graphrag_bench.offline.llm_extraction import llm_extraction
 from graphrag_bench.offline.resolution import Name, Reading, Resolution, Rule, resolution
@@ -43,9 +50,7 @@ from graphrag_bench.progress import Progress
 ROOT = Path(__file__).resolve().parent.parent
 GOLD = ROOT / "datasets" / "sample" / "annotations.jsonl"
 PAGE = ROOT / "docs" / "results" / "extraction.md"
-RULES: tuple[Rule, ...] = (
-    "redirects", "also_known", "acronyms", "initials", "surnames", "plurals",
-)  # fmt: skip
+EVERY_RULE: tuple[Rule, ...] = get_args(Rule)
 KINDS = {"person": "PERSON", "place": "GPE", "people": "NORP"}
 """The tagger's labels of annotated types; all others are ORG."""
 _DATE = re.compile(
@@ -54,6 +59,7 @@ _DATE = re.compile(
 )
 _ARTICLE = re.compile(r"(?:the|a|an)\s+", re.I)
 _OWNER = re.compile(r"['\u2019]s?$")
+METRICS = ("evidence_recall@2", "evidence_recall@5", "evidence_recall@10")
 MOST_TOKENS = 768
 """Of the language model's reply with triples; a passage has a hundred tokens."""
 Span = tuple[int, int]
@@ -84,11 +90,16 @@ one node against two mentions of one entity; with spaCy's names, only mentions w
 found count. Merges: of the merges in annotated passages whose alias is annotated, the share whose
 two names are of one entity; and of the names in a passage that are not the entity's most frequent
 one, the share that was taken for it. A rule that merged nothing has no row.
+
+**Evidence.** Recall of the questions' passages without merges, with the rules of the default, and
+with all. `also_known` is not in the default: right as its merges are, on the world it loses evidence
+(more passages join the name that a question asks for, and not all of them help).
 """
 WORLD = """\
 Against the aliases of the synthetic world (`dataset=world`, 1,000 entities; a passage introduces an
-alias as "X is also known as Y"): precision {precision}, recall {recall}. This shows that what the
-text says is read, and no more: the phrase is one of those that the rule knows.
+alias as "X is also known as Y"), all rules: precision {precision}, recall {recall}. What counts as
+wrong are merges by `surnames` of a piece of a name that the tagger cut with the whole name. Without
+`also_known`, as in the default, recall is 0: no other rule can know that two invented names are one.
 """
 
 
@@ -327,8 +338,12 @@ def resolution_rows(
     given = {"spaCy's names": read, "annotated names": annotated_readings(gold, titles)}
     texts = {row.id: row.text for row in gold}
     rows = []
+    single = {rule: (rule,) for rule in EVERY_RULE}
+    chosen: dict[str, tuple[Rule, ...]] = {
+        "none": (), **single, "default": RULES, "all": EVERY_RULE,
+    }  # fmt: skip
     for name, readings in given.items():
-        for said, rules in {"no rule": (), **{r: (r,) for r in RULES}, "all": RULES}.items():
+        for said, rules in chosen.items():
             made = resolution(readings, {}, rules)
 
             def key(
@@ -338,8 +353,8 @@ def resolution_rows(
                     return None
                 return made.name(key_of(bare(texts[passage][slice(*span)])), passage)
 
-            if said in ("no rule", "all") or made.merges:
-                found = merged(gold, made) if said != "no rule" else None
+            if said in ("none", "default", "all") or made.merges:
+                found = merged(gold, made) if said != "none" else None
                 cells = found.cells()[:2] if found else ["–", "–"]
                 rows.append([name, said, *pairs(gold, key).cells(), *cells])
     return rows
@@ -414,7 +429,12 @@ def page(asked: argparse.Namespace) -> str:
         rows = by_llm(read, table, asked)
         model = Path(asked.llm).stem
         found = {row.id: located(row.text, rows[row.id].entities) for row in read}
-        names.append((model, f"the first {len(read)} with triples", entities(read, found)))
+        where = f"the first {len(read)} with triples"
+        names.append(("spaCy", where, entities(read, spans)))
+        names.append((model, where, entities(read, found)))
+        if len(read) < len(facts):
+            again = by_spacy(read, table, nlp, 8)
+            told.append(("spaCy, with co-occurrence", len(read), triples(read, again)))
         told.append((model, len(read), triples(read, rows)))
     lines = ABOUT.splitlines()
     heads = ("names by", "passages", "match", "precision", "recall", "F1")
@@ -429,20 +449,45 @@ def page(asked: argparse.Namespace) -> str:
         for who, n, shares in told
         for match, share in zip(("ends", "ends, direction, word"), shares, strict=True)
     ))  # fmt: skip
-    heads = (
+    merge_heads = (
         "names", "rules", "pairs: precision", "pairs: recall", "pairs: F1",
         "merges: precision", "merges: recall",
     )  # fmt: skip
-    lines += section("Merges", heads, resolution_rows(gold, table, spans, nlp))
-    precision, recall, _ = world_merges(RULES, nlp).cells()
+    lines += section("Merges", merge_heads, resolution_rows(gold, table, spans, nlp))
+    precision, recall, _ = world_merges(EVERY_RULE, nlp).cells()
     lines += ["", *WORLD.format(precision=precision, recall=recall).splitlines()]
+    recall_heads = ("set", "rules", "questions", *METRICS)
+    lines += section("Evidence found by `entitypassage`", recall_heads, recall_rows(asked))
     return "\n".join(lines) + "\n"
+
+
+def recall_rows(asked: argparse.Namespace) -> Iterator[list[str]]:
+    """The evidence that the method finds without merges, with the default and with all rules."""
+    musique = {"musique": ("dataset=musique", f"dataset.root={asked.musique}")}
+    sets = {"sample": ("dataset=sample",), "world": ("dataset=world",)}
+    rules = {"none": (), "default": RULES, "all": EVERY_RULE}
+    for name, words in (sets | (musique if asked.musique else {})).items():
+        for said, chosen in rules.items():
+            given = [
+                *words,
+                "method=entitypassage",
+                "answer=off",
+                "reference_rows=off",
+                f"paths.home={asked.home}",
+                f"build.graph.resolve=[{','.join(chosen)}]",
+            ]
+            ended = execute(Experiment.prepare(composed(read_words(given))), Progress())
+            scores = scores_over_repeats(ended.experiment).values()
+            held = [one for one in scores if METRICS[0] in one]
+            means = [sum(one[metric] for one in held) / len(held) for metric in METRICS]
+            yield [name, said, str(len(held)), *(f"{mean:.3f}" for mean in means)]
 
 
 def main() -> int:
     """Write the page; the exit code is 0."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--llm", default="")
+    parser.add_argument("--musique", default="")
     parser.add_argument("--home", default=".")
     parser.add_argument("--passages", type=int, default=None)
     parser.add_argument("--threads", type=int, default=None)
