@@ -92,14 +92,15 @@ two names are of one entity; and of the names in a passage that are not the enti
 one, the share that was taken for it. A rule that merged nothing has no row.
 
 **Evidence.** Recall of the questions' passages without merges, with the rules of the default, and
-with all. `also_known` is not in the default: right as its merges are, on the world it loses evidence
-(more passages join the name that a question asks for, and not all of them help).
+with all. `also_known` is not in the default: right as its merges are, on the world it loses
+evidence (more passages join the name that a question asks for, and not all of them help).
 """
 WORLD = """\
 Against the aliases of the synthetic world (`dataset=world`, 1,000 entities; a passage introduces an
 alias as "X is also known as Y"), all rules: precision {precision}, recall {recall}. What counts as
-wrong are merges by `surnames` of a piece of a name that the tagger cut with the whole name. Without
-`also_known`, as in the default, recall is 0: no other rule can know that two invented names are one.
+wrong are merges by `surnames` of a piece of a name that the tagger cut with the whole name.
+Without `also_known`, as in the default, recall is 0: no other rule can know that two invented names
+are one.
 """
 
 
@@ -338,7 +339,7 @@ def resolution_rows(
     given = {"spaCy's names": read, "annotated names": annotated_readings(gold, titles)}
     texts = {row.id: row.text for row in gold}
     rows = []
-    single = {rule: (rule,) for rule in EVERY_RULE}
+    single: dict[str, tuple[Rule, ...]] = {rule: (rule,) for rule in EVERY_RULE}
     chosen: dict[str, tuple[Rule, ...]] = {
         "none": (), **single, "default": RULES, "all": EVERY_RULE,
     }  # fmt: skip
