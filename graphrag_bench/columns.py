@@ -1,14 +1,14 @@
-"""Columns on disk: arrays, text columns and sparse matrices that load by memory map.
+"""Columns: arrays, texts and sparse matrices, on disk and loaded by memory map.
 
 Everything is plain `.npy`, written without pickles and read with `allow_pickle=False`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,6 +86,53 @@ def load_sparse(folder: Path, name: str) -> Any:
     parts = tuple(load_array(folder, f"{name}.{part}") for part in ("data", "indices", "indptr"))
     shape = load_array(folder, f"{name}.shape")
     return csr_matrix(parts, shape=(int(shape[0]), int(shape[1])), copy=False)
+
+
+class Columns:
+    """A dataclass of arrays, texts and CSR matrices, stored by the names of its fields.
+
+    A field that is None has no file.
+    """
+
+    def save(self, folder: Path) -> None:
+        """Write every column into a folder."""
+        for field in fields(self):  # type: ignore[arg-type]
+            column = getattr(self, field.name)
+            if isinstance(column, Texts):
+                column.save(folder, field.name)
+            elif hasattr(column, "indptr"):
+                save_sparse(folder, field.name, column)
+            elif column is not None:
+                save_array(folder, field.name, column)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """What `save` wrote, by memory map."""
+        columns: dict[str, Any] = {}
+        for field in fields(cls):  # type: ignore[arg-type]
+            if (folder / f"{field.name}.offsets.npy").is_file():
+                columns[field.name] = Texts.load(folder, field.name)
+            elif (folder / f"{field.name}.indptr.npy").is_file():
+                columns[field.name] = load_sparse(folder, field.name)
+            elif (folder / f"{field.name}.npy").is_file() or field.default is MISSING:
+                columns[field.name] = load_array(folder, field.name)
+        return cls(**columns)
+
+
+def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
+    """A bool CSR with a row for each item, which names each of its columns once; columns sorted."""
+    from scipy.sparse import csr_matrix
+
+    held = [sorted(columns) for columns in columns_of]
+    starts = np.zeros(len(held) + 1, np.int64)
+    np.cumsum([len(columns) for columns in held], out=starts[1:])
+    columns = np.array([column for columns in held for column in columns], np.int64)
+    return csr_matrix((np.ones(len(columns), bool), columns, starts), shape=(len(held), n_columns))
+
+
+def row_ids(matrix: Any, row: int) -> NDArray[np.int64]:
+    """The columns that a row of a CSR matrix holds, in the order in which they are stored."""
+    return np.asarray(matrix.indices[slice(*matrix.indptr[row : row + 2])], np.int64)
 
 
 show_briefly(Texts)

@@ -13,14 +13,13 @@ import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from graphrag_bench import fingerprint
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import CallsOf, ExpectedOf, Sizes, TokensOf
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.registry import ContractError, Registry
+from graphrag_bench.registry import ContractError, Registered, Registry
 from graphrag_bench.values import slot_of
 
 REQUIRED: Any = inspect.Parameter.empty
@@ -63,20 +62,18 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Operator:
+class Operator(Registered):
     """A registered operator with its contract.
 
     `function` takes the values of one question; `batch` is the function for many, which `function`
-    is derived from. `returns` names the slots in the order of the return type: those it `writes`,
-    and those it `may_write`.
+    is derived from. `returns` has the slots with their types in the order of the return type: those
+    it `writes`, and those it `may_write`.
     """
 
-    name: str
-    function: Callable[..., Any]
     reads: tuple[Read, ...]
     needs: tuple[str, ...]
     settings: Mapping[str, Setting]
-    returns: tuple[str, ...]
+    returns: Mapping[str, Any]
     writes: tuple[str, ...]
     may_write: tuple[str, ...]
     requires: frozenset[str]
@@ -86,16 +83,6 @@ class Operator:
     tokens: TokensOf | None
     batch: Callable[..., Any] | None = None
     expected: ExpectedOf | None = None
-
-    @cached_property
-    def code(self) -> str:
-        """The fingerprint of the code."""
-        return fingerprint.code(self.function)
-
-    @property
-    def origin(self) -> str:
-        """Where the function is defined, as module:name."""
-        return f"{self.function.__module__}:{self.function.__qualname__}"
 
     def bound(self, settings: Mapping[str, Any]) -> int:
         """The most LLM calls one question can cost."""
@@ -110,11 +97,9 @@ class Operator:
 
 
 @dataclass(frozen=True)
-class Builder:
+class Builder(Registered):
     """A registered offline builder: `graph.kg` builds the resource `graph`, variant `kg`."""
 
-    name: str
-    function: Callable[..., Any]
     needs: tuple[str, ...]
     settings: Mapping[str, Setting]
     produces: type
@@ -137,16 +122,6 @@ class Builder:
     def variant(self) -> str:
         """Which way of building it this is."""
         return self.name.partition(".")[2] or self.name
-
-    @cached_property
-    def code(self) -> str:
-        """The fingerprint of the code."""
-        return fingerprint.code(self.function)
-
-    @property
-    def origin(self) -> str:
-        """Where the function is defined, as module:name."""
-        return f"{self.function.__module__}:{self.function.__qualname__}"
 
 
 operators: Registry[Operator] = Registry("operator")
@@ -291,10 +266,12 @@ def _state_read(function: Callable[..., Any], name: str, hint: Any, default: Any
     return Read(name, slot, optional)
 
 
-def _written(function: Callable[..., Any], hint: Any) -> tuple[tuple[str, ...], ...]:
-    """All slots of a return type in order, those always written, and those sometimes written."""
+def _written(
+    function: Callable[..., Any], hint: Any
+) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
+    """The type of each slot that is returned, in order; those always written; those sometimes."""
     parts = get_args(hint) if get_origin(hint) is tuple else (hint,)
-    returns: list[str] = []
+    returns: dict[str, Any] = {}
     sometimes: list[str] = []
     for part in parts:
         inner, optional = _strip_none(part)
@@ -303,12 +280,12 @@ def _written(function: Callable[..., Any], hint: Any) -> tuple[tuple[str, ...], 
             raise ContractError(
                 f"{function.__qualname__} returns {part}, which is not a value type"
             )
-        returns.append(slot)
+        returns[slot] = inner
         sometimes += [slot] * optional
-    if len(set(returns)) < len(parts):
+    if len(returns) < len(parts):
         raise ContractError(f"{function.__qualname__} writes one slot twice")
     always = tuple(slot for slot in returns if slot not in sometimes)
-    return tuple(returns), always, tuple(sometimes)
+    return returns, always, tuple(sometimes)
 
 
 def _strip_none(hint: Any) -> tuple[Any, bool]:

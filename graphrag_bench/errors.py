@@ -47,8 +47,6 @@ class Gathered:
         if self.errors:
             raise UserError("\n".join(map(str, self.errors)))
 
-    exit_code = 2
-
 
 def caught(work: Callable[[], T]) -> T | Exception:
     """What `work` returns, which runs the code of others, or the error that it raised.

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
+from graphrag_bench import fingerprint
 from graphrag_bench.errors import unknown
 
 
@@ -13,23 +18,22 @@ class ContractError(TypeError):
     """A function's signature or name breaks the contract; raised when it is registered."""
 
 
-class Registered(Protocol):
-    """What a registry holds."""
+@dataclass(frozen=True)
+class Registered:
+    """What a registry holds: a function and the name it goes by."""
 
-    @property
-    def name(self) -> str:
-        """The name it goes by."""
-        ...
+    name: str
+    function: Callable[..., Any]
 
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The function itself."""
-        ...
+    @cached_property
+    def code(self) -> str:
+        """The fingerprint of the code."""
+        return fingerprint.code(self.function)
 
     @property
     def origin(self) -> str:
         """Where the function is defined, as module:name."""
-        ...
+        return f"{self.function.__module__}:{self.function.__qualname__}"
 
 
 T = TypeVar("T", bound=Registered)
@@ -87,3 +91,10 @@ class Registry(Generic[T]):
     def freeze(self) -> None:
         """Refuse whatever imported modules would still add."""
         self._frozen = True
+
+
+def import_modules(package: str, folder: Path) -> None:
+    """Import every module below the folder of a package, so that each registers what it holds."""
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        import_module(".".join((package, *parts)).removesuffix(".__init__"))

@@ -103,9 +103,22 @@ class Ranked(Generic[T]):
         order = np.lexsort((rows, -keys))[:k]
         return cls(rows[order], values[rows[order]])
 
-    def head(self, k: int) -> Ranked[T]:
-        """The first `k` rows."""
+    @classmethod
+    def of(cls, scores: Mapping[int, float]) -> Ranked[T]:
+        """The rows with their scores in the order of the mapping."""
+        return cls(np.array(list(scores), np.int64), np.array(list(scores.values())))
+
+    def head(self, k: int | None) -> Ranked[T]:
+        """The first `k` rows, all of them for None."""
         return type(self)(self.ids[:k], self.scores[:k])
+
+    def take(self, places: IntArray | NDArray[np.bool_]) -> Ranked[T]:
+        """The rows at some places, or those where a mask is true, in the order given."""
+        return type(self)(self.ids[places], self.scores[places])
+
+    def items(self) -> list[tuple[int, float]]:
+        """Row and score, in order."""
+        return list(zip(self.ids.tolist(), self.scores.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,3 +315,9 @@ class RetrievalState:
 def unique(items: Sequence[T]) -> tuple[T, ...]:
     """The items in order of first appearance, each once."""
     return tuple(dict.fromkeys(items))
+
+
+def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
+    """Positions by score (six decimals), highest first; ties by lower id, without ids as given."""
+    keys = -np.round(scores, DECIMALS)
+    return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

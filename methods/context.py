@@ -12,7 +12,9 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from functools import partial
+from itertools import groupby
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -24,7 +26,6 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.text import fit
 from graphrag_bench.values import (
-    DECIMALS,
     Chunk,
     Community,
     Context,
@@ -32,6 +33,7 @@ from graphrag_bench.values import (
     Piece,
     Ranked,
     Relationship,
+    best_first,
 )
 
 Form = Literal["text", "table"]
@@ -70,7 +72,7 @@ def chunks_context(
     next to other blocks).
     """
     rows, also = [], []
-    for position, (row, score) in enumerate(zip(*_head(chunks, top_k), strict=True)):
+    for position, (row, score) in enumerate(chunks.head(top_k).items()):
         text = chunk_table.passage(row)
         shown = text if form == "text" else _csv(position, text)
         first, *others = chunk_table.documents_of(row)
@@ -99,12 +101,8 @@ def nodes_context(
     cut; with `cut="lowest"` those with the lowest scores, ties by higher id, wherever they are.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search.
     """
-
-    def told(ranked: Ranked[Node]) -> list[Row]:
-        return node_rows(graph, ranked, form)
-
     pack = Packing("node", tokenizer, top_k, budget, share, cut)
-    return _packed(context, nodes, told, pack)
+    return _packed(context, nodes, partial(node_rows, graph, form=form), pack)
 
 
 @operator("context.relationships")
@@ -127,12 +125,8 @@ def relationships_context(
     lowest scores, ties by higher id, wherever they are.
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG.
     """
-
-    def told(ranked: Ranked[Relationship]) -> list[Row]:
-        return relationship_rows(graph, ranked, form)
-
     pack = Packing("relationship", tokenizer, top_k, budget, share, cut)
-    return _packed(context, relationships, told, pack)
+    return _packed(context, relationships, partial(relationship_rows, graph, form=form), pack)
 
 
 class Packing(NamedTuple):
@@ -158,10 +152,9 @@ def _packed(
     """
     bounds = (pack.tokenizer, pack.budget, pack.share)
     if pack.cut == "last":
-        first = ranked if pack.top_k is None else ranked.head(pack.top_k)
-        return with_block(context, pack.kind, told(first), *bounds)
+        return with_block(context, pack.kind, told(ranked.head(pack.top_k)), *bounds)
     ids, scores = ranked.ids, ranked.scores
-    best = np.lexsort((ids, -np.round(scores, DECIMALS)))[: pack.top_k]
+    best = best_first(scores, ids)[: pack.top_k]
     rows = told(ranked)
     packed = with_block(context, pack.kind, [rows[place] for place in best.tolist()], *bounds)
     before = context.pieces if context else ()
@@ -188,8 +181,7 @@ def fitting(
     Reordering them then changes nothing else in a prompt.
     Source: ours, for path pooling over prompts that a budget bounds.
     """
-    first = relationships if top_k is None else relationships.head(top_k)
-    rows = relationship_rows(graph, first, form)
+    rows = relationship_rows(graph, relationships.head(top_k), form)
     packed = with_block(context, "relationship", rows, tokenizer, budget, share)
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))
 
@@ -198,7 +190,7 @@ def node_rows(graph: Graph, nodes: Ranked[Node], form: Form) -> list[Row]:
     """Name, text and score of every node, numbered from 0 where they are CSV rows."""
     degree = graph.degree
     rows = []
-    for position, (row, score) in enumerate(zip(*_head(nodes, None), strict=True)):
+    for position, (row, score) in enumerate(nodes.items()):
         name = graph.names[row]
         described = graph.descriptions[row] if graph.descriptions else ""
         kind = graph.types[row] if graph.types else ""
@@ -213,8 +205,7 @@ def relationship_rows(graph: Graph, relationships: Ranked[Relationship], form: F
     """Id, text and score of every relationship, numbered from 0 where they are CSV rows."""
     degree = graph.degree
     rows = []
-    given = zip(relationships.ids.tolist(), relationships.scores.tolist(), strict=True)
-    for position, (row, score) in enumerate(given):
+    for position, (row, score) in enumerate(relationships.items()):
         head, tail = int(graph.source[row]), int(graph.target[row])
         said = graph.facts[row] if graph.facts else graph.relations[row]
         if form == "table":
@@ -248,15 +239,10 @@ def communities_context(
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
     rows = []
-    for position, (row, score) in enumerate(zip(*_head(communities, top_k), strict=True)):
+    for position, (row, score) in enumerate(communities.head(top_k).items()):
         if text := reports.texts[row]:
             rows.append((str(row), text if form == "text" else _csv(position, text), score))
     return with_block(context, "community", rows, tokenizer, budget, share)
-
-
-def _head(ranked: Ranked[Any], top_k: int | None) -> tuple[list[int], list[float]]:
-    first = ranked if top_k is None else ranked.head(top_k)
-    return first.ids.tolist(), first.scores.tolist()
 
 
 def _csv(*cells: object) -> str:
@@ -298,13 +284,7 @@ def _of_all_documents(packed: Context, n_before: int, also: Sequence[tuple[str, 
 
 def blocks(pieces: Iterable[Piece]) -> list[dict[str, object]]:
     """Runs of pieces of one kind, for templates: `kind`, `head` (the table's header), `rows`."""
-    runs: list[dict[str, object]] = []
-    texts: list[str] = []
-    last = ""
-    for piece in pieces:
-        if piece.kind != last:
-            texts = []
-            runs.append({"kind": piece.kind, "head": HEADS.get(piece.kind, ""), "rows": texts})
-            last = piece.kind
-        texts.append(piece.text)
-    return runs
+    return [
+        {"kind": kind, "head": HEADS.get(kind, ""), "rows": [piece.text for piece in run]}
+        for kind, run in groupby(pieces, key=lambda piece: piece.kind)
+    ]

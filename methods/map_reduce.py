@@ -84,34 +84,24 @@ class Points:
 
 def _map_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template, the question and one group of the context; half of a reply."""
-    group = sizes.context / max(_groups_expected(settings, sizes), 1.0)
+    group = sizes.context / max(_groups(settings, sizes), 1.0)
     prompt = template_tokens(settings["prompt"]) + sizes.question + group
     return prompt, settings["max_tokens"] / 2
 
 
-def _groups_expected(settings: Mapping[str, Any], sizes: Sizes) -> float:
+def _groups(settings: Mapping[str, Any], sizes: Sizes) -> float:
     """The rows of the context, or the number of groups that they fill to nine tenths."""
     if settings["group"] == "single":
         return sizes.pieces
     return max(sizes.context / (0.9 * float(settings["group_tokens"])), 1.0)
 
 
-def _maps_expected(settings: Mapping[str, Any], sizes: Sizes) -> float:
-    """One call per group that is read."""
-    return min(_groups_expected(settings, sizes), float(settings["max_groups"]))
-
-
-def _map_calls(settings: Mapping[str, Any]) -> int:
-    """Every group may need a corrective retry."""
-    return 2 * int(settings["max_groups"])
-
-
 @operator(
     "points.map",
-    calls=_map_calls,
+    calls=lambda settings: 2 * int(settings["max_groups"]),
     supplies={"question", "pieces"},
     tokens=_map_tokens,
-    expected=_maps_expected,
+    expected=lambda settings, sizes: min(_groups(settings, sizes), settings["max_groups"]),
 )
 def map_points(
     question: Question,
@@ -143,7 +133,7 @@ def map_points(
     if order == "shuffled":
         drawn = np.random.default_rng(seed).permutation(len(pieces))
         pieces = [pieces[row] for row in drawn.tolist()]
-    groups = _groups(pieces, group_tokens if group == "packed" else 0)
+    groups = _packed(pieces, group_tokens if group == "packed" else 0)
     groups, left = groups[:max_groups], groups[max_groups:]
     unread = tuple((p.kind, p.id) for part in left for p in part)
     read = Context(tuple(p for part in groups for p in part), (*context.cut, *unread))
@@ -160,7 +150,7 @@ def map_points(
     return Points(tuple(p.description for p in kept), tuple(p.score for p in kept)), read
 
 
-def _groups(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
+def _packed(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
     """Pieces in order, packed up to `most` tokens; one per group when that is 0."""
     groups: list[list[Piece]] = []
     size = 0

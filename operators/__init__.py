@@ -1,29 +1,7 @@
-"""The retrieval operators, one module per family; importing this package registers them."""
+"""The retrieval operators, one folder per kind of thing; importing this package registers them."""
 
-from operators import (
-    chunk,
-    chunk_walk,
-    community,
-    cross_encoding,
-    mean_search,
-    node,
-    path,
-    relationship,
-    reranking,
-    restart,
-    subgraph,
-)
+from pathlib import Path
 
-__all__ = [
-    "chunk",
-    "chunk_walk",
-    "community",
-    "cross_encoding",
-    "mean_search",
-    "node",
-    "path",
-    "relationship",
-    "reranking",
-    "restart",
-    "subgraph",
-]
+from graphrag_bench.registry import import_modules
+
+import_modules(__name__, Path(__file__).parent)

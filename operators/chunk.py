@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
@@ -17,7 +18,6 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import (
     Chunk,
-    IntArray,
     Node,
     NodeScores,
     Query,
@@ -45,6 +45,35 @@ def vdb(
     Source: Zhou et al. 2025, section 7 (VanillaRAG); technical report, B.1, chunk "VDB".
     """
     return most_similar(question, query, chunk_index, embedder, top_k)
+
+
+@operator("chunk.vdb_mean")
+def vdb_mean(
+    question: Question,
+    query: Query,
+    *,
+    chunk_index: VectorIndex,
+    embedder: Embedder,
+    with_question: bool = True,
+    top_k: PositiveInt = 4,
+) -> Ranked[Chunk]:
+    """The chunks most similar to the mean of the query's texts and, by default, the question.
+
+    The texts of the query are embedded as passages, the question as a question; the mean of the
+    unit vectors weights each equally and is normalised to length 1. Score: cosine, -1..1; 0 for
+    every chunk when the vectors cancel out. A query without a text finds nothing. Ties by lower id.
+    Source: HyDE (Gao et al., ACL 2023), section 3.2, equations 7 and 8.
+    """
+    if not query.texts:
+        return Ranked.empty()
+    vectors = [embedder.encode(list(query.texts), kind="passage")]
+    if with_question:
+        vectors.append(embedder.encode([question.text], kind="question"))
+    mean = np.concatenate(vectors).mean(axis=0, keepdims=True)
+    length = np.linalg.norm(mean)
+    unit = np.asarray(mean / length if length else mean, np.float32)
+    (found,) = chunk_index.search(unit, top_k)
+    return found
 
 
 @operator("chunk.bm25")
@@ -147,16 +176,10 @@ def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = Non
 def _in_order(ranked: Ranked[Any], incidence: Any, top_k: int | None) -> Ranked[Chunk]:
     """The chunks of ranked rows by a CSR incidence, in order of first appearance."""
     scores: dict[int, float] = {}
-    for row, score in zip(ranked.ids.tolist(), ranked.scores.tolist(), strict=True):
-        for chunk in np.sort(_columns(incidence, row)).tolist():
+    for row, score in ranked.items():
+        for chunk in np.sort(row_ids(incidence, row)).tolist():
             scores.setdefault(chunk, score)
-    found = Ranked[Chunk](np.array(list(scores), np.int64), np.array(list(scores.values())))
-    return found if top_k is None else found.head(top_k)
-
-
-def _columns(incidence: Any, row: int) -> IntArray:
-    here = slice(incidence.indptr[row], incidence.indptr[row + 1])
-    return np.asarray(incidence.indices[here], np.int64)
+    return Ranked[Chunk].of(scores).head(top_k)
 
 
 @operator("chunk.occurrence", unordered="with entity_order, the order of the nodes")
@@ -193,10 +216,9 @@ def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
     """The chunks of the nodes in their order, by the number of neighbours in each."""
     counts: dict[int, float] = {}
     for node in unique(nodes.ids.tolist()):
-        own = [chunk for chunk in _columns(graph.node_chunk, node).tolist() if chunk not in counts]
-        near = graph.node_chunk[_columns(graph.adjacency, node)]
+        own = [chunk for chunk in row_ids(graph.node_chunk, node).tolist() if chunk not in counts]
+        near = graph.node_chunk[row_ids(graph.adjacency, node)]
         named = np.asarray(near.sum(axis=0), np.float64).ravel()
         for chunk in sorted(own, key=lambda chunk: (-named[chunk], chunk)):
             counts[chunk] = float(named[chunk])
-    found = Ranked[Chunk](np.array(list(counts), np.int64), np.array(list(counts.values())))
-    return found.head(top_k)
+    return Ranked[Chunk].of(counts).head(top_k)

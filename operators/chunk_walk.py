@@ -10,8 +10,7 @@ from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.pagerank import personalised_pagerank
-from graphrag_bench.graph.passages import Contains, walk_with_chunks
+from graphrag_bench.graph.pagerank import Contains, personalised_pagerank, walk_with_chunks
 from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,8 @@ def rerank(
     first = rows[:depth]
     for begin in _windows(len(first), window, stride) if len(first) > 1 else ():
         part = first[begin : begin + window]
-        passages = [_words(chunk_table.passage(row), passage_words) for row in part]
+        texts = [chunk_table.passage(row).split()[:passage_words] for row in part]
+        passages = [" ".join(words) for words in texts]
         order = _order(
             llm,
             prompt.render({"question": question.text, "passages": passages}),
@@ -97,11 +98,6 @@ def rerank(
         first[begin : begin + window] = [part[position] for position in order]
     ids = np.array([*first, *rows[depth:]], np.int64)
     return Ranked(ids, 1.0 / np.arange(1, len(ids) + 1))
-
-
-def _words(text: str, most: int) -> str:
-    """The first words of a text on one line."""
-    return " ".join(text.split()[:most])
 
 
 def _order(llm: LLM, chat: Any, n_passages: int, max_tokens: int) -> list[int]:
@@ -121,14 +117,10 @@ def _order(llm: LLM, chat: Any, n_passages: int, max_tokens: int) -> list[int]:
         raise reply
     if isinstance(reply, UnreadableReply):
         return list(settled(llm, reply, tuple(every)))
-    order = _completed(reply, every)
+    order = [*reply, *(position for position in every if position not in reply)]
     if len(reply) < n_passages:
         settled(llm, UnreadableReply(PURPOSE, str(reply)), order)
     return order
-
-
-def _completed(named: Sequence[int], every: Sequence[int]) -> list[int]:
-    return [*named, *(position for position in every if position not in named)]
 
 
 @operator("chunk.head", unordered="the order given")

@@ -88,9 +88,3 @@ def _best(hits: Sequence[Ranked[Any]], n_rows: int, top_k: int) -> Ranked[Any]:
     for hit in hits:
         np.maximum.at(scores, hit.ids, hit.scores)
     return Ranked.top(scores, top_k, among=np.flatnonzero(np.isfinite(scores)))
-
-
-def at_least(found: Ranked[Any], min_score: float) -> Ranked[Any]:
-    """The rows whose score is not below `min_score`, in order."""
-    kept = found.scores >= min_score
-    return Ranked(found.ids[kept], found.scores[kept])

@@ -21,12 +21,12 @@ from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import (
-    DECIMALS,
     Node,
     Question,
     Ranked,
     Relationship,
     Subgraph,
+    best_first,
     unique,
 )
 
@@ -76,7 +76,7 @@ def steiner(
     "Steiner" (their text says Steiner tree, both codes solve the prize-collecting one).
     """
     node_prizes, prizes = np.zeros(graph.n_nodes), np.zeros(graph.n_relationships)
-    best = unique(nodes.ids[np.lexsort((nodes.ids, -np.round(nodes.scores, DECIMALS)))].tolist())
+    best = unique(nodes.ids[best_first(nodes.scores, nodes.ids)].tolist())
     node_prizes[list(best)] = np.arange(len(best), 0, -1)
     prizes[relationships.ids] = relationship_prizes(relationships.scores, n_values)
     found, rows = prized_subgraph(graph, node_prizes, prizes, cost)

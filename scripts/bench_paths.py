@@ -22,8 +22,9 @@ from graphrag_bench.graph.flow_kernels import Rules
 from graphrag_bench.graph.flow_paths import Kept, flow_paths
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.k_shortest_paths import fewest_hops
-from graphrag_bench.graph.path_pooling import Kernels, by_pooled_score, pooled
+from graphrag_bench.graph.path_pooling import Kernels, pooled
 from graphrag_bench.graph.step_paths import Search, likely_pairs, step_paths
+from graphrag_bench.values import best_first
 
 N_NODES, N_RELATIONSHIPS = 100_000, 1_000_000
 EXPONENT = 2.5
@@ -233,7 +234,7 @@ def path_pool_500() -> Numbers:
 
     def ours(ends: np.ndarray, scores: np.ndarray) -> list[int]:
         found = pooled(*ends, scores, [20, 50], KERNELS, np.random.default_rng(0))
-        return by_pooled_score(found).tolist()
+        return best_first(found).tolist()
 
     times = measured([lambda one=one: ours(*one) for one in questions])
     ends, scores = questions[0]

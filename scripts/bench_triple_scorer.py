@@ -19,8 +19,7 @@ from graphrag_bench.models.sentence_embedder import SentenceEmbedder
 from graphrag_bench.offline.chunking import presplit
 from graphrag_bench.offline.knowledge_graph import kg
 from graphrag_bench.offline.planted import planted_extraction
-from graphrag_bench.offline.triple_index import triple_index
-from graphrag_bench.offline.triple_scorers import mlp_scorer
+from graphrag_bench.offline.triple_scorers import mlp_scorer, triple_index
 from graphrag_bench.offline.triple_training import triple_weights
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name

@@ -1,12 +1,14 @@
 """Retrieval without a language model: methods and the parts of the entity-passage graph compared.
 
 Runs each method on each set with the packaged embedder and tagger, no OpenIE file and no answers,
-and writes docs/results/llm_free.md. What is stored is not run again.
+a process for each, and writes docs/results/llm_free.md. What is stored is not run again.
 
-Usage: python scripts/llm_free.py [--musique FOLDER] [--home FOLDER] [--sets a,b] [--rows a,b]
-                                   [--without SET:WORD,...]
+Usage: python scripts/llm_free.py [--musique FOLDER] [--mix FOLDER] [--home FOLDER] [--sets a,b]
+                                   [--rows a,b] [--without SET:WORD,...]
   --musique  a folder with corpus.json and questions.json in HippoRAG's layout; left out without it
-  --sets     only these of musique, sample, world_300, world_1000
+  --mix      a folder with UltraDomain's corpus.jsonl; asked are specific questions that are made
+             of it by a template; left out without it
+  --sets     only these of musique, sample, mix, world_300, world_1000, world_3000
   --rows     only the rows whose name has one of these words; the page is not written
   --without  SET:WORD,...: rows of a set that are left out, as `musique:HippoRAG`; the page says so
 """
@@ -14,9 +16,12 @@ Usage: python scripts/llm_free.py [--musique FOLDER] [--home FOLDER] [--sets a,b
 from __future__ import annotations
 
 import argparse
+import json
+import resource
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from graphrag_bench.config.compose import composed
@@ -30,21 +35,31 @@ from graphrag_bench.progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "results" / "llm_free.md"
+GRAPHRAG_BENCH = (sys.executable, "-m", "graphrag_bench.cli.main")
 NLP = "build.extraction=nlp"
-EXACT = "method.linking=exact_then_vectors"
+VECTORS = "method.linking=[vectors]"
+NAMES = "method.linking=[dictionary,mentions,vectors]"
+PRUNED = ("build.extraction.variant=nlp", "build.extraction.prune=unjoined")
 ROWS: Mapping[str, tuple[str, ...]] = {
     "VanillaRAG": ("method=vanilla",),
     "BM25": ("method=bm25",),
     "hybrid": ("method=hybrid",),
+    "RAPTOR": ("method=raptor",),
+    "FastGraphRAG": ("method=fastgraphrag",),
+    "LightRAG, hybrid": ("method=hlightrag",),
     "LinearRAG": ("method=linearrag",),
-    "LinearRAG, exact linking": ("method=linearrag", EXACT),
+    "LinearRAG, linked by vectors": ("method=linearrag", VECTORS),
     "HippoRAG": ("method=hipporag", NLP),
-    "HippoRAG, exact linking": ("method=hipporag", NLP, EXACT),
+    "HippoRAG, linked by vectors": ("method=hipporag", NLP, VECTORS),
+    "HippoRAG, unjoined phrases pruned": ("method=hipporag", *PRUNED),
+    "HippoRAG 2": ("method=hipporag2", NLP),
+    "HippoRAG 2, names linked too": ("method=hipporag2", NLP, NAMES),
+    "HippoRAG 2, NER to node": ("method=hipporag2_ner", NLP),
     "entity-passage graph": ("method=entitypassage",),
     "– without titles": ("method=entitypassage", "build.graph.title_weight=0"),
     "– titles weigh as other names": ("method=entitypassage", "build.graph.title_weight=1"),
-    "– without the dictionary": ("method=entitypassage", "method.match=[mentions]"),
-    "– without the tagger's mentions": ("method=entitypassage", "method.match=[dictionary]"),
+    "– without the dictionary": ("method=entitypassage", "method.linking=[mentions]"),
+    "– without the tagger's mentions": ("method=entitypassage", "method.linking=[dictionary]"),
     "– single words always": ("method=entitypassage", "method.single_words=any"),
     "– without dense weight": ("method=entitypassage", "method.dense_weight=0.0"),
     "– names in one passage left out": ("method=entitypassage", "build.graph.min_chunks=2"),
@@ -52,17 +67,22 @@ ROWS: Mapping[str, tuple[str, ...]] = {
 """The rows of the page; those that begin with a dash change one part of the one above them."""
 FIRST, BEST = "VanillaRAG", "entity-passage graph"
 METRICS = ("evidence_recall@2", "evidence_recall@5", "evidence_recall@10", "all_evidence@8")
-HEADS = ("", "recall@2", "recall@5", "recall@10", "all evidence@8", "seconds", "nodes")
+HEADS = (
+    "", "recall@2", "recall@5", "recall@10", "all evidence@8", "seconds", "MB", "nodes",
+)  # fmt: skip
 COMPARED = "evidence_recall@5"
 ABOUT = """\
 # Retrieval without a language model
 
-Written by `python scripts/llm_free.py --musique FOLDER`; FOLDER holds 100 MuSiQue questions
-with their 1,890 passages in HippoRAG's layout. all-MiniLM-L6-v2, entities by the packaged spaCy
-model, no OpenIE file, no language model, no answers; defaults but for what a row says. `seconds`:
-to build all that a row retrieves from, on two cores that were not idle, so that only their order of
-magnitude means something; what rows share is counted in each. The rows with a dash change one part
-of the entity-passage graph.
+Written by `python scripts/llm_free.py --musique FOLDER --mix FOLDER`: 100 MuSiQue questions with
+their 1,890 passages in HippoRAG's layout, `sample`, the 61 documents of UltraDomain's Mix with
+questions made from chains of facts (`questions kind=specific wording=template`), and the made world
+in three sizes. all-MiniLM-L6-v2, entities by the packaged spaCy model, no OpenIE file, no language
+model, no answers; defaults but for what a row says. `seconds`: to build all that a row retrieves
+from, on two cores that were not idle, so that only their order of magnitude means something; what
+rows share is counted in each, and a text that a row above has embedded is not embedded again.
+`MB`: the most memory that the process of the row held. The rows with a dash change one part of the
+entity-passage graph.
 """
 DIFFERENCES = """\
 Paired bootstrap over questions; p by a paired permutation test (mid-p), not corrected for the
@@ -72,28 +92,36 @@ number of rows.
 
 @dataclass(frozen=True)
 class Row:
-    """One run: means, seconds to build, nodes, and the scores of each question."""
+    """One run: means, seconds to build, peak memory, nodes, and the scores of each question."""
 
     name: str
     means: tuple[float, ...]
     seconds: float
+    megabytes: float
     n_nodes: int | None
     scores: Mapping[str, Mapping[str, float]]
 
     def cells(self) -> list[str]:
         """The cells of its line."""
         nodes = "–" if self.n_nodes is None else f"{self.n_nodes:,}"
-        return [self.name, *(f"{mean:.3f}" for mean in self.means), f"{self.seconds:.0f}", nodes]
+        cost = (f"{self.seconds:.0f}", f"{self.megabytes:,.0f}", nodes)
+        return [self.name, *(f"{mean:.3f}" for mean in self.means), *cost]
 
 
-def sets(musique: str) -> dict[str, tuple[str, ...]]:
+def sets(musique: str, mix: str, home: str) -> dict[str, tuple[str, ...]]:
     """The words of every set by its name."""
-    found = {"musique": ("dataset=musique", f"dataset.root={musique}")} if musique else {}
-    return found | {
-        "sample": ("dataset=sample",),
-        "world_300": ("dataset=world", "dataset.size=300"),
-        "world_1000": ("dataset=world",),
-    }
+    found: dict[str, tuple[str, ...]] = {"sample": ("dataset=sample",)}
+    if musique:
+        found = {"musique": ("dataset=musique", f"dataset.root={musique}"), **found}
+    if mix:
+        words = ("dataset=ultradomain_mix", f"dataset.root={mix}", "chunking=token")
+        folder = Path(home) / "specific"
+        if not folder.is_dir():
+            made = ("kind=specific", "wording=template", f"out={folder}", f"paths.home={home}")
+            subprocess.run([*GRAPHRAG_BENCH, "questions", *words[:2], *made], check=True)
+        found["mix"] = (*words, "chunking.size=300", f"dataset.questions={folder}")
+    sizes = (300, 1000, 3000)
+    return found | {f"world_{n}": ("dataset=world", f"dataset.size={n}") for n in sizes}
 
 
 def run(name: str, words: Sequence[str], home: str) -> Row:
@@ -116,14 +144,24 @@ def run(name: str, words: Sequence[str], home: str) -> Row:
     return Row(name, means, *_built(ended), scores)
 
 
-def _built(ended: RunResult) -> tuple[float, int | None]:
-    """The seconds that the artifacts of a run took, and the nodes of its graph."""
+def run_alone(name: str, words: Sequence[str], home: str) -> Row:
+    """The row of one run, in a process of its own, whose memory is measured."""
+    asked = json.dumps([name, list(words), home])
+    done = subprocess.run(
+        [sys.executable, __file__, "--one", asked], check=True, stdout=subprocess.PIPE, text=True
+    )
+    return Row(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def _built(ended: RunResult) -> tuple[float, float, int | None]:
+    """The seconds that the artifacts of a run took, the peak memory, the nodes of its graph."""
     store, seconds, nodes = ended.experiment.store(), 0.0, None
     for item in ended.experiment.plan:
         seconds += float(store.recipe(item).get("seconds", 0.0))
         if item.resource == "graph":
             nodes = Graph.load(store.folder(item)).n_nodes
-    return seconds, nodes
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    return seconds, peak, nodes
 
 
 def page(found: Mapping[str, Sequence[Row]]) -> str:
@@ -170,18 +208,23 @@ def main() -> int:
     """Run what is missing and write the page; the exit code is 0."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--musique", default="")
+    parser.add_argument("--mix", default="")
     parser.add_argument("--home", default=".")
+    parser.add_argument("--one", default="", help=argparse.SUPPRESS)
     parser.add_argument("--sets", default="")
     parser.add_argument("--rows", default="")
     parser.add_argument("--without", default="")
     asked = parser.parse_args()
-    known = sets(asked.musique)
+    if asked.one:
+        print(json.dumps(asdict(run(*json.loads(asked.one)))))
+        return 0
+    known = sets(asked.musique, asked.mix, asked.home)
     chosen = asked.sets.split(",") if asked.sets else list(known)
     wanted = [name for name in ROWS if any(word in name for word in asked.rows.split(","))]
     left = [one.partition(":")[::2] for one in asked.without.split(",") if one]
     found = {
         one: [
-            run(name, (*known[one], *ROWS[name]), asked.home)
+            run_alone(name, (*known[one], *ROWS[name]), asked.home)
             for name in wanted
             if not any(one == which and word in name for which, word in left)
         ]

@@ -81,7 +81,7 @@ def test_a_value_or_none_may_be_written_wherever_it_stands():
         raise NotImplementedError
 
     held = registered("question.look")
-    assert held.returns == ("mentions", "query")
+    assert list(held.returns) == ["mentions", "query"]
     assert held.writes == ("query",)
     assert held.may_write == ("mentions",)
 

@@ -42,6 +42,7 @@ SOMETHING_FROM_NOTHING = {
     "node.ppr": "without seeds the walk starts at every node alike",
     "chunk.ppr": "without seeds the walk starts at the chunks alone",
     "node.match": "without mentions the question itself is read",
+    "node.link": "without mentions the question itself is read",
     "node.by_keyword": "without keywords the question itself is looked for",
     "query.low": "without keywords the question itself is looked for",
     "query.high": "without keywords the question itself is looked for",

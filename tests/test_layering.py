@@ -35,7 +35,7 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "manage
 HEAVY = (
     "torch", "spacy", "faiss", "hydra", "omegaconf", "pandas", "scipy", "igraph", "networkx",
     "numpy", "sentence_transformers", "transformers", "openai", "bm25s", "xllamacpp", "pydantic",
-    "rich", "jinja2", "numba", "pooch", "requests", "huggingface_hub", "httpx2",
+    "rich", "jinja2", "numba", "pooch", "huggingface_hub", "httpx2",
 )  # fmt: skip
 
 

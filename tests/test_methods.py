@@ -56,15 +56,22 @@ def test_every_method_that_links_names_says_how() -> None:
     assert root is not None
     folder = root / "configs" / "method"
     assert [
-        name for name in METHODS if "node.link" in (folder / f"{name}.yaml").read_text()
+        name
+        for name in METHODS
+        if "node.link" in (text := (folder / f"{name}.yaml").read_text()) or "linker:" in text
     ] == LINKING
     assert {"dalk", "fastgraphrag", "hipporag", "linearrag", "tog"} <= set(LINKING)
 
 
 @pytest.mark.parametrize("name", LINKING)
-def test_the_method_answers_with_exact_names_first(name: str, tmp_path: Path) -> None:
+def test_the_method_answers_with_names_by_vectors_alone(name: str, tmp_path: Path) -> None:
     settings = [*TOY, f"method={name}", "reference_rows=off", f"paths.home={tmp_path}"]
-    ended = ran(*settings, "method.linking=exact_then_vectors", "limit=2")
+    ended = ran(
+        *settings,
+        "method.linking=[vectors]",
+        *(["method.linker=link", "build.node_index=name"] if name == "entitypassage" else []),
+        "limit=2",
+    )
     held = metrics(ended.folder)
     assert (held["n"], held["failed"], held["answered"]) == (2, 0, 2)
 

@@ -108,11 +108,11 @@ def test_the_new_operator_stands_beside_vanilla_in_a_table(printed: list[str]) -
 
 
 def test_two_modules_cannot_hold_one_name() -> None:
-    import operators as built_in
+    from operators import chunk
 
     def vdb() -> None: ...
 
-    assert built_in.chunk.vdb is operators.get("chunk.vdb").batch
+    assert chunk.vdb is operators.get("chunk.vdb").batch
     vdb.__module__ = "laboratory"
     item = operators.get("chunk.vdb")
     other = replace(item, function=vdb)

@@ -155,8 +155,9 @@ def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
 
 
 def test_questions_that_were_linked_to_somebody_else_lose_their_evidence_there() -> None:
-    """Without synonymy, which would join names that are alike."""
-    settings = ["build.graph=kg", "llm._target_=test_planted_losses.Elsewhere"]
+    """Linked by vectors alone, without synonymy, which would join names that are alike."""
+    settings = ["build.graph=kg", "method.linking=[vectors]"]
+    settings.append("llm._target_=test_planted_losses.Elsewhere")
     said, rows = told(*HIPPORAG, *settings)
     assert evidence() - retrieved(rows)
     assert at("linked", lost(said)) == evidence() - retrieved(rows)

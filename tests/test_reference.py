@@ -13,7 +13,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_bench.evaluation.answers import exact_match, f1, normalise_answer
+from graphrag_bench.evaluation.answers import DEFAULT, exact_match, f1
 from graphrag_bench.evaluation.statistics import RESAMPLES, mean_with_interval
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.pagerank import personalised_pagerank
@@ -182,7 +182,7 @@ texts = st.lists(words, max_size=6).map(" ".join)
 @settings(max_examples=300, deadline=None)
 @given(texts, st.lists(texts, min_size=1, max_size=3))
 def test_answers_are_scored_as_by_squad(answer, golds):
-    assert normalise_answer(answer) == squad_normalise(answer)
+    assert DEFAULT.normal(answer) == squad_normalise(answer)
     best = max(squad_f1(answer, gold) for gold in golds)
     assert f1(answer, golds) == pytest.approx(best)
     same = any(squad_normalise(answer) == squad_normalise(gold) for gold in golds)

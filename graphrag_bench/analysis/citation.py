@@ -98,19 +98,19 @@ def _of_set(card: Card) -> str:
         "howpublished": card.source.url if card.source else "",
         "year": year[-1] if year else "",
     }
-    return _entry("misc", f"dataset_{card.name}_{digest(card.citation)[:4]}", fields)
+    return _entry(f"dataset_{card.name}_{digest(card.citation)[:4]}", fields)
 
 
 def framework(commits: Sequence[str]) -> str:
     """The entry of this framework, with the commits that the runs were made by."""
     note = f"version {__version__}" + (f", commit {', '.join(commits)}" if commits else "")
     fields = {"title": f"{{{TITLE}}}", "author": "{The graphrag-bench authors}", "note": note}
-    return _entry("misc", "graphrag_bench", fields)
+    return _entry("graphrag_bench", fields)
 
 
-def _entry(kind: str, key: str, fields: Mapping[str, str]) -> str:
+def _entry(key: str, fields: Mapping[str, str]) -> str:
     lines = [f"  {name} = {{{held}}}," for name, held in fields.items() if held]
-    return "\n".join([f"@{kind}{{{key},", *lines, "}"])
+    return "\n".join([f"@misc{{{key},", *lines, "}"])
 
 
 def _escaped(text: str) -> str:

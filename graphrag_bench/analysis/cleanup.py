@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.reopen import read_references, references_of, reopened
+from graphrag_bench.experiment.reopen import References, read_references, references_of, reopened
 from graphrag_bench.lookup import by_beginning
 from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.offline.store import LEDGER
@@ -98,15 +98,12 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     for folder in sorted(artifacts.glob("*/*/*")):
         if folder.is_dir() and not folder.is_symlink() and not _is_kept(folder, kept_sets):
             found += _of_artifacts(folder, used)
-    for folder in sorted(artifacts.glob(".import-*")):
-        if _is_old(folder):
-            found.append(Garbage(folder, "broken-off import", size(folder)))
-    for folder in sorted((home / "runs").glob(f"*/*/*{REMOVED}")):
-        found.append(Garbage(folder, "half-removed run", size(folder)))
-    for path in sorted((home / "runs").glob("*/*/*/*.new")):
-        if _is_old(path):
-            found.append(Garbage(path, "file never finished", size(path)))
-    return found, notes
+    imports, new = artifacts.glob(".import-*"), (home / "runs").glob("*/*/*/*.new")
+    removed = sorted((home / "runs").glob(f"*/*/*{REMOVED}"))
+    left = [("broken-off import", path) for path in sorted(imports) if _is_old(path)]
+    left += [("half-removed run", path) for path in removed]
+    left += [("file never finished", path) for path in sorted(new) if _is_old(path)]
+    return [*found, *(Garbage(path, kind, size(path)) for kind, path in left)], notes
 
 
 def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
@@ -181,34 +178,32 @@ def _used(home: Path) -> tuple[frozenset[str], frozenset[str], list[str]]:
 
     An artifact is named `resource/key`, which does not depend on the name of the data set.
     """
-    used: set[str] = set()
+    places = {place for asked in all_kept(home) for place in asked.places}
     kept: set[str] = set()
     notes: list[str] = []
     for path in run_folders(home):
-        run = StoredRun(RunFolder(path))
-        held = None
+        held, why = None, f"the run {path} does not say which ones it used"
         try:
             check_run(path)
-            held = read_references(run.folder)
+            held = _references(path, home)
         except DamagedRun as error:
-            kept.add(path.parts[-3])
-            notes.append(f"all artifacts of {path.parts[-3]} are kept: {error}")
-            continue
-        if held is None:
-            try:
-                experiment = reopened(run, home)
-                if experiment.key == path.name:
-                    held = references_of(experiment, experiment.dataset.questions)
-            except UserError:
-                held = None
+            why = str(error)
         if held is None:
             kept.add(path.parts[-3])
-            notes.append(
-                f"all artifacts of {path.parts[-3]} are kept: the run {path} does not say which "
-                "ones it used"
-            )
+            notes.append(f"all artifacts of {path.parts[-3]} are kept: {why}")
         else:
-            used |= {place.partition("/")[2] for place in held.places}
-    for asked in all_kept(home):
-        used |= {place.partition("/")[2] for place in asked.places}
-    return frozenset(used), frozenset(kept), notes
+            places |= held.places
+    return frozenset(place.partition("/")[2] for place in places), frozenset(kept), notes
+
+
+def _references(path: Path, home: Path) -> References | None:
+    """The artifacts of a run as it wrote them down, or by its plan; None when that has changed."""
+    run = StoredRun(RunFolder(path))
+    if (held := read_references(run.folder)) is not None:
+        return held
+    try:
+        experiment = reopened(run, home)
+        same = experiment.key == path.name
+        return references_of(experiment, experiment.dataset.questions) if same else None
+    except UserError:
+        return None

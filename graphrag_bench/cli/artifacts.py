@@ -10,18 +10,9 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline import sharing
 from graphrag_bench.offline.exporters import export_graphml, export_parquet
 from graphrag_bench.offline.manifest import verify
-from graphrag_bench.offline.sharing import (
-    Stored,
-    check_all,
-    export_artifacts,
-    find,
-    import_artifacts,
-    stored,
-    unreadable,
-    with_inputs,
-)
 from graphrag_bench.offline.store import loaded
 from graphrag_bench.report.rendering import Table, show
 
@@ -59,8 +50,10 @@ def main(arguments: Sequence[str]) -> int:
         print(_exported(folder, asked.key, Path(asked.file), asked.alone))  # noqa: T201
     else:
         load_plugins(["operators", "methods"])
-        file = _existing(Path(asked.file))
-        new, known, content = import_artifacts(file, folder, asked.content)
+        file = Path(asked.file)
+        if not file.is_file():
+            raise UserError(f"There is no file '{file}'.")
+        new, known, content = sharing.import_artifacts(file, folder, asked.content)
         for place in new:
             print(f"new: {folder / place}")  # noqa: T201 - read by scripts
         for place in known:
@@ -96,14 +89,8 @@ def _parser() -> Parser:
     return parser
 
 
-def _existing(file: Path) -> Path:
-    if not file.is_file():
-        raise UserError(f"There is no file '{file}'.")
-    return file
-
-
 def _table(folder: Path, dataset: str | None) -> Table:
-    found = stored(folder)
+    found = sharing.stored(folder)
     sets = sorted({one.dataset for one in found})
     if dataset is not None and dataset not in sets:
         raise unknown("artifacts of", dataset, sets)
@@ -120,7 +107,7 @@ def _table(folder: Path, dataset: str | None) -> Table:
         if dataset in (None, one.dataset)
     )
     heads = ("data set", "resource", "variant", "key", "MB", "s")
-    notes = tuple(f"left out: {error}" for error in unreadable(folder))
+    notes = tuple(f"left out: {error}" for error in sharing.unreadable(folder))
     return Table(str(folder), heads, rows, notes, texts=heads[:4])
 
 
@@ -130,7 +117,7 @@ def _verified(folder: Path, dataset: str | None, sealing: bool) -> int:
     known = {path.name for path in folder.glob("*") if path.is_dir()}
     if dataset is not None and dataset not in known:
         raise unknown("artifacts of", dataset, known)
-    checked = list(check_all(folder, dataset, sealing=sealing))
+    checked = list(sharing.check_all(folder, dataset, sealing=sealing))
     rows = tuple((one.place, f"{one.n_bytes / 1e6:.1f}", one.wrong or "whole") for one in checked)
     n_wrong = sum(bool(one.wrong) for one in checked)
     caption = f"{folder}: {len(checked)} artifacts, {n_wrong} not whole"
@@ -139,13 +126,13 @@ def _verified(folder: Path, dataset: str | None, sealing: bool) -> int:
 
 
 def _exported(folder: Path, key: str, file: Path, alone: bool) -> str:
-    one = find(folder, key)
+    one = sharing.find(folder, key)
     if not file.parent.is_dir():
         raise UserError(f"There is no folder '{file.parent}' to write to.")
-    items = with_inputs(folder, one)
+    items = sharing.with_inputs(folder, one)
     if file.name.endswith((".tar.gz", ".tgz")):
         chosen = [one] if alone else items
-        content = export_artifacts(chosen, file)
+        content = sharing.export_artifacts(chosen, file)
         return f"{len(chosen)} artifacts to {file}\ncontent: {content}"
     if file.suffix not in (".graphml", ".parquet"):
         raise UserError(f"'{file}': a name in .tar.gz, .graphml or .parquet was expected.")
@@ -160,7 +147,7 @@ def _exported(folder: Path, key: str, file: Path, alone: bool) -> str:
     return f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}"
 
 
-def _chunk_table(items: Sequence[Stored]) -> Stored:
+def _chunk_table(items: Sequence[sharing.Stored]) -> sharing.Stored:
     for item in items:
         if item.resource == "chunk_table":
             return item

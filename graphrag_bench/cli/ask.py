@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.own_question import asked, told
@@ -84,6 +83,5 @@ def by_method(settings: Sequence[str]) -> list[list[str]]:
 
 def _told(experiment: Experiment, text: str) -> dict[str, object]:
     found = asked(experiment, text)
-    shared: Path | None = experiment.shared_artifacts
-    roots = [experiment.artifacts, *([shared] if shared else [])]
-    return told(found, Names(roots, found.artifacts))
+    roots = [root for root in (experiment.artifacts, experiment.shared_artifacts) if root]
+    return told(found, Names.read(roots, found.artifacts))

@@ -4,43 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from graphrag_bench.analysis.judging import blind_sheet, pairs, tables
 from graphrag_bench.analysis.judging.answers import dataset_of
-from graphrag_bench.analysis.judging.blind_sheet import (
-    Item,
-    Labels,
-    judge_labels,
-    read_people,
-    write_blind,
-)
 from graphrag_bench.analysis.judging.both_orders import BothOrders
-from graphrag_bench.analysis.judging.pairs import (
-    LEDGER,
-    OF_PAPERS,
-    Comparison,
-    Panel,
-    both_orders,
-    criteria_of,
-    judge_pairs,
-    pending,
-    prompt_tokens,
-)
-from graphrag_bench.analysis.judging.pairs_table import (
-    Match,
-    agreement_table,
-    audit_table,
-    match_table,
-    matrix_tables,
-    people_table,
-)
-from graphrag_bench.cli.judging_words import (
-    RETRY,
-    judged_runs,
-    judging_parser,
-    runs_and_settings,
-)
+from graphrag_bench.cli import judging_words
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models
@@ -69,53 +39,49 @@ examples
 def main(arguments: Sequence[str]) -> int:
     """Judge and print, or write the sheet, or read sheets."""
     given = _given(arguments)
-    asked_for, words = runs_and_settings("compare", given.words)
+    asked_for, words = judging_words.runs_and_settings("compare", given.words)
     if len(asked_for) < 2:
         raise UserError("compare takes two runs or more: folders, or beginnings of keys.")
-    criteria = criteria_of([name for name in given.criteria.split(",") if name])
-    runs, settings = judged_runs(asked_for, words, given.home)
+    criteria = pairs.criteria_of([name for name in given.criteria.split(",") if name])
+    runs, settings = judging_words.judged_runs(asked_for, words, given.home)
     refuse_across([run.metrics for run in runs])
-    comparison = Comparison.of(runs, given.limit)
+    comparison = pairs.Comparison.of(runs, given.limit)
     if given.sheet:
-        for path in write_blind(comparison, criteria, Path(given.sheet), given.seed):
+        for path in blind_sheet.write_blind(comparison, criteria, Path(given.sheet), given.seed):
             sys.stdout.write(f"written: {path}\n")
         return 0
     if given.plan:
         panel = _panel(comparison, settings, criteria, given.retry)
-        duels = pending(comparison, panel)
-        n_tokens = prompt_tokens(comparison, panel, duels)
+        duels = pairs.pending(comparison, panel)
+        n_tokens = pairs.prompt_tokens(comparison, panel, duels)
         sys.stdout.write(f"at most {len(duels)} calls, {n_tokens:,} prompt tokens (cl100k)\n")
         return 0
-    people = read_people(comparison, criteria, [Path(p) for p in given.read],
+    people = blind_sheet.read_people(comparison, criteria, [Path(p) for p in given.read],
                          Path(given.key) if given.key else None)  # fmt: skip
-    raters: dict[str, Labels] = dict(people)
+    raters: dict[str, blind_sheet.Labels] = dict(people)
     if settings.llm_judge is not None or not people:
         labels = _judged(comparison, settings, criteria, given.retry)
-        raters[_free("judge", raters)] = labels
+        raters["judge" if "judge" not in raters else "the judge"] = labels
     if people:
-        show(people_table(comparison.titles, people, comparison.pairs, comparison.scopes))
+        show(tables.people_table(comparison.titles, people, comparison.pairs, comparison.scopes))
         if len(raters) > 1:
-            show(agreement_table(raters, comparison.scopes))
+            show(tables.agreement_table(raters, comparison.scopes))
     return 0
-
-
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    return name if name not in taken else f"the {name}"
 
 
 def _given(arguments: Sequence[str]) -> argparse.Namespace:
     usage = "RUN_A RUN_B [RUN ...] llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
-    reader = judging_parser("compare", _ABOUT, usage, "cache.* budget.* failures.*")
+    reader = judging_words.judging_parser("compare", _ABOUT, usage, "cache.* budget.* failures.*")
     reader.option(
         "--criteria",
         "A,B",
-        "comprehensiveness, diversity, empowerment, logicality, relevance, coherence, "
-        f"overall; or those of a paper, by its name: {', '.join(OF_PAPERS)}. Default: zhou2025",
+        "comprehensiveness, diversity, empowerment, logicality, relevance, coherence, overall; or "
+        f"those of a paper, by its name: {', '.join(pairs.OF_PAPERS)}. Default: zhou2025",
         "zhou2025",
     )
     reader.option("--limit", "N", "only the first N questions, stratified by type", kind=int)
     reader.flag("--plan", "say how many calls and tokens it would take at most, and make no call")
-    reader.flag("--retry", RETRY)
+    reader.flag("--retry", judging_words.RETRY)
     reader.option(
         "--sheet",
         "FILE.csv",
@@ -143,36 +109,37 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _panel(
-    comparison: Comparison, settings: RunSettings, criteria: tuple[str, ...], retry: bool
-) -> Panel:
+    comparison: pairs.Comparison, settings: RunSettings, criteria: tuple[str, ...], retry: bool
+) -> pairs.Panel:
     models = Models(settings, dataset_of(comparison.runs[0]))
-    return Panel.of(comparison, models, criteria, Path(settings.paths.home), retry)
+    return pairs.Panel.of(comparison, models, criteria, Path(settings.paths.home), retry)
 
 
 def _judged(
-    comparison: Comparison, settings: RunSettings, criteria: tuple[str, ...], retry: bool
-) -> Labels:
+    comparison: pairs.Comparison, settings: RunSettings, criteria: tuple[str, ...], retry: bool
+) -> blind_sheet.Labels:
     """Ask what is missing, print and keep the tables; the judge's labels."""
     panel = _panel(comparison, settings, criteria, retry)
     models = panel.models
-    models.charge(panel.folder / LEDGER, tuple)
-    rows = judge_pairs(comparison, panel, Progress())
-    verdicts: dict[Item, BothOrders] = {}
+    models.charge(panel.folder / pairs.LEDGER, tuple)
+    rows = pairs.judge_pairs(comparison, panel, Progress())
+    verdicts: dict[blind_sheet.Item, BothOrders] = {}
     matches = []
     titles = comparison.titles
     for a, b in comparison.pairs:
         for name in criteria:
-            held = both_orders(comparison, rows, a, b, name)
+            held = pairs.both_orders(comparison, rows, a, b, name)
             verdicts |= {(question, a, b, name): one for question, one in held.items()}
             scopes = tuple(comparison.scopes.get(question) for question in held)
-            matches.append(Match(titles[a], titles[b], name, tuple(held.values()), scopes))
+            matches.append(tables.Match(titles[a], titles[b], name, tuple(held.values()), scopes))
     judge = models.identity("llm_judge")
     caption = f"{len(comparison.questions)} questions, judged by {judge}"
     of_runs = [run.metrics for run in comparison.runs]
-    tables = [with_cut_notes(match_table(caption, matches), of_runs), audit_table(matches)]
+    found = with_cut_notes(tables.match_table(caption, matches), of_runs)
+    made = [found, tables.audit_table(matches)]
     if len(comparison.keys) > 2:
-        tables += matrix_tables([titles[key] for key in comparison.keys], matches)
-    for table in tables:
+        made += tables.matrix_tables([titles[key] for key in comparison.keys], matches)
+    for table in made:
         show(table)
     folder = RunFolder(panel.folder)
     folder.write_json(
@@ -180,6 +147,6 @@ def _judged(
         {"runs": dict(titles), "criteria": list(criteria), "judge": judge,
          "questions": list(comparison.questions)},
     )  # fmt: skip
-    write_whole(panel.folder / "table.md", "\n".join(map(markdown, tables)))
+    write_whole(panel.folder / "table.md", "\n".join(map(markdown, made)))
     sys.stdout.write(f"comparison: {panel.folder.resolve()}\n")
-    return judge_labels(verdicts)
+    return blind_sheet.judge_labels(verdicts)

@@ -32,6 +32,7 @@ _X = (
     f"default: {BUDGET}"
 )
 _USUAL = ("accuracy", "evidence_recall@5")
+"""The first that a run has is shown where no metric is named."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -42,8 +43,8 @@ def main(arguments: Sequence[str]) -> int:
         points = [_point(run) for run in _chosen(names, asked.dataset, asked.home)]
     else:
         along, points = _along(along, names, asked.dataset, asked.home)
-    metrics = asked.metrics or _usual(points)
     known = {name for point in points for name in point.metrics["metrics"]}
+    metrics = asked.metrics or [next((name for name in _USUAL if name in known), _USUAL[0])]
     for name in metrics:
         if name not in known and name not in _USUAL:
             hint = did_you_mean(name, sorted(known))
@@ -68,12 +69,6 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.home()
     return parser.read(arguments, alone=True)
-
-
-def _usual(points: Sequence[Point]) -> list[str]:
-    """The metric that is shown where none is named: the first that a run has."""
-    known = {name for point in points for name in point.metrics["metrics"]}
-    return [next((name for name in _USUAL if name in known), _USUAL[0])]
 
 
 def _along(

@@ -8,8 +8,8 @@ from typing import Any
 
 from graphrag_bench.cli.parsing import RUN, command_parser
 from graphrag_bench.errors import UserError
+from graphrag_bench.report.comparisons import difference_table, flipped_line, settings_that_differ
 from graphrag_bench.report.corpora import differ, refuse_pair
-from graphrag_bench.report.differences import difference_table, flipped_line, settings_that_differ
 from graphrag_bench.report.long_texts import with_cut_notes
 from graphrag_bench.report.rendering import show
 from graphrag_bench.runs.rescoring import scores_of

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.data.card import UNKNOWN, Card, load_card
+from graphrag_bench.data.card import UNKNOWN, load_card
 from graphrag_bench.data.fetching import Fetched, differences, fetch
 from graphrag_bench.data.hub import HUB
 from graphrag_bench.data.readers import data_folder, read_dataset
@@ -50,8 +50,10 @@ def main(arguments: Sequence[str]) -> int:
     root = asked["dataset.root"]
     folder = Path(root) if root else data_folder(card.name, asked["paths.home"])
     sys.stdout.write(f"{card.name}: {card.title}\nlicence: {card.license}\n")
-    for line in _warnings(card):
-        sys.stderr.write(f"warning: {line}\n")
+    if not card.verified:
+        what = f" ({card.checked})" if card.checked else ""
+        said = f"the shape of this set was not checked against the original{what}."
+        sys.stderr.write(f"warning: {said}\n")
     endpoint = os.environ.get("HF_ENDPOINT") or HUB
     for one in fetch(card, folder, endpoint=endpoint, again=again, progress=Progress()):
         sys.stdout.write(_line(one) + "\n")
@@ -78,13 +80,6 @@ def _asked(arguments: Sequence[str]) -> tuple[dict[str, str], bool]:
     if not asked["dataset"]:
         raise UserError("Which set? graphrag-bench fetch dataset=NAME; `list` names them.")
     return asked, given.again
-
-
-def _warnings(card: Card) -> list[str]:
-    if card.verified:
-        return []
-    what = f" ({card.checked})" if card.checked else ""
-    return [f"the shape of this set was not checked against the original{what}."]
 
 
 def _line(one: Fetched) -> str:

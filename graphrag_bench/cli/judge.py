@@ -6,21 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from graphrag_bench.analysis.judging.answers import (
-    LEDGER,
-    JudgeTask,
-    calls_ahead,
-    dataset_of,
-    judge_answers,
-)
-from graphrag_bench.analysis.judging.answers_table import judged_table
-from graphrag_bench.cli.judging_words import (
-    RETRY,
-    TAKEN,
-    judged_runs,
-    judging_parser,
-    runs_and_settings,
-)
+from graphrag_bench.analysis.judging import answers
+from graphrag_bench.analysis.judging.tables import judged_table
+from graphrag_bench.cli import judging_words
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.progress import Progress
@@ -58,27 +46,31 @@ _METRICS = {
 def main(arguments: Sequence[str]) -> int:
     """Judge, and print a table of all judged values of these runs."""
     given = _read(arguments)
-    asked_for, words = runs_and_settings("judge", given.words, (*TAKEN, "embedder"))
+    asked_for, words = judging_words.runs_and_settings(
+        "judge", given.words, (*judging_words.TAKEN, "embedder")
+    )
     if not asked_for:
         raise UserError("judge takes one run or more: a folder, or the beginning of a key.")
     if given.limit is not None and given.limit < 1:
         raise UserError(f"--limit {given.limit}: at least 1 answer.")
-    asked = JudgeTask(tuple(filter(None, given.metrics.split(","))), given.limit, given.retry)
+    asked = answers.JudgeTask(
+        tuple(filter(None, given.metrics.split(","))), given.limit, given.retry
+    )
     asked.measures()
-    runs, settings = judged_runs(asked_for, words, given.home)
-    models = Models(settings, dataset_of(runs[0]))
+    runs, settings = judging_words.judged_runs(asked_for, words, given.home)
+    models = Models(settings, answers.dataset_of(runs[0]))
     models.identity("llm_judge")
     if given.plan:
         for run in runs:
-            calls = calls_ahead(run, models, asked)
+            calls = answers.calls_ahead(run, models, asked)
             said = ", ".join(f"{name} {n}" for name, n in calls.items())
             sys.stdout.write(f"{run.folder.path}: at most {sum(calls.values())} calls ({said})\n")
         return 0
-    ledgers = [run.folder.path / LEDGER for run in runs]
+    ledgers = [run.folder.path / answers.LEDGER for run in runs]
     models.charge(ledgers[0], lambda: ledgers[1:])
     judged = []
     for run in runs:
-        rows = judge_answers(run, models, asked, Progress())
+        rows = answers.judge_answers(run, models, asked, Progress())
         judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
     show(with_cut_notes(judged_table(judged), [run.metrics for run in runs]))
     for run in runs:
@@ -89,12 +81,12 @@ def main(arguments: Sequence[str]) -> int:
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
     usage = "RUN [RUN ...] llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
     taken = "embedder= cache.* budget.* failures.*"
-    parser = judging_parser("judge", _ABOUT, usage, taken)
+    parser = judging_words.judging_parser("judge", _ABOUT, usage, taken)
     parser.rows("metrics", _METRICS.items())
     parser.option(
         "--metrics", "A,B", "only these; default: all that the data set and the run allow", ""
     )
     parser.option("--limit", "N", "only the first N answers, stratified by question type", kind=int)
     parser.flag("--plan", "say how many calls it would take at most, and make none")
-    parser.flag("--retry", RETRY)
+    parser.flag("--retry", judging_words.RETRY)
     return parser.read(arguments)

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from graphrag_bench.addresses import refuse_secrets
-from graphrag_bench.cli.config_dirs import with_config_dirs
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.terminal import cleaned
@@ -54,6 +53,7 @@ _OF_THE_DISK = (
     errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
     errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
 )  # fmt: skip
+_CONFIG_DIR = "--config-dir"
 _START = """
 start here
   graphrag-bench run dataset=sample method=hipporag limit=5
@@ -108,7 +108,7 @@ def _main(given: list[str]) -> int:
                 _parser().read(given)
                 return 2
             _refuse_secrets(rest)
-            rest = with_config_dirs(rest)
+            rest = _with_config_dirs(rest)
             module = import_module(f"graphrag_bench.cli.{name}")
             return int(module.main(rest))
     except SystemExit as shown:  # argparse, after it has printed the help
@@ -158,6 +158,31 @@ def _refuse_secrets(words: Sequence[str]) -> None:
             refuse_secrets(name, value)
         elif word.startswith("--"):
             refuse_secrets(word, after)
+
+
+def _with_config_dirs(words: Sequence[str]) -> list[str]:
+    """The words without `--config-dir` and Hydra's search path, whose folders are looked in.
+
+    Raises UserError for an option without a folder, and for a folder that holds no group.
+    """
+    from graphrag_bench.config.choices import look_in
+
+    rest: list[str] = []
+    folders: list[str] = []
+    left = iter(words)
+    for word in left:
+        name, equals, value = word.partition("=")
+        if name == _CONFIG_DIR:
+            folders.append(value if equals else next(left, ""))
+            if not folders[-1]:
+                raise UserError(f"{_CONFIG_DIR} needs a folder: {_CONFIG_DIR} FOLDER.")
+        elif equals and name == "hydra.searchpath":
+            listed = value.strip("[]").split(",")
+            folders += [one.strip(" '\"").removeprefix("file://") for one in listed if one.strip()]
+        else:
+            rest.append(word)
+    look_in(folders)
+    return rest
 
 
 if __name__ == "__main__":

@@ -152,10 +152,7 @@ def command_parser(command: str, about: str, usage: str | None = None) -> Parser
     follows the command; argparse writes it where it is not given.
     """
     prog = f"graphrag-bench {command}"
-    shown = (
-        None
-        if usage is None
-        else "\n       ".join(f"{prog} {u}".rstrip() for u in usage.split("\n"))
-    )
+    lines = [f"{prog} {line}".rstrip() for line in (usage or "").split("\n")]
+    shown = None if usage is None else "\n       ".join(lines)
     above, sign, below = about.partition("\nexample")
     return Parser(prog, shown, above.strip(), f"{sign}{below}".strip())

@@ -15,8 +15,15 @@ from graphrag_bench.experiment.long_texts import Measured
 from graphrag_bench.experiment.match_tokens import matched
 from graphrag_bench.experiment.pooling import left_out
 from graphrag_bench.experiment.unused_settings import refuse_idle
-from graphrag_bench.sweeps.cells import Cell, Preparing, cell_of, cells, checked_alone
-from graphrag_bench.sweeps.shared_work import left_alone, left_together
+from graphrag_bench.sweeps.cells import (
+    Cell,
+    Preparing,
+    cell_of,
+    checked_alone,
+    composed_cells,
+    split_cells,
+)
+from graphrag_bench.sweeps.shared_work import left_to_do
 from graphrag_bench.sweeps.tuning import is_tuning
 
 _ABOUT = """
@@ -41,10 +48,10 @@ def main(arguments: Sequence[str]) -> int:
     if multirun and is_tuning(words):
         raise UserError("A sweeper chooses these cells as it goes: plan one of them, without -m.")
     preparing = Preparing()
-    all_cells = cells(words) if multirun else [checked_alone(words, preparing)]
+    every = composed_cells(split_cells(words)) if multirun else [checked_alone(words, preparing)]
     seen: dict[Cell, Experiment] = {}
     without: dict[Cell, str] = {}
-    for values in all_cells:
+    for values in every:
         values = matched(values, measure=False, swept=multirun)
         experiment = preparing.experiment(values, swept=multirun)
         seen.setdefault(cell_of(experiment), experiment)
@@ -59,8 +66,8 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.write(f"no pooling: {without[name]}\n\n")
     if multirun:
         sys.stdout.write("".join(f"{line}\n" for line in _sharing(seen, preparing)))
-        same = len(all_cells) - len(seen)
-        sys.stdout.write(f"cells: {len(all_cells)}, different runs: {len(seen)}, same: {same}\n")
+        same = len(every) - len(seen)
+        sys.stdout.write(f"cells: {len(every)}, different runs: {len(seen)}, same: {same}\n")
     return 0
 
 
@@ -76,14 +83,9 @@ def _sharing(seen: dict[Cell, Experiment], preparing: Preparing) -> Iterator[str
             references |= {cell_of(one): one for one in found}
     added = {name: one for name, one in references.items() if name not in seen}
     runs = [*seen.values(), *added.values()]
-    alone, together = left_alone(runs), left_together(runs)
     titles = ", ".join(dict.fromkeys(one.method.title for one in added.values()))
     yield f"{'left to do':<36} {'one by one':>10} {'shared':>10} {'saved':>10}"
-    for name, first, second in (
-        ("artifacts to build", alone.builds, together.builds),
-        ("LLM calls to build them, expected", alone.build_calls, together.build_calls),
-        ("LLM calls for questions, at most", alone.question_calls, together.question_calls),
-    ):
+    for name, first, second in left_to_do(runs):
         yield f"  {name:<34} {first:>10,} {second:>10,} {first - second:>10,}"
     if added:
         yield f"  with {len(added)} reference rows: {titles} (reference_rows=off leaves them out)"

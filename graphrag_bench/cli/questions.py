@@ -9,14 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
-from graphrag_bench.analysis.questions.abstract import (
-    ABSTRACT,
-    TASKS,
-    USERS,
-    Protocol,
-    abstract_questions,
-    described,
-)
+from graphrag_bench.analysis.questions import abstract
 from graphrag_bench.analysis.questions.made import REVIEW, Made, reviewed, write_set
 from graphrag_bench.analysis.questions.specific import SPECIFIC, specific_questions
 from graphrag_bench.cli.parsing import command_parser
@@ -149,14 +142,13 @@ def _checked(own: Mapping[str, str]) -> QuestionSettings:
 def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:
     """An experiment whose graph and models are used; its graph is built without a model."""
     values = composed(checked_words(rest))
-    build = dict(values.get("build") or {})
-    if asked.kind == "specific":
-        build.setdefault("graph", "kg")
-        experiment = Experiment.prepare({**values, "build": build})
-        if "graph" not in experiment.wanted:
-            raise UserError(f"method={experiment.method.name} builds no graph; leave it out.")
-        return experiment
-    return Experiment.prepare(values)
+    if asked.kind == "abstract":
+        return Experiment.prepare(values)
+    build = {"graph": "kg", **(values.get("build") or {})}
+    experiment = Experiment.prepare({**values, "build": build})
+    if "graph" not in experiment.wanted:
+        raise UserError(f"method={experiment.method.name} builds no graph; leave it out.")
+    return experiment
 
 
 def _folder(asked: QuestionSettings, experiment: Experiment) -> Path:
@@ -164,7 +156,9 @@ def _folder(asked: QuestionSettings, experiment: Experiment) -> Path:
         return Path(asked.out)
     model = "" if asked.wording == "template" else experiment.models.identity("llm_build")
     graph = [item.key for item in experiment.plan if item.resource == "graph"]
-    prompts = [prompt.digest for prompt in (USERS, TASKS, ABSTRACT, SPECIFIC)]
+    prompts = [
+        prompt.digest for prompt in (abstract.USERS, abstract.TASKS, abstract.ABSTRACT, SPECIFIC)
+    ]
     key = digest(
         experiment.dataset.corpus_digest, asked.model_dump(exclude={"out"}, mode="json"), model,
         experiment.settings.seed, graph if asked.kind == "specific" else [], prompts,
@@ -182,9 +176,9 @@ def _made(asked: QuestionSettings, experiment: Experiment) -> tuple[list[Made], 
         return Metered(models.llm_build, log=log, gate=gate)
 
     if asked.kind == "abstract":
-        protocol = Protocol(asked.users, asked.tasks, asked.per_task, asked.n)
-        description = described(experiment.dataset, asked.description)
-        return abstract_questions(meter(), description, protocol), 0
+        protocol = abstract.Protocol(asked.users, asked.tasks, asked.per_task, asked.n)
+        description = abstract.described(experiment.dataset, asked.description)
+        return abstract.abstract_questions(meter(), description, protocol), 0
     held = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     return specific_questions(
         held["graph"], held["chunk_table"], asked.hops, asked.n or 60,

@@ -10,8 +10,7 @@ from graphrag_bench.config.words import Word
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.execute import RunResult
 from graphrag_bench.experiment.failing import too_many
-from graphrag_bench.report.costs import cost_table
-from graphrag_bench.report.paying import paying_table
+from graphrag_bench.report.costs import cost_table, paying_table
 from graphrag_bench.report.rendering import markdown, show
 from graphrag_bench.report.tables import run_table
 from graphrag_bench.runs.folder import RunFolder

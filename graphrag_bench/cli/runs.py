@@ -8,15 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from graphrag_bench.analysis.cleanup import (
-    Garbage,
-    collect,
-    find_folder,
-    garbage,
-    remove_run,
-    run_folders,
-    size,
-)
+from graphrag_bench.analysis import cleanup
 from graphrag_bench.cli.parsing import RUN, Parser, command_parser
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.experiment.reopen import read_references
@@ -52,10 +44,10 @@ def main(arguments: Sequence[str]) -> int:
         show(_listed(home, {n: v for n in _FILTERS if (v := getattr(asked, n))}))
         return 0
     if asked.action == "show":
-        _show(find_folder(asked.run, home), home)
+        _show(cleanup.find_folder(asked.run, home), home)
         return 0
     if asked.action == "rm":
-        return _remove([find_folder(name, home) for name in asked.runs], home, asked.yes)
+        return _remove([cleanup.find_folder(name, home) for name in asked.runs], asked.yes)
     _collect(home, asked.delete)
     return 0
 
@@ -81,7 +73,7 @@ def _parser() -> Parser:
 
 def _listed(home: Path, filters: dict[str, str]) -> Table:
     runs, left_out = [], []
-    for folder in run_folders(home):
+    for folder in cleanup.run_folders(home):
         try:
             check_run(folder)
             runs.append(_of(folder))
@@ -105,7 +97,7 @@ def _of(path: Path) -> ListedRun:
     changed = datetime.fromtimestamp(last).strftime("%Y-%m-%d %H:%M")
     n_rows = metrics["n"] if metrics else len(folder.rows())
     dataset, method, key = path.parts[-3:]
-    return ListedRun(dataset, method, key, n_rows, changed, size(path), metrics)
+    return ListedRun(dataset, method, key, n_rows, changed, cleanup.size(path), metrics)
 
 
 def _show(path: Path, home: Path) -> None:
@@ -126,21 +118,21 @@ def _show(path: Path, home: Path) -> None:
     }
     environment = path / ENVIRONMENT
     said = read_json(environment) if environment.is_file() else {}
-    files = [(one.name, size(one)) for one in sorted(path.iterdir())]
+    files = [(one.name, cleanup.size(one)) for one in sorted(path.iterdir())]
     for line in run_lines(run.metrics, said, there, files):
         sys.stdout.write(line + "\n")
 
 
-def _remove(folders: Sequence[Path], home: Path, yes: bool) -> int:
+def _remove(folders: Sequence[Path], yes: bool) -> int:
     chosen = list(dict.fromkeys(folders))
-    total = sum(size(folder) for folder in chosen) / 1e6
+    total = sum(cleanup.size(folder) for folder in chosen) / 1e6
     for folder in chosen:
         sys.stdout.write(f"{folder}\n")
     if not yes and not _agreed(f"Remove {len(chosen)} run(s), {total:.1f} MB? [y/N] "):
         sys.stdout.write("nothing was removed\n")
         return 1
     for folder in chosen:
-        remove_run(folder)
+        cleanup.remove_run(folder)
         sys.stdout.write(f"removed: {folder}\n")
     return 0
 
@@ -156,8 +148,8 @@ def _agreed(question: str) -> bool:
 
 
 def _collect(home: Path, delete: bool) -> None:
-    found, notes = garbage(home)
-    done = collect(home, found) if delete else found
+    found, notes = cleanup.garbage(home)
+    done = cleanup.collect(home, found) if delete else found
     show(_garbage_table(home, done))
     total = sum(item.n_bytes for item in done) / 1e6
     what = f"{len(done)} of {len(found)} removed" if delete else f"{len(found)} could be removed"
@@ -168,7 +160,7 @@ def _collect(home: Path, delete: bool) -> None:
         sys.stdout.write(f"{note}\n")
 
 
-def _garbage_table(home: Path, items: Sequence[Garbage]) -> Table:
+def _garbage_table(home: Path, items: Sequence[cleanup.Garbage]) -> Table:
     rows = tuple(
         (
             item.path.relative_to(home).as_posix(),

@@ -12,7 +12,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.plain_yaml import read_yaml
 from graphrag_bench.runs.rescoring import rescored
 from graphrag_bench.runs.stored import StoredRun, find_run
-from graphrag_bench.sweeps.stored_differences import stored_differences, with_baseline
+from graphrag_bench.sweeps.baseline import stored_differences, with_baseline
 
 _ABOUT = """
 Re-scores the stored answers and contexts of finished runs, with no model call, writes their
@@ -54,9 +54,8 @@ def _parser() -> Parser:
 def main(arguments: Sequence[str]) -> int:
     """Score every run, then print one table of them all."""
     asked = _parser().read(arguments)
-    from graphrag_bench.report.all_metrics import metrics_table
     from graphrag_bench.report.rendering import show
-    from graphrag_bench.report.tables import run_table
+    from graphrag_bench.report.tables import metrics_table, run_table
 
     changes, names = _read(asked.words)
     if asked.metrics:

@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     found = of_run(run, row)
     above = run.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
     home = above[3] if len(above) > 3 and above[2].name == "runs" else Path(asked.home)
-    names = Names([home / "artifacts" / found.corpus], found.artifacts)
+    names = Names.read([home / "artifacts" / found.corpus], found.artifacts)
     answer = told(found, names) | {"gold": _gold(run, row), "error": row.get("error")}
     if asked.json:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=1) + "\n")

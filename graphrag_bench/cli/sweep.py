@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.config.words import is_setting
+from graphrag_bench.cli.settings_words import divided
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.report.rendering import Table, show
@@ -85,8 +85,7 @@ def _grid(words: Sequence[str]) -> Grid:
 
 
 def _list(words: Sequence[str]) -> int:
-    settings = [word for word in words if is_setting(word)]
-    keys = [word for word in words if not is_setting(word)]
+    keys, settings = divided(words)
     homes = [word.partition("=")[2] for word in settings if word.startswith("paths.home=")]
     home = Path(homes[-1] if homes else ".")
     if len(keys) > 1 or (keys and len(settings) > len(homes)):
@@ -98,7 +97,7 @@ def _list(words: Sequence[str]) -> int:
         show(_sweeps(home))
     else:
         grid = _grid(settings)
-        show(_cells(grid.manifest, grid.known_rows()))
+        show(_cells(grid.manifest, grid.manifest.merged(grid.rows)))
     return 0
 
 

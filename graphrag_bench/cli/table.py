@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from graphrag_bench.analysis.free_tables.stored import named_runs, pivot_run
 from graphrag_bench.analysis.free_tables.table import Layout, long_pivot, pivot_table
@@ -35,7 +34,7 @@ from graphrag_bench.config.words import read_word
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.corpora import corpus_notes, refuse_across
-from graphrag_bench.report.formats import checked_format, rendered
+from graphrag_bench.report.formats import Format, checked_format, rendered
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.stored import stored_runs
@@ -83,14 +82,15 @@ _OPTIONS = {
     "--papers-prompts": "these runs had the prompts of the paper itself, as files of your own",
     "--across-corpora": "put runs over different versions of a corpus into one table all the same",
 }
-_ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
+_ENDINGS: Mapping[str, Format] = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 1 when a row of `--run` has failed."""
     asked = _parser().read(arguments, alone=True)
     form = _format(asked)
-    words, given = _split(asked.words)
+    words = [word for word in asked.words if "=" not in word]
+    given = [word for word in asked.words if "=" in word]
     laid = {name: value for name in _DEFAULTS if (value := getattr(asked, name)) is not None}
     if len(words) == 1 and _is_of_paper(words[0]):
         given += [f"{name}={value}" for name, value in laid.items()]
@@ -127,15 +127,10 @@ def _parser() -> Parser:
     return parser
 
 
-def _format(asked: argparse.Namespace) -> str:
+def _format(asked: argparse.Namespace) -> Format:
     if asked.format:
         return checked_format(asked.format)
     return _ENDINGS.get(asked.out.suffix, "markdown") if asked.out else "terminal"
-
-
-def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What is named, and what is set."""
-    return [w for w in words if "=" not in w], [w for w in words if "=" in w]
 
 
 def _is_of_paper(word: str) -> bool:
@@ -158,7 +153,9 @@ def _listing(papers: Sequence[str]) -> Table:
     return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])
 
 
-def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace, form: str) -> int:
+def _of_paper(
+    table: PaperTable, given: Sequence[str], asked: argparse.Namespace, form: Format
+) -> int:
     if given and not (asked.run or asked.small):
         raise UserError(f"'{given[0]}' is a setting of runs; settings go with --run.")
     home = next((w.partition("=")[2] for w in given if w.startswith("paths.home=")), asked.home)
@@ -231,16 +228,13 @@ def _free(
     return [replace(table, notes=(*table.notes, *notes)) for table in tables]
 
 
-def _put(tables: Sequence[Table], form: str, out: Path | None) -> None:
+def _put(tables: Sequence[Table], form: Format, out: Path | None) -> None:
     """Print the tables, or write them to a file."""
     if form == "terminal" and out is None:
         for table in tables:
             show(table)
         return
-    written: Literal["markdown", "latex", "csv"] = "markdown"
-    if form in ("latex", "csv"):
-        written = form  # type: ignore[assignment]
-    text = rendered(tables, written)
+    text = rendered(tables, "markdown" if form == "terminal" else form)
     if out is None:
         sys.stdout.write(text)
         return

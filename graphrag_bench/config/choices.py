@@ -60,7 +60,7 @@ def folders() -> list[Path]:
 
 def names(group: str) -> list[str]:
     """The names that a group has, the user's among them, sorted."""
-    return sorted(_paths(group))
+    return sorted(_own(group).union(*(_names_in(folder, group) for folder in folders())))
 
 
 def built_in(group: str) -> list[str]:
@@ -79,10 +79,10 @@ def path_of(group: str, choice: str) -> Path:
         if not path.is_file():
             raise UserError(f"{group}={choice}: there is no file '{path.absolute()}'.")
         return path.absolute()
-    found = _paths(group)
-    if choice not in found:
-        raise unknown(group, choice, found)
-    first, *others = found[choice]
+    found = _of_name(group, choice)
+    if not found:
+        raise unknown(group, choice, names(group))
+    first, *others = found
     if others:
         raise UserError(
             f"{group}={choice}: two files have this name, {first} and {others[0]}. Rename yours, "
@@ -135,26 +135,39 @@ def _parsed(text: str, path: str) -> Any:
     return read_yaml(text, path, get_yaml_loader())  # a SafeLoader
 
 
-def _paths(group: str) -> dict[str, list[Path]]:
-    """The files of every name, the project's first; a copy of the same bytes counts once."""
-    found = {name: [path] for name, path in _own(group).items()}
+def _of_name(group: str, name: str) -> list[Path]:
+    """The files of one name, the project's first; a copy of the same bytes counts once."""
+    own = _own_file(group, name)
+    found = [own] if own else []
     for folder in folders():
-        for path in _files(folder, group):
-            held = found.setdefault(path.stem, [])
-            if not any(path == one or path.read_bytes() == one.read_bytes() for one in held):
-                held.append(path)
+        path = _file(folder, group, name)
+        same = (path == one or path.read_bytes() == one.read_bytes() for one in found)
+        if path.is_file() and not any(same):
+            found.append(path)
     return found
 
 
-def _own(group: str) -> dict[str, Path]:
-    """The project's own choices by name: a file each, and its card for a data set without one."""
-    cards = {name: card_file(name) for name in card_names()} if group == "dataset" else {}
-    return cards | {path.stem: path for path in _files(project_folder("configs").resolve(), group)}
+def _own_file(group: str, name: str) -> Path | None:
+    """The project's own file of a name, or its card for a data set without one."""
+    path = _file(project_folder("configs").resolve(), group, name)
+    if path.is_file():
+        return path
+    card = card_file(name)
+    return card if group == "dataset" and card.is_file() else None
 
 
-def _files(folder: Path, group: str) -> list[Path]:
-    own = folder / ("llm" if group in ROLES else group)
-    return sorted(path for path in own.glob("*.yaml") if path.is_file()) if own.is_dir() else []
+def _own(group: str) -> set[str]:
+    """The names of the project's own choices."""
+    cards = card_names() if group == "dataset" else []
+    return {*cards, *_names_in(project_folder("configs"), group)}
+
+
+def _names_in(folder: Path, group: str) -> set[str]:
+    return {path.stem for path in _file(folder, group, "").parent.glob("*.yaml") if path.is_file()}
+
+
+def _file(folder: Path, group: str, name: str) -> Path:
+    return folder / ("llm" if group in ROLES else group) / f"{name}.yaml"
 
 
 def _is_built_in(path: Path) -> bool:

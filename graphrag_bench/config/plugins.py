@@ -13,6 +13,7 @@ from typing import TypeVar
 from graphrag_bench.config.choices import GROUPS, add_folder
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.errors import UserError, caught
+from graphrag_bench.registry import import_modules
 
 T = TypeVar("T")
 BUILT_IN = ("operators", "methods")
@@ -29,17 +30,12 @@ def load_plugins(names: Sequence[str] = ()) -> None:
     operator and no builder and has no `configs`.
     """
     with operators.open(), builders.open():
-        for name in (*_offline_modules(), *BUILT_IN):
+        import_modules(_OFFLINE, Path(__file__).parents[1] / "offline")
+        for name in BUILT_IN:
             import_module(name)
         for name in names:
             if name not in BUILT_IN:
                 _load(name)
-
-
-def _offline_modules() -> list[str]:
-    folder = Path(__file__).parents[1] / "offline"
-    found = (path.relative_to(folder).with_suffix("").parts for path in folder.rglob("*.py"))
-    return [".".join((_OFFLINE, *parts)) for parts in sorted(found)]
 
 
 def look_into(names: Iterable[str]) -> None:

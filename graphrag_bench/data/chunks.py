@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Texts, load_sparse, save_sparse
+from graphrag_bench.columns import Columns, Texts, row_ids
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class ChunkTable:
+class ChunkTable(Columns):
     """Chunks in corpus order, rows 0..n-1.
 
     `titles` and `texts` are columns; `documents` holds document ids; `chunk_document` is a bool
@@ -36,16 +35,19 @@ class ChunkTable:
         title = self.titles[row]
         return f"{title}\n{self.texts[row]}" if title else self.texts[row]
 
+    @property
+    def passages(self) -> list[str]:
+        """Title and text of every chunk, as `passage` gives them."""
+        return [self.passage(row) for row in range(len(self))]
+
     def documents_of(self, row: int) -> list[str]:
         """The ids of the documents a chunk is from, in corpus order."""
-        matrix = self.chunk_document
-        return self.documents.take(matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]])
+        return self.documents.take(row_ids(self.chunk_document, row))
 
     def chunks_of(self, document: str) -> list[int]:
         """The chunks of a document in table order; none for a document that is not in the table."""
         row = self._document_rows.get(document)
-        matrix = self._document_chunk
-        return [] if row is None else matrix.indices[slice(*matrix.indptr[row : row + 2])].tolist()
+        return [] if row is None else row_ids(self._document_chunk, row).tolist()
 
     @cached_property
     def _document_rows(self) -> dict[str, int]:
@@ -70,23 +72,6 @@ class ChunkTable:
             rank += bool(new)
             ranks |= dict.fromkeys(new, rank)
         return ranks
-
-    def save(self, folder: Path) -> None:
-        """Write the table into a folder."""
-        self.titles.save(folder, "titles")
-        self.texts.save(folder, "texts")
-        self.documents.save(folder, "documents")
-        save_sparse(folder, "chunk_document", self.chunk_document)
-
-    @classmethod
-    def load(cls, folder: Path) -> ChunkTable:
-        """The table that `save` wrote, by memory map."""
-        return cls(
-            Texts.load(folder, "titles"),
-            Texts.load(folder, "texts"),
-            Texts.load(folder, "documents"),
-            load_sparse(folder, "chunk_document"),
-        )
 
     @classmethod
     def of(cls, rows: list[tuple[str, str, str]]) -> ChunkTable:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from filelock import FileLock
@@ -100,9 +100,8 @@ def _remotes(source: Source, listed: Listing | None) -> Iterator[tuple[Download,
         if listed is None:
             raise UserError(f"The card names '{wanted.path}', and no data set on the hub.")
         for file in listed.matching(wanted.path):
-            name = wanted.to or file.path.rpartition("/")[2]
             sha256 = told or file.sha256
-            remote = Remote(file.url, name, sha256, file.size, source.url)
+            remote = replace(file, name=wanted.to or file.name, sha256=sha256)
             yield wanted, remote, "card" if told else "hub" if sha256 else ""
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from graphrag_bench.data.card import UNKNOWN, Source
-from graphrag_bench.data.download import PASSING, SECONDS, TRIES
+from graphrag_bench.data.download import Remote
 from graphrag_bench.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
@@ -16,31 +17,22 @@ if TYPE_CHECKING:
 
 HUB = "https://huggingface.co"
 """The hub's address; HF_ENDPOINT names a mirror."""
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A file of a data set: its path, address and size, and its sha256 where the hub tells it."""
-
-    path: str
-    url: str
-    size: int | None
-    sha256: str
+_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of a data set at one commit."""
+    """The files of a data set at one commit, by path; their sha256 where the hub tells it."""
 
     hub: str
     commit: str
-    files: tuple[Listed, ...]
+    files: Mapping[str, Remote]
 
-    def matching(self, pattern: str) -> list[Listed]:
+    def matching(self, pattern: str) -> list[Remote]:
         """The files of that path or pattern, by path; raises UserError for none."""
-        if found := [file for file in self.files if fnmatchcase(file.path, pattern)]:
-            return sorted(found, key=lambda file: file.path)
-        paths = [file.path for file in self.files]
+        if found := sorted(path for path in self.files if fnmatchcase(path, pattern)):
+            return [self.files[path] for path in found]
+        paths = [*self.files]
         hint = did_you_mean(pattern, paths, paths[:8])
         raise UserError(f"{self.hub} has no file '{pattern}' at {self.commit}. {hint}")
 
@@ -56,21 +48,11 @@ def listing(source: Source, endpoint: str) -> Listing:
     revision = "main" if source.revision == UNKNOWN else source.revision
     told = _told(f"{endpoint}/api/datasets/{source.hub}/revision/{quote(revision)}", source.url)
     commit = told.sha or revision
-    files = tuple(
-        Listed(
-            row.rfilename,
-            hf_hub_url(
-                source.hub,
-                row.rfilename,
-                repo_type="dataset",
-                revision=commit,
-                endpoint=endpoint,
-            ),
-            row.size,
-            row.lfs.sha256 if row.lfs else "",
-        )
-        for row in told.siblings or []
-    )
+    files = {}
+    for row in told.siblings or []:
+        path, sha256 = row.rfilename, row.lfs.sha256 if row.lfs else ""
+        url = hf_hub_url(source.hub, path, repo_type="dataset", revision=commit, endpoint=endpoint)
+        files[path] = Remote(url, path.rpartition("/")[2], sha256, row.size, source.url)
     return Listing(source.hub, commit, files)
 
 
@@ -82,14 +64,7 @@ def _told(address: str, page: str) -> DatasetInfo:
     from huggingface_hub.utils import hf_raise_for_status, http_backoff
 
     try:
-        reply = http_backoff(
-            "GET",
-            address,
-            params={"blobs": True},
-            timeout=SECONDS,
-            max_retries=TRIES - 1,
-            retry_on_status_codes=tuple(PASSING),
-        )
+        reply = http_backoff("GET", address, params={"blobs": True}, timeout=_SECONDS)
         hf_raise_for_status(reply)
         return DatasetInfo(**reply.json())
     except HfHubHTTPError as error:

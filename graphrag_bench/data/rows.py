@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.file_evidence import with_parts
@@ -28,6 +28,10 @@ class FileRow(BaseModel):
 
 
 R = TypeVar("R", bound=FileRow)
+OneOrSeveral = Annotated[
+    list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
+]
+"""A field that holds one text, or a list of them."""
 
 
 @dataclass
@@ -121,12 +125,17 @@ def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
             yield place, shaped(place, content, shape)
 
 
-def json_list(path: Path, what: str, shape: type[R]) -> Iterator[tuple[str, R]]:
-    """Place and row of every item of a JSON file that holds one list; `what` names an item."""
+def json_file(path: Path) -> object:
+    """The content of a JSON file; raises UserError, with the line, for one that is none."""
     try:
-        content = read_json(read_text(path), str(path))
+        return read_json(read_text(path), str(path))
     except json.JSONDecodeError as error:
         raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
+
+
+def json_list(path: Path, what: str, shape: type[R]) -> Iterator[tuple[str, R]]:
+    """Place and row of every item of a JSON file that holds one list; `what` names an item."""
+    content = json_file(path)
     if not isinstance(content, list):
         raise UserError(f"{path}: a list of {what}s was expected, not {type(content).__name__}.")
     for number, item in enumerate(content):

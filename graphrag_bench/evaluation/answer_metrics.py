@@ -10,18 +10,17 @@ from importlib.util import find_spec
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.answers import (
-    METRICS,
     Reading,
     accuracy,
     exact_match,
     f1,
     recall,
     recall_concat,
+    str_scores,
 )
 from graphrag_bench.evaluation.choices import choice_scores
-from graphrag_bench.evaluation.listed_answers import KGQA, list_scores
+from graphrag_bench.evaluation.listed_answers import KGQA, LISTED, list_scores
 from graphrag_bench.evaluation.reference_texts import bleu, meteor, notes, rouge
-from graphrag_bench.evaluation.sub_answers import str_scores
 
 
 @dataclass(frozen=True)
@@ -57,16 +56,7 @@ def _of_answers(name: str, metric: Callable[[str, Sequence[str], Reading], float
         golds = asked.gold.answers
         return {name: metric(asked.answer, golds, asked.reading)} if golds else {}
 
-    return AnswerMetric(_said(metric), values)
-
-
-def _said(metric: Callable[..., object]) -> str:
-    return (metric.__doc__ or "").partition("\n")[0].rstrip(".")
-
-
-def _contained(answer: str, golds: Sequence[str], reading: Reading) -> float:
-    """Whether any gold answer is contained in the answer."""
-    return accuracy(answer, golds, reading=reading)
+    return AnswerMetric((metric.__doc__ or "").partition("\n")[0].rstrip("."), values)
 
 
 def _of_parts(name: str, meaning: str) -> AnswerMetric:
@@ -98,18 +88,13 @@ def _of_list(asked: AnsweredQuestion) -> Scores:
     gold = asked.gold
     if not gold.answers:
         return {}
-    found = list_scores(asked.answer, gold.answers, asked.question, strict_none=asked.strict_none)
-    values = (found.hit_at_1, found.hit, found.precision, found.recall, found.f1)
-    scores = dict(zip(_LISTED, values, strict=True))
-    return scores | (
-        {f"{name}_in_graph": value for name, value in scores.items()} if gold.in_graph else {}
-    )
+    scores = list_scores(asked.answer, gold.answers, asked.question, strict_none=asked.strict_none)
+    again = {f"{name}_in_graph": value for name, value in scores.items()}
+    return scores | again if gold.in_graph else scores
 
-
-_LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
 
 ANSWER_METRICS: dict[str, AnswerMetric] = {
-    "accuracy": _of_answers("accuracy", _contained),
+    "accuracy": _of_answers("accuracy", accuracy),
     "recall": _of_answers("recall", recall),
     "recall_concat": _of_answers("recall_concat", recall_concat),
     "exact_match": _of_answers("exact_match", exact_match),
@@ -123,7 +108,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
     KGQA: AnswerMetric(
         "Listed answers: hit@1, hit, list_precision, list_recall, list_f1",
         _of_list,
-        gives=(*_LISTED, *(f"{name}_in_graph" for name in _LISTED)),
+        gives=(*LISTED, *(f"{name}_in_graph" for name in LISTED)),
     ),
     **{
         f"bleu_{n}": _of_texts(
@@ -169,5 +154,5 @@ def metric_notes(names: Iterable[str]) -> list[str]:
     return sorted({notes(found) for name in names if (found := ANSWER_METRICS[name].package)})
 
 
-DEFAULT_METRICS = tuple(METRICS)
+DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
 """What a set is scored by whose card names no metric."""

@@ -1,9 +1,9 @@
-"""Answer metrics over one normaliser: accuracy, exact match, token recall and F1."""
+"""Answer metrics over one normaliser: accuracy, exact match, token recall and F1, sub-answers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,23 +44,13 @@ class Reading:
 DEFAULT = Reading()
 
 
-def normalise_answer(text: str) -> str:
-    """The text in lower case, without punctuation and articles, with single spaces."""
-    return DEFAULT.normal(text)
+def accuracy(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
+    """Whether any gold answer is contained in the answer.
 
-
-def accuracy(
-    answer: str,
-    golds: Sequence[str],
-    containment: Containment = "substring",
-    reading: Reading | None = None,
-) -> float:
-    """1.0 when any gold answer is contained in the answer, both normalised, else 0.0.
-
-    `containment` as of `Reading.finder`, where no `reading` is given. Gold answers that normalise
-    to nothing are skipped. It rewards long answers: read it with their length.
+    1.0 or 0.0; both are normalised, and gold answers that normalise to nothing are skipped. It
+    rewards long answers: read it with their length.
     """
-    holds = (reading or Reading(containment=containment)).finder(answer)
+    holds = reading.finder(answer)
     return float(any(holds(gold) for gold in golds))
 
 
@@ -104,10 +94,19 @@ def f1(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
     return max((overlap(answer, gold, reading)[2] for gold in golds), default=0.0)
 
 
-METRICS: Mapping[str, Callable[[str, Sequence[str]], float]] = {
-    "accuracy": accuracy,
-    "recall": recall,
-    "exact_match": exact_match,
-    "f1": f1,
-}
-"""The answer metrics of a set whose card names none; each is the better the higher, in 0..1."""
+def str_scores(
+    answer: str, sub_answers: Sequence[Sequence[str]], reading: Reading = DEFAULT
+) -> dict[str, float]:
+    """STRREC, STREM and STRHIT: the share of the sub-answers found, whether all, whether any.
+
+    A sub-answer is found when any of its aliases is contained in the answer, both normalised. In
+    0..1, and strem <= strrec <= strhit; without sub-answers all are 0.
+    Source: ALCE (Gao et al. 2023), on ASQA's short answers; Zhou et al. 2025, whose released code
+    calls STRREC `str_em` and STREM `str_hit`, and has no STRHIT.
+    """
+    holds = reading.finder(answer)
+    found = [any(holds(alias) for alias in aliases) for aliases in sub_answers]
+    if not found:
+        return {"strrec": 0.0, "strem": 0.0, "strhit": 0.0}
+    share = sum(found) / len(found)
+    return {"strrec": share, "strem": float(all(found)), "strhit": float(any(found))}

@@ -28,7 +28,8 @@ def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAUL
     """
     letters = ascii_uppercase[: len(options)]
     capitals = "".join(letter for letter in letters if letter not in "AI") or "-"
-    told = re.sub(r"(?i)\b(?:option|choice|answer|is|would be)\b", _lower, answer)
+    marks = r"(?i)\b(?:option|choice|answer|is|would be)\b"
+    told = re.sub(marks, lambda found: found.group().lower(), answer)
 
     def by_letter(*patterns: str) -> int | None:
         found = {
@@ -45,10 +46,6 @@ def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAUL
             return chosen
     chosen = _by_words(answer, options, reading)
     return by_letter(_MARKED, _CAPITAL) if chosen is None else chosen
-
-
-def _lower(match: re.Match[str]) -> str:
-    return match.group().lower()
 
 
 def _by_words(answer: str, options: Sequence[str], reading: Reading) -> int | None:

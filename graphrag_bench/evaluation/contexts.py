@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from graphrag_bench.evaluation.answers import Reading
+from graphrag_bench.evaluation.retrieval import evidence_recall
 
 TRIVIAL = frozenset({"yes", "no", "noanswer"})
 """Gold answers that any context may hold by chance, normalised."""
@@ -50,11 +51,8 @@ def evidence_within(items: Sequence[Item], evidence: Sequence[str], n_tokens: in
 
     A long document counts by any chunk of it. Raises ValueError without evidence.
     """
-    wanted = frozenset(evidence)
-    if not wanted:
-        raise ValueError("a question without evidence has no evidence recall")
-    held = {name for item in within(items, n_tokens) for name in item.documents}
-    return len(wanted & held) / len(wanted)
+    held = [name for item in within(items, n_tokens) for name in item.documents]
+    return evidence_recall(held, evidence, None)
 
 
 def spans_within(

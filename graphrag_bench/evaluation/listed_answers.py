@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from graphrag_bench.evaluation.normalising import Normaliser
 
 KGQA = "kgqa"
 """What a card calls these metrics, all of them together."""
+LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
 
 MARK = "ans:"
-_REFERENCE = Normaliser("squad")
+normalise_listed = Normaliser("squad")
+"""Lower case, no ASCII punctuation, no articles, single spaces.
+
+It is the `squad` form whatever `evaluation.normaliser` says: so these sets are scored.
+"""
 _NO_ANSWER = ("ans: not available", "ans: no information available")
 _EITHER_WAY = (
     "when", "what year", "which year", "where", "sport", "what countr", "language", "nba finals",
@@ -24,17 +28,6 @@ _EITHER_WAY = (
 )  # fmt: skip
 _YEAR_ONLY = ("when", "what year")
 _DATE = re.compile(r"(\d{4})-\d{2}-\d{2}\b.*", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class ListScores:
-    """The scores of one question, all in 0..1, the better the higher."""
-
-    hit_at_1: float
-    hit: float
-    precision: float
-    recall: float
-    f1: float
 
 
 def predictions(answer: str, *, strict_none: bool = False) -> tuple[str, ...]:
@@ -65,19 +58,12 @@ def _behind(line: str) -> str:
     return line.partition(MARK)[2].strip()
 
 
-def normalise_listed(text: str) -> str:
-    """The text in lower case, without ASCII punctuation and articles, with single spaces.
-
-    It is the `squad` form whatever `evaluation.normaliser` says: so these sets are scored.
-    """
-    return _REFERENCE(text)
-
-
 def list_scores(
     answer: str, golds: Sequence[str], question: str, *, strict_none: bool = False
-) -> ListScores:
-    """The scores of the lines of an answer against the gold answers.
+) -> dict[str, float]:
+    """The scores of the lines of an answer against the gold answers, by the names of `LISTED`.
 
+    All are in 0..1, the better the higher.
     A line and a gold answer match when the gold is contained in the line, both normalised, or, for
     questions of certain kinds (when, where, ...), what the line answers in the gold. Of questions
     for a time, the gold 2014-05-01 is taken as 2014. Precision and recall count pairs of a line and
@@ -91,7 +77,7 @@ def list_scores(
     wanted = [gold for gold in map(normalise_listed, years) if gold]
     lines = predictions(answer, strict_none=strict_none)
     if not lines or not wanted:
-        return ListScores(0.0, 0.0, 0.0, 0.0, 0.0)
+        return dict.fromkeys(LISTED, 0.0)
 
     def matches(line: str, gold: str) -> bool:
         said = normalise_listed(_behind(line)) if either else ""
@@ -106,4 +92,5 @@ def list_scores(
     precision, recall = n_pairs / len(lines), n_pairs / len(wanted)
     f1 = 2 * precision * recall / (precision + recall) if n_pairs else 0.0
     hits = [any(matches(line, gold) for gold in wanted) for line in lines]
-    return ListScores(float(hits[0]), float(any(hits)), precision, recall, f1)
+    values = (float(hits[0]), float(any(hits)), precision, recall, f1)
+    return dict(zip(LISTED, values, strict=True))

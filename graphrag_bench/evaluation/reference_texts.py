@@ -11,11 +11,14 @@ import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any
 
 from graphrag_bench.evaluation.normalising import words
 
 _FLOOR = 0.1
+_NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])
+"""A WordNet that knows no word."""
 
 
 def bleu(answer: str, golds: Sequence[str], order: int) -> float:
@@ -50,14 +53,6 @@ def rouge(answer: str, golds: Sequence[str], kind: str) -> float:
     return max((float(scorer.score(gold, answer)[kind].fmeasure) for gold in golds), default=0.0)
 
 
-class _Words:
-    """The tokenizer that rouge-score is given."""
-
-    def tokenize(self, text: str) -> list[str]:
-        """The words of the text."""
-        return words(text)
-
-
 @lru_cache(maxsize=4)
 def _rouge_scorer(kind: str) -> Any:
     from absl import logging
@@ -66,15 +61,7 @@ def _rouge_scorer(kind: str) -> Any:
     # rouge-score brings a log handler for what is in stderr's place at import, and
     # the handler would close that, a test's or a notebook's, when logging is set up again
     logging.get_absl_handler().python_handler.stream = sys.__stderr__
-    return RougeScorer([kind], use_stemmer=False, tokenizer=_Words())
-
-
-class _NoSynonyms:
-    """A WordNet that knows no word."""
-
-    def synsets(self, word: str) -> list[Any]:
-        """None."""
-        return []
+    return RougeScorer([kind], use_stemmer=False, tokenizer=SimpleNamespace(tokenize=words))
 
 
 @lru_cache(maxsize=1)
@@ -85,7 +72,7 @@ def _wordnet() -> Any:
     try:
         wordnet.ensure_loaded()
     except LookupError:
-        return _NoSynonyms()
+        return _NO_SYNONYMS
     return wordnet
 
 
@@ -107,6 +94,6 @@ def notes(package: str) -> str:
     said = f"{package} {version(package)}"
     if package != "nltk":
         return said
-    without = isinstance(_wordnet(), _NoSynonyms)
+    without = _wordnet() is _NO_SYNONYMS
     modules = "no synonyms (no WordNet data)" if without else "synonyms"
     return f"{said}, METEOR by exact words, stems, {modules}"

@@ -6,14 +6,12 @@ import math
 from collections.abc import Sequence
 
 
-def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:
-    """The share of the evidence among the first `k` documents, in 0..1.
+def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | None) -> float:
+    """The share of the evidence among the first `k` documents (None: all), in 0..1.
 
     Raises ValueError without evidence: the question cannot be scored.
     """
-    wanted = frozenset(evidence)
-    if not wanted:
-        raise ValueError("a question without evidence has no evidence recall")
+    wanted = _wanted(evidence)
     return len(wanted.intersection(documents[:k])) / len(wanted)
 
 
@@ -22,9 +20,7 @@ def evidence_cut(kept: Sequence[str], cut: Sequence[str], evidence: Sequence[str
 
     Raises ValueError without evidence.
     """
-    if not evidence:
-        raise ValueError("a question without evidence has no evidence to cut")
-    return float(bool(set(evidence).intersection(cut).difference(kept)))
+    return float(bool(_wanted(evidence).intersection(cut).difference(kept)))
 
 
 def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:

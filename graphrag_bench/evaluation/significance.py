@@ -85,7 +85,7 @@ def _by_permuting(
     sums = sums[np.any(sums != 0, axis=1)]
     chosen = 0 if 2.0 ** len(sums) <= permutations else 1
     null = np.abs(permutation_test(
-        (sums,), _total, permutation_type="samples", n_resamples=permutations, vectorized=True,
+        (sums,), np.sum, permutation_type="samples", n_resamples=permutations, vectorized=True,
         batch=max(1, 4_000_000 // sums.size), rng=np.random.default_rng(seed),
     ).null_distribution)  # fmt: skip
     observed = np.abs(sums.sum(axis=0))
@@ -94,10 +94,6 @@ def _by_permuting(
     as_far = np.sum(equal, axis=0) + chosen
     found: NDArray[np.float64] = (further + weight * as_far) / (len(null) + chosen)
     return found
-
-
-def _total(values: NDArray[Any], axis: int) -> Any:
-    return np.sum(values, axis=axis)
 
 
 def holm(ps: Sequence[float]) -> list[float]:

@@ -115,15 +115,12 @@ def _finish(
 
 def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Question]) -> None:
     """Direct this run's calls to its ledger, and count what it has cost before."""
-    store = experiment.store()
-    plans = experiment.plans(selected)
     own = folder.file("ledger")
 
     def before() -> list[Path]:
         """What building cost, and the other shards and repeats of the run."""
-        build = [path for plan in plans for item in plan for path in store.ledgers(item)]
         every = sorted(experiment.run_path.rglob("ledger*.jsonl"))
-        return [*build, *(path for path in every if path != own)]
+        return [*experiment.ledgers(selected), *(path for path in every if path != own)]
 
     experiment.models.charge(own, before, experiment.run_path / ACCOUNT)
 

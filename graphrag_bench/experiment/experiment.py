@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -145,13 +146,33 @@ class Experiment:
         except UserError as error:
             raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
+    def scoped(self, questions: Sequence[Question]) -> dict[str | None, Models]:
+        """The models over the corpus of every graph that these questions are asked of.
+
+        One for each scope, or, where one graph is made of everything, the one scope None.
+        """
+        if self.settings.graph.per == "all":
+            return {None: self.models}
+        asked = {question.scope for question in questions}
+        scopes = sorted({d.scope for d in self.dataset.documents} & asked, key=lambda s: s or "")
+        return {scope: self.models.over(self.dataset.within(scope)) for scope in scopes}
+
     def plans(self, questions: Sequence[Question]) -> list[list[Planned]]:
         """The plan of every graph that these questions are asked of: one, or one for each scope."""
         if self.settings.graph.per == "all":
             return [self.plan]
-        asked = {question.scope for question in questions}
-        scopes = sorted({d.scope for d in self.dataset.documents} & asked, key=lambda s: s or "")
-        return [self.plan_for(self.models.over(self.dataset.within(scope))) for scope in scopes]
+        return [self.plan_for(models) for models in self.scoped(questions).values()]
+
+    def ledgers(self, questions: Sequence[Question]) -> list[Path]:
+        """The ledgers of what was built for these questions."""
+        store, items = self.store(), chain.from_iterable(self.plans(questions))
+        return [path for item in items for path in store.ledgers(item)]
+
+    @property
+    def used(self) -> set[str]:
+        """The resources that steps need or artifacts are built from."""
+        built = {need for item in self.plan for need in item.inputs}
+        return built | self.method.pipeline.needs()
 
     @cached_property
     def key(self) -> str:

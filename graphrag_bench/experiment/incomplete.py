@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.models import Models
 from graphrag_bench.offline.parts import Incomplete
 from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
@@ -48,21 +47,13 @@ def as_far_as_it_goes(
     while True:
         store = building_store(found, progress, allow_incomplete=True)
         try:
-            for models in _by_scope(found, questions):
+            for models in found.scoped(questions).values():
                 store.resources(found.plan_for(models), set(found.wanted), models)
         except Incomplete as one:
             progress.say(f"Going on without {one.missing} that the server failed to read.")
             found = replace(found, incomplete={**found.incomplete, one.whole: one.missing})
         else:
             return found
-
-
-def _by_scope(experiment: Experiment, questions: Sequence[Question]) -> list[Models]:
-    """The models over everything, or over each scope that the questions are asked in."""
-    if experiment.settings.graph.per == "all":
-        return [experiment.models]
-    scopes = sorted({question.scope for question in questions}, key=lambda scope: scope or "")
-    return [experiment.models.over(experiment.dataset.within(scope)) for scope in scopes]
 
 
 def left_out(experiment: Experiment, questions: Sequence[Question]) -> dict[str, str]:

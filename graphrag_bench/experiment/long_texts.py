@@ -12,7 +12,6 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.fit import Fit
 from graphrag_bench.offline.indices import (
-    chunk_texts,
     named_node_texts,
     node_texts,
     relationship_texts,
@@ -36,7 +35,7 @@ def _facts(graph: Graph) -> list[str]:
 
 
 _TEXTS: Mapping[str, tuple[str, str, Callable[[Any], list[str]]]] = {
-    "chunk_index": ("chunk_table", "chunks", chunk_texts),
+    "chunk_index": ("chunk_table", "chunks", lambda table: table.passages),
     "node_index.description": ("graph", "node descriptions", named_node_texts),
     "node_index.text": ("graph", "node descriptions", node_texts),
     "relationship_index": ("graph", "relationships", _facts),
@@ -57,7 +56,7 @@ def planned_lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
     these are. Nothing for a run that embeds nothing. Loads no weights. Raises UserError for longer
     texts under `embedder.long_texts=refuse`.
     """
-    if not _embeds(experiment):
+    if "embedder" not in experiment.used:
         return
     embedder: Embedder = experiment.models.bare("embedder")
     yield f"embedder: {embedder.reading}"
@@ -73,7 +72,7 @@ def chunk_line(experiment: Experiment) -> str:
     embedder: Embedder = experiment.models.bare("embedder")
     chunks = next(item for item in experiment.plan if item.resource == "chunk_table")
     table = _stored(experiment, "chunk_table", chunks)
-    return _said(embedder, "chunks", chunk_texts(table)) if embedder.window else ""
+    return _said(embedder, "chunks", table.passages) if embedder.window else ""
 
 
 def long_text_rows(experiment: Experiment, selected: Sequence[Question]) -> list[dict[str, Any]]:
@@ -93,11 +92,6 @@ def long_text_rows(experiment: Experiment, selected: Sequence[Question]) -> list
         fit = Fit.of(row)
         found[item.builder.name] = (row["what"], held[1].plus(fit) if held else fit)
     return [{"what": what, **fit.row} for what, fit in found.values()]
-
-
-def _embeds(experiment: Experiment) -> bool:
-    built = {need for item in experiment.plan for need in item.inputs}
-    return "embedder" in built | experiment.method.pipeline.needs()
 
 
 def _line(experiment: Experiment, item: Planned, embedder: Embedder, measured: Measured) -> str:

@@ -23,7 +23,7 @@ TRIALS = {"context.relationships": "relationship.fitting"}
 """What finds the relationships that a packer would keep, by the packer."""
 COSINES = frozenset({"relationship.vdb"})
 """Operators whose scores are cosines, of which path pooling makes scores from 0 to 1."""
-LINKING = "exact_then_vectors"
+LINKING = ("dictionary", "mentions", "vectors")
 OWN = ("mode", "conversion", "linking")
 """The settings of `pooling` that are not those of `path.pool`."""
 
@@ -220,8 +220,8 @@ def _linking(method: Item, place: _Place, pooling: Mapping[str, Any]) -> list[It
             steps.append(named)
         else:
             method["convert"] = [*(method.get("convert") or ()), named]
-    by = pooling.get("linking", LINKING)
-    return [*steps, {"op": "node.link", "by": by, "dedupe": True}]
+    parts = pooling.get("linking", LINKING)
+    return [*steps, {"op": "node.link", "parts": list(parts), "dedupe": True}]
 
 
 def _pool(place: _Place, pooling: Mapping[str, Any]) -> Item:

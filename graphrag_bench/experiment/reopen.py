@@ -73,15 +73,9 @@ class References:
 
 def references_of(experiment: Experiment, selected: Sequence[Question]) -> References:
     """What these questions of an experiment need, what it is built from included."""
-    plans = experiment.plans(selected)
-    scopes: list[str | None] = [None]
-    if experiment.settings.graph.per != "all":
-        asked = {question.scope for question in selected}
-        known = {document.scope for document in experiment.dataset.documents}
-        scopes = sorted(known & asked, key=lambda scope: scope or "")
     keys = {
-        scope: {item.resource: item.key for item in plan}
-        for scope, plan in zip(scopes, plans, strict=True)
+        scope: {item.resource: item.key for item in experiment.plan_for(models)}
+        for scope, models in experiment.scoped(selected).items()
     }
     return References(safe_name(experiment.dataset.corpus_name), keys)
 

@@ -81,7 +81,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "extraction_statistics": _statistics(experiment),
         "llm": models.identity("llm") if "llm" in needs else "",
         "llm_build": models.identity("llm_build") if "llm_build" in built else "",
-        "embedder": models.identity("embedder") if "embedder" in built | needs else "",
+        "embedder": models.identity("embedder") if "embedder" in experiment.used else "",
         "long_texts": long_text_rows(experiment, selected),
         "tokenizer": models.identity("tokenizer") if "tokenizer" in needs else "",
         "selected": len(selected),
@@ -138,10 +138,7 @@ def _build_rates(
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
     """The sums of the ledgers by stage and step, paid for and cached apart, building included."""
-    store = experiment.store()
-    plans = experiment.plans(selected)
-    build = [path for plan in plans for item in plan for path in store.ledgers(item)]
-    lines = list(read_ledger(*experiment.folder.files("ledger"), *build))
+    lines = list(read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected)))
     whole = sums(lines).get((), Sums())
     asked = frozenset(question.id for question in selected)
     online = [line for line in lines if line.stage != "build" and line.item in asked]

@@ -45,12 +45,6 @@ class _Reads:
 
     experiment: Experiment
 
-    @property
-    def used(self) -> set[str]:
-        """The resources that steps need or artifacts are built from."""
-        built = {need for item in self.experiment.plan for need in item.inputs}
-        return built | self.experiment.method.pipeline.needs()
-
     def why_idle(self, name: str) -> str:
         """Why a setting changes nothing here; "" when it does, or may by its nature."""
         first, *rest = name.split(".")
@@ -65,7 +59,7 @@ class _Reads:
             return told[first](rest)
         if first in _MODELS and rest and rest != ["_target_"]:
             return self._model(first, rest)
-        if name == "graph.import_from" and "import_from" not in self.used:
+        if name == "graph.import_from" and "import_from" not in self.experiment.used:
             return f"{self._named} builds no graph that could be imported."
         if name == "dataset.openie":
             return self._openie()
@@ -78,7 +72,7 @@ class _Reads:
         return f"method '{self.experiment.method.name}'"
 
     def _model(self, model: str, rest: Sequence[str]) -> str:
-        used = self.used
+        used = self.experiment.used
         if model == "llm" and rest == ["tokenizer"]:
             return "" if "tokenizer" in used else f"{self._named} counts no tokens."
         built = "llm_build" in used and self.experiment.settings.llm_build is None
@@ -88,7 +82,7 @@ class _Reads:
         return f"{self._named} uses no {model} here; it uses {', '.join(others) or 'no model'}."
 
     def _llm_build(self, _: Sequence[str]) -> str:
-        if "llm_build" in self.used:
+        if "llm_build" in self.experiment.used:
             return ""
         return f"{self._named} builds nothing with a language model here; llm is what answers."
 
@@ -160,7 +154,7 @@ class _Reads:
 
     def _openie(self) -> str:
         found = [item for item in self.experiment.plan if item.resource == "extraction"]
-        if not found or "openie" in self.used:
+        if not found or "openie" in self.experiment.used:
             return ""
         variant = found[0].builder.variant
         return f"entities are read by build.extraction={variant}, not from that file."

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.columns import Texts, load_array, load_sparse, save_array, save_sparse
+from graphrag_bench.columns import Columns, Texts
 from graphrag_bench.values import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Communities:
+class Communities(Columns):
     """Rows 0..n-1, coarse levels first; ids are unique across levels.
 
     `level` and `parent` are int64 (n,), the parent -1 at level 0. `nodes` is a bool CSR (n,
@@ -37,26 +36,9 @@ class Communities:
         counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()
         return np.asarray(counts / max(counts.max(initial=0.0), 1.0), np.float64)
 
-    def save(self, folder: Path) -> None:
-        """Write the communities into a folder."""
-        save_array(folder, "level", self.level)
-        save_array(folder, "parent", self.parent)
-        save_sparse(folder, "nodes", self.nodes)
-        save_sparse(folder, "chunks", self.chunks)
-
-    @classmethod
-    def load(cls, folder: Path) -> Communities:
-        """The communities that `save` wrote, by memory map."""
-        return cls(
-            load_array(folder, "level"),
-            load_array(folder, "parent"),
-            load_sparse(folder, "nodes"),
-            load_sparse(folder, "chunks"),
-        )
-
 
 @dataclass(frozen=True, eq=False)
-class Reports:
+class Reports(Columns):
     """One report for each community row: title, text, and the rating of its impact, 0..10.
 
     A community without a report has an empty text; `ratings` is float64 (n,). `fallback`, bool
@@ -79,22 +61,3 @@ class Reports:
         n_fallback = 0 if self.fallback is None else int(np.count_nonzero(self.fallback))
         n_empty = int(np.count_nonzero(np.diff(self.texts.offsets) == 0))
         return {"communities": len(self), "without_report": n_empty, "unreadable": n_fallback}
-
-    def save(self, folder: Path) -> None:
-        """Write the reports into a folder."""
-        self.titles.save(folder, "titles")
-        self.texts.save(folder, "texts")
-        save_array(folder, "ratings", self.ratings)
-        if self.fallback is not None:
-            save_array(folder, "fallback", self.fallback)
-
-    @classmethod
-    def load(cls, folder: Path) -> Reports:
-        """The reports that `save` wrote, by memory map."""
-        flagged = (folder / "fallback.npy").is_file()
-        return cls(
-            Texts.load(folder, "titles"),
-            Texts.load(folder, "texts"),
-            load_array(folder, "ratings"),
-            load_array(folder, "fallback") if flagged else None,
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +38,7 @@ def edge_flow_paths(
     for rows in _pairs(walks):
         flow = edge_flow([walks[row] for row in rows], rules.alpha, rules.theta, rules.max_hops)
         for row in rows:
-            along = [flow.get(hop, 0.0) for hop in _hops(walks[row])]
+            along = [flow.get(hop, 0.0) for hop in pairwise(walks[row])]
             scores[row] = sum(along) / len(along)
     return chosen(found._replace(scores=scores), ways_of(graph, direction), kept)
 
@@ -54,7 +55,7 @@ def edge_flow(
     """
     following: dict[int, set[int]] = {}
     for walk in walks:
-        for here, there in _hops(walk):
+        for here, there in pairwise(walk):
             following.setdefault(here, set()).add(there)
     successors = {node: sorted(near) for node, near in following.items()}
     start, end = walks[0][0], walks[0][-1]
@@ -80,7 +81,3 @@ def _pairs(walks: Sequence[Walk]) -> Iterator[list[int]]:
     for row, walk in enumerate(walks):
         rows.setdefault((walk[0], walk[-1]), []).append(row)
     yield from rows.values()
-
-
-def _hops(walk: Walk) -> list[Hop]:
-    return list(zip(walk[:-1], walk[1:], strict=True))

@@ -1,11 +1,12 @@
-"""The extraction of each chunk: entity names and (head, relation, tail) triples."""
+"""The extraction of each chunk: entity names and triples, or described records of both."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -35,17 +36,89 @@ class Extraction:
 
     def save(self, folder: Path) -> None:
         """Write one JSON line for each chunk, and the statistics."""
-        lines = [json.dumps(asdict(row), ensure_ascii=False) for row in self.rows]
-        (folder / "rows.jsonl").write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
-        (folder / "statistics.json").write_text(json.dumps(dict(self.statistics)), encoding="utf-8")
+        save_rows(folder, self.rows, self.statistics)
 
     @classmethod
     def load(cls, folder: Path) -> Extraction:
         """The extraction that `save` wrote."""
-        rows = []
-        for line in (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            triples = tuple(Triple(**triple) for triple in row["triples"])
-            rows.append(ChunkExtraction(tuple(row["entities"]), triples))
-        statistics = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
-        return cls(tuple(rows), statistics)
+        rows, statistics = load_rows(folder)
+        triples = [tuple(Triple(**one) for one in row["triples"]) for row in rows]
+        names = [tuple(row["entities"]) for row in rows]
+        return cls(tuple(map(ChunkExtraction, names, triples)), statistics)
+
+
+@dataclass(frozen=True)
+class EntityRecord:
+    """An entity as one place of a chunk tells of it; `type` is "" where none is known."""
+
+    name: str
+    type: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class RelationshipRecord:
+    """A relationship as one place of a chunk tells of it; `strength` is at least 0."""
+
+    source: str
+    target: str
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    strength: float = 1.0
+
+
+@dataclass(frozen=True)
+class ChunkRecords:
+    """The records of one chunk, as written, in order."""
+
+    entities: tuple[EntityRecord, ...] = ()
+    relationships: tuple[RelationshipRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class TextExtraction:
+    """One row for each chunk, in chunk order, and counts worth reporting about the whole."""
+
+    rows: tuple[ChunkRecords, ...]
+    statistics: Mapping[str, float]
+
+    @classmethod
+    def of(cls, rows: Sequence[ChunkRecords], counts: Mapping[str, float]) -> TextExtraction:
+        """The extraction of these rows, with the numbers of their records before other counts."""
+        n_entities = sum(len(row.entities) for row in rows)
+        n_relationships = sum(len(row.relationships) for row in rows)
+        numbers = {"entity_records": n_entities, "relationship_records": n_relationships}
+        return cls(tuple(rows), {**numbers, **counts})
+
+    def save(self, folder: Path) -> None:
+        """Write one JSON line for each chunk, and the statistics."""
+        save_rows(folder, self.rows, self.statistics)
+
+    @classmethod
+    def load(cls, folder: Path) -> TextExtraction:
+        """The extraction that `save` wrote."""
+        rows, statistics = load_rows(folder)
+        return cls(tuple(_records(row) for row in rows), statistics)
+
+
+def _records(row: Mapping[str, list[dict[str, Any]]]) -> ChunkRecords:
+    entities = tuple(EntityRecord(**entity) for entity in row["entities"])
+    relationships = tuple(
+        RelationshipRecord(**{**told, "keywords": tuple(told["keywords"])})
+        for told in row["relationships"]
+    )
+    return ChunkRecords(entities, relationships)
+
+
+def save_rows(folder: Path, rows: Sequence[Any], statistics: Mapping[str, float]) -> None:
+    """Write dataclasses as JSON lines, lone surrogates replaced, and the statistics."""
+    text = "".join(f"{json.dumps(asdict(row), ensure_ascii=False)}\n" for row in rows)
+    (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
+    (folder / "statistics.json").write_text(json.dumps(dict(statistics)), encoding="utf-8")
+
+
+def load_rows(folder: Path) -> tuple[list[dict[str, Any]], dict[str, float]]:
+    """The rows as they were written, and the statistics; a text may hold any sign of a line end."""
+    lines = (folder / "rows.jsonl").read_bytes().decode("utf-8").split("\n")
+    statistics = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
+    return [json.loads(line) for line in lines if line], statistics

@@ -9,25 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphrag_bench.columns import (
-    Texts,
-    load_array,
-    load_sparse,
-    save_array,
-    save_sparse,
-)
-from graphrag_bench.graph.mentions import NameTable
+from graphrag_bench.columns import Columns, Texts
+from graphrag_bench.graph.name_dictionary import NameDictionary
 from graphrag_bench.graph.neighbours import Neighbours
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
-_TEXT_COLUMNS = ("names", "types", "descriptions", "relations", "facts", "keywords")
 ATTRIBUTES = {
     "names": "node.name",
     "types": "node.type",
@@ -55,7 +47,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Graph(Columns):
     """Nodes, relationships and their chunks.
 
     `names` (n_nodes,) holds names, unique, normalised unless the graph came with its own; `types`
@@ -131,9 +123,9 @@ class Graph:
         return frozenset(have | {"relationship.weight"})
 
     @cached_property
-    def name_table(self) -> NameTable:
+    def dictionary(self) -> NameDictionary:
         """The node names, ready to be found in texts."""
-        return NameTable.of(self.names)
+        return NameDictionary.of(self.names)
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -265,31 +257,6 @@ class Graph:
             zip(pairs.source.tolist(), pairs.target.tolist(), pairs.weight.tolist(), strict=True)
         )
         return view
-
-    def save(self, folder: Path) -> None:
-        """Write the graph into a folder as columns."""
-        for column in _TEXT_COLUMNS:
-            texts = getattr(self, column)
-            if texts is not None:
-                texts.save(folder, column)
-        for column in ("source", "target", "weight", "synonym"):
-            save_array(folder, column, getattr(self, column))
-        save_sparse(folder, "node_chunk", self.node_chunk)
-        save_sparse(folder, "relationship_chunk", self.relationship_chunk)
-
-    @classmethod
-    def load(cls, folder: Path) -> Graph:
-        """The graph that `save` wrote, by memory map."""
-        columns: dict[str, Any] = {
-            column: Texts.load(folder, column)
-            for column in _TEXT_COLUMNS
-            if (folder / f"{column}.offsets.npy").is_file()
-        }
-        for column in ("source", "target", "weight", "synonym"):
-            columns[column] = load_array(folder, column)
-        for column in ("node_chunk", "relationship_chunk"):
-            columns[column] = load_sparse(folder, column)
-        return cls(**columns)
 
 
 show_briefly(Graph, Pairs)

@@ -7,8 +7,20 @@ import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from graphrag_bench.graph.mentions import FUNCTION_WORDS, SHORTEST
 from graphrag_bench.text import normalise_name
+
+SHORTEST = 3
+"""Names with fewer letters and digits than this are not looked for in a text."""
+
+_WORDS = (
+    "a about after all also am an and any are as at be been before both but by can could did do "
+    "does during each for from had has have her here his how i if in into is it its may more most "
+    "no nor not of off on one only or other our out over she should so some such than that the "
+    "their them then there these they this those through to under until up was we were what when "
+    "where which while who whom whose why will with would you your"
+)
+FUNCTION_WORDS = frozenset(_WORDS.split())
+"""A name that is one of these words is not looked for in a text."""
 
 _ARTICLES = ("the", "a", "an")
 _LEADING = re.compile(rf"^\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)
@@ -57,7 +69,8 @@ class NameDictionary:
     def of(cls, names: Iterable[str]) -> NameDictionary:
         """The dictionary of names in row order; of equal keys the first row counts.
 
-        A name that begins with an article is found without it too, unless that is another's name.
+        A name that begins with an article is found without it too; where that is another's name,
+        both are that other: `the who` stays, as `who` is a function word.
         Keys of less than three letters and digits and single function words are found by `row`
         alone, not in a text.
         """
@@ -67,6 +80,9 @@ class NameDictionary:
             key = key_of(name)
             row_of.setdefault(key, row)
             further.setdefault(_without_article(key), row)
+        without = {key: _without_article(key) for key in row_of}
+        same = {key: row_of[bare] for key, bare in without.items() if bare in row_of}
+        row_of |= {key: row for key, row in same.items() if _is_name(without[key])}
         row_of = {**further, **row_of}
         longest: dict[str, int] = {}
         for words in (key.split() for key in row_of if _is_name(key)):

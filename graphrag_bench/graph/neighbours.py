@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class Neighbours:
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
         """The row of every hop of a walk; raises KeyError for a hop that is none."""
         rows = []
-        for here, there in zip(walk[:-1], walk[1:], strict=True):
+        for here, there in pairwise(walk):
             begin, end = self.starts[here], self.starts[here + 1]
             place = begin + int(np.searchsorted(self.nodes[begin:end], there))
             if place == end or self.nodes[place] != there:

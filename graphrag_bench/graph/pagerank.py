@@ -1,13 +1,16 @@
-"""Personalised PageRank over a CSR transition matrix, for many resets at once."""
+"""Personalised PageRank for many resets at once, and the walk over a graph and its chunks."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import FloatArray
+
+Contains = Literal["one", "share"]
 
 
 def personalised_pagerank(
@@ -52,3 +55,34 @@ def _enough(damping: float, tolerance: float) -> int:
     if damping == 0:
         return 1
     return 2 + max(0, math.ceil(math.log(tolerance / 2) / math.log(damping)))
+
+
+def walk_with_chunks(
+    graph: Graph, *, relationships: bool, contains: Contains, contains_weight: float = 1.0
+) -> Any:
+    """The transposed transition matrix over nodes and then chunks, float64 CSR, square.
+
+    A node is joined to every chunk that it is in, by an edge of weight `contains_weight` (`one`),
+    or of that divided by the number of nodes in the chunk (`share`). Nodes are joined by the pairs
+    of the graph, synonymy edges included, unless `relationships` is false. Columns of what is
+    joined to nothing are 0.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
+    LinearRAG (Zhuang et al. 2025), entities and passages alone.
+    """
+    from scipy.sparse import bmat, csr_matrix, diags
+
+    inside = graph.node_chunk.astype(np.float64) * contains_weight
+    if contains == "share":
+        inside = inside @ diags(_inverse(np.asarray(graph.node_chunk.sum(axis=0)).ravel()))
+    among = graph.adjacency if relationships else csr_matrix((graph.n_nodes, graph.n_nodes))
+    chunks = csr_matrix((graph.n_chunks, graph.n_chunks))
+    joined = bmat([[among, inside], [inside.T, chunks]], format="csr")
+    strength = np.asarray(joined.sum(axis=1)).ravel()
+    walk = (joined @ diags(_inverse(strength))).tocsr()
+    walk.sort_indices()
+    return walk
+
+
+def _inverse(sums: Any) -> Any:
+    values = np.asarray(sums, np.float64)
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)

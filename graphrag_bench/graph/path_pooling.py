@@ -142,11 +142,6 @@ def random_walks(
     return list(walks)
 
 
-def by_pooled_score(scores: FloatArray) -> IntArray:
-    """Positions by score (six decimals), best first, ties by base rank."""
-    return np.argsort(-np.round(scores, DECIMALS), kind="stable")
-
-
 def for_prompt(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import IntArray, Path
@@ -33,7 +32,7 @@ def khop_paths(graph: Graph, nodes: Iterable[int], khop: int) -> list[Path]:
                 left.pop(node, None)
         if len(walk) > 1:
             walks.append(tuple(walk))
-    return [Path(walk, _rows(graph, walk)) for walk in walks]
+    return [Path(walk, graph.neighbours.rows_along(walk)) for walk in walks]
 
 
 def _nearest(graph: Graph, start: int, left: Iterable[int], khop: int) -> list[int]:
@@ -72,22 +71,6 @@ def _way_back(parent: IntArray, end: int, start: int) -> list[int]:
         way.append(end)
         end = int(parent[end])
     return way[::-1]
-
-
-def _rows(graph: Graph, walk: Sequence[int]) -> tuple[int, ...]:
-    return tuple(first_rows(graph, walk[:-1], walk[1:]).tolist())
-
-
-def first_rows(graph: Graph, ends: ArrayLike, others: ArrayLike) -> IntArray:
-    """The first relationship row of each pair of nodes, int64 (n,), -1 where none joins them."""
-    here, there = np.asarray(ends, np.int64), np.asarray(others, np.int64)
-    wide = max(graph.n_nodes, 1)
-    codes = graph.pairs.source * wide + graph.pairs.target
-    wanted = np.minimum(here, there) * wide + np.maximum(here, there)
-    if not len(codes):
-        return np.full(len(wanted), -1)
-    at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-    return np.where(codes[at] == wanted, graph.pairs.first[at], -1)
 
 
 def triple(graph: Graph, row: int) -> tuple[str, str, str]:

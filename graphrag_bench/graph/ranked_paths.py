@@ -19,10 +19,6 @@ class RankedPaths:
         """The number of paths."""
         return len(self.paths)
 
-    def head(self, k: int) -> RankedPaths:
-        """The first `k` paths."""
-        return RankedPaths(self.paths[:k])
-
     @classmethod
     def joined(cls, parts: Sequence[RankedPaths]) -> RankedPaths:
         """The paths of several values, each once, in order of first appearance."""

@@ -20,41 +20,29 @@ def on_shortest_paths(
     that is not joined, or is one node, gives none.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; their labels, from RoG (Luo et al. 2024).
     """
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
     chosen = np.zeros(len(source), bool)
     froms, tos = sorted(set(starts)), sorted(set(ends))
-    hops = {
-        (node, turned): _hops(*((target, source) if turned else (source, target)), n_nodes, node)
-        for node in {*froms, *tos}
-        for turned in (False, True)
-    }
+    if not froms or not tos:
+        return chosen
+    nodes = sorted({*froms, *tos})
+    along = csr_matrix((np.ones(len(source)), (source, target)), shape=(n_nodes, n_nodes))
+    hops, back = (
+        dict(zip(nodes, dijkstra(matrix, indices=nodes, unweighted=True), strict=True))
+        for matrix in (along, along.T)
+    )
     for start in froms:
         for end in tos:
             ways = []
             for first, last in ((start, end), (end, start)):
-                length = int(hops[first, False][last])
-                if length > 0:
-                    there, back = hops[first, False][source], hops[last, True][target]
-                    on = (there >= 0) & (back >= 0) & (there + 1 + back == length)
+                length = hops[first][last]
+                if 0 < length < np.inf:
+                    on = hops[first][source] + 1 + back[last][target] == length
                     ways.append((length, on))
             shortest = min((length for length, _ in ways), default=0)
             for length, on in ways:
                 if length == shortest:
                     chosen |= on
     return chosen
-
-
-def _hops(source: IntArray, target: IntArray, n_nodes: int, start: int) -> IntArray:
-    """The fewest triples from a node to each other along their direction, -1 for none."""
-    order = np.argsort(source, kind="stable")
-    starts = np.searchsorted(source[order], np.arange(n_nodes + 1))
-    far = target[order]
-    hops = np.full(n_nodes, -1, np.int64)
-    hops[start] = 0
-    frontier, length = np.array([start], np.int64), 0
-    while len(frontier):
-        length += 1
-        reached = [far[starts[node] : starts[node + 1]] for node in frontier.tolist()]
-        found = np.unique(np.concatenate(reached))
-        frontier = found[hops[found] < 0]
-        hops[frontier] = length
-    return hops

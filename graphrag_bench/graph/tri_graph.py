@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from graphrag_bench.columns import Texts, load_sparse, save_sparse
+from graphrag_bench.columns import Columns, Texts
 
 
 @dataclass(frozen=True, eq=False)
-class TriGraph:
+class TriGraph(Columns):
     """Entities, sentences and chunks, and how often each entity is named where.
 
     `names` (n_entities,) are normalised and unique, in order of first mention; `sentences`
@@ -35,20 +34,3 @@ class TriGraph:
     def chunk_entity(self) -> Any:
         """Int64 CSR (n_chunks, n_entities): how often each chunk names each entity."""
         return self.entity_chunk.T.tocsr()
-
-    def save(self, folder: Path) -> None:
-        """Write the graph into a folder as columns."""
-        self.names.save(folder, "names")
-        self.sentences.save(folder, "sentences")
-        save_sparse(folder, "entity_sentence", self.entity_sentence)
-        save_sparse(folder, "entity_chunk", self.entity_chunk)
-
-    @classmethod
-    def load(cls, folder: Path) -> TriGraph:
-        """The graph that `save` wrote, by memory map."""
-        return cls(
-            Texts.load(folder, "names"),
-            Texts.load(folder, "sentences"),
-            load_sparse(folder, "entity_sentence"),
-            load_sparse(folder, "entity_chunk"),
-        )

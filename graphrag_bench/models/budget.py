@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.chat_protocol import estimated_tokens
 from graphrag_bench.models.fan_out import FanOut, Layer, Request
 from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped, paid_reply
 from graphrag_bench.models.settings import Prices
-from graphrag_bench.models.spending import Account, Balance, OwnAccount, Spending
+from graphrag_bench.models.spending import Balance, OwnAccount, Spending
+
+if TYPE_CHECKING:
+    from graphrag_bench.models.shared_account import SharedAccount
 
 _FIRST_RATIO = 1.2
 _SECONDS_OF_A_LOOK = 0.2
@@ -30,7 +33,7 @@ class Budget:
         self,
         tokens: int | None = None,
         usd: float | None = None,
-        account: Account | None = None,
+        account: OwnAccount | SharedAccount | None = None,
     ) -> None:
         """No limit where None; `account` holds what earlier parts of the same run have cost."""
         self.tokens = tokens
@@ -133,7 +136,7 @@ class Budgeted(Layer):
                 f"budget.usd={budget.usd:g} needs the prices of {inner.identity}: "
                 "llm.prices={prompt: ..., completion: ...}, US dollars per million tokens."
             )
-        self.inner = inner
+        super().__init__(inner)
         self.budget = budget
         self._ratio = _FIRST_RATIO
         self._lock = threading.Lock()

@@ -31,7 +31,7 @@ class Cached(Layer):
 
     def __init__(self, inner: FanOut, store: ReplyStore, mode: Mode = "write") -> None:
         """Keep replies of `inner` in `store`."""
-        self.inner = inner
+        super().__init__(inner)
         self.store = store
         self.mode: Mode = mode
         self._since = time.time()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,6 @@ from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.faults import Again
 from graphrag_bench.models.llm import Chat
 from graphrag_bench.models.outcomes import CallFailed, Completion
-from graphrag_bench.models.reasoning import thinking_share, without_thinking
 from graphrag_bench.models.settings import Decoding, Prices
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
@@ -20,6 +20,9 @@ MOST_TOKENS = 10**9
 """A count of tokens above this is not a count: it is left out, and ours is taken."""
 _LEAST_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.models:prompts/schema.j2")
+_WHOLE = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_OPENED = re.compile(r"^\s*<(think|thinking|reasoning)>.*\Z", re.DOTALL | re.IGNORECASE)
+_CLOSED = re.compile(r"\A.*</(think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
 
 
 class Dialect:
@@ -91,7 +94,7 @@ def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Com
     choice, message = _choice(body)
     whole = message.get("content") or ""
     reasoning = _text(message, "reasoning_content") or _text(message, "reasoning")
-    text = _until(without_thinking(whole), request.stop)
+    text = _until(_without_thinking(whole), request.stop)
     n_prompt, n_completion, n_reasoning = _usage(body, request.prompt, whole, reasoning)
     reply = Completion(
         text,
@@ -158,7 +161,7 @@ def _usage(
     details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
     n_reasoning = counted(details, "reasoning_tokens") or 0
     if n_reasoning == 0 and (reasoning or "</think" in whole or "<think" in whole):
-        share = thinking_share(without_thinking(whole), whole, reasoning)
+        share = _thinking_share(_without_thinking(whole), whole, reasoning)
         n_reasoning = round(n_completion * share)
     return n_prompt, n_completion, n_reasoning
 
@@ -189,3 +192,21 @@ def _why_empty(reply: Completion, thought: bool) -> str:
 def _with_schema(prompt: Chat, schema: Mapping[str, Any]) -> Chat:
     written = json.dumps(schema, ensure_ascii=False)
     return (*prompt, *_SCHEMA.render({"schema": written}))
+
+
+def _without_thinking(text: str) -> str:
+    """The answer alone; "" when the reply ended before the thinking did.
+
+    Some chat templates open the block themselves, so that a reply holds only its end.
+    """
+    if "<" not in text:
+        return text.strip()
+    answer = _WHOLE.sub("", text)
+    answer = _CLOSED.sub("", answer)
+    return _OPENED.sub("", answer).strip()
+
+
+def _thinking_share(answer: str, whole: str, reasoning: str) -> float:
+    """The part of a reply that was thinking, in 0-1, by characters; for servers that do not say."""
+    n_all = len(whole) + len(reasoning)
+    return 0.0 if n_all == 0 else max(0.0, 1 - len(answer) / n_all)

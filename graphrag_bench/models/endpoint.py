@@ -80,13 +80,9 @@ class Endpoint:
             ),
         )
 
-    def chat(self, body: Body) -> Body:
-        """The server's answer to `/chat/completions`, key hidden."""
-        return self._post("/chat/completions", body)
-
-    def embeddings(self, body: Body) -> Body:
-        """The server's answer to `/embeddings`, key hidden."""
-        return self._post("/embeddings", body)
+    def post(self, path: str, body: Body) -> Body:
+        """The server's answer at a path below its address, key hidden."""
+        return self._parsed(self._sent(lambda: self._client.post(path, cast_to=str, body=body)))
 
     def listed(self) -> dict[str, int | None]:
         """The models that the server lists, and the window of each in tokens where it tells.
@@ -101,9 +97,6 @@ class Endpoint:
     def meaning(self, rejected: Rejected) -> Exception:
         """The error for a rejection: try again, give the call up, or stop."""
         return of_status(rejected.answer, self.server)
-
-    def _post(self, path: str, body: Body) -> Body:
-        return self._parsed(self._sent(lambda: self._client.post(path, cast_to=str, body=body)))
 
     def _sent(self, send: Callable[[], object]) -> str:
         """The answer of one try, key hidden.

@@ -42,6 +42,12 @@ class FanOut(ABC):
     it. A single prompt is called in the asker's own thread; the client inside bounds both.
     """
 
+    window: int | None = None
+    """The context window in tokens, prompt and reply together; None when it is not known."""
+    concurrency: int = 1
+    """How many calls may be under way at once."""
+    prices: Prices = Prices()
+    """What tokens cost; nothing, where nothing else is said."""
     _pool: ThreadPoolExecutor | None = None
     _pool_lock = threading.Lock()
 
@@ -49,21 +55,6 @@ class FanOut(ABC):
     @abstractmethod
     def identity(self) -> str:
         """Name, revision and decoding settings: what can change a reply. No address, no key."""
-
-    @property
-    def window(self) -> int | None:
-        """The context window in tokens, prompt and reply together; None when it is not known."""
-        return None
-
-    @property
-    def concurrency(self) -> int:
-        """How many calls may be under way at once."""
-        return 1
-
-    @property
-    def prices(self) -> Prices:
-        """What tokens cost; nothing, where nothing else is said."""
-        return Prices()
 
     @abstractmethod
     def call(self, request: Request) -> Completion:
@@ -140,24 +131,13 @@ class FanOut(ABC):
 class Layer(FanOut):
     """A model around another, `inner`, which it is like in all but what a call does."""
 
-    inner: FanOut
+    def __init__(self, inner: FanOut) -> None:
+        """Window, concurrency and prices are those of `inner`."""
+        self.inner = inner
+        self.window, self.concurrency = inner.window, inner.concurrency
+        self.prices = inner.prices
 
     @cached_property
     def identity(self) -> str:
         """The identity of the model inside."""
         return self.inner.identity
-
-    @property
-    def window(self) -> int | None:
-        """The window of the model inside."""
-        return self.inner.window
-
-    @property
-    def concurrency(self) -> int:
-        """As many calls at once as the model inside takes."""
-        return self.inner.concurrency
-
-    @property
-    def prices(self) -> Prices:
-        """The prices of the model inside."""
-        return self.inner.prices

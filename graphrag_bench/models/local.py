@@ -45,8 +45,8 @@ class Local(FanOut):
     ) -> None:
         """`model_path` is a GGUF file; without one the packaged weights are used."""
         self.model_path = model_path
-        self.context = context
-        self.parallel = parallel
+        self.window: int = context
+        self.concurrency = parallel
         self.threads = threads
         self.decoding = group(Decoding, decoding)
         self.patience = group(Patience, patience)
@@ -65,16 +65,6 @@ class Local(FanOut):
         name = Path(self.model_path).name if self.model_path else PACKAGED
         settings = digest(self.decoding.model_dump())
         return identity.startswith(f"{name}@") and identity.endswith(f":{settings}")
-
-    @property
-    def window(self) -> int | None:
-        """The window of one slot, in tokens."""
-        return self.context
-
-    @property
-    def concurrency(self) -> int:
-        """One call for each slot."""
-        return self.parallel
 
     def call(self, request: Request) -> Completion:
         """The reply to one request; the first call loads the model."""
@@ -99,8 +89,8 @@ class Local(FanOut):
         settings = xllamacpp.CommonParams()
         settings.model.path = str(path)
         settings.model_alias = {path.name}
-        settings.n_parallel = self.parallel
-        settings.n_ctx = self.context * self.parallel
+        settings.n_parallel = self.concurrency
+        settings.n_ctx = self.window * self.concurrency
         settings.port = 0
         settings.hostnames = ["127.0.0.1"]
         settings.verbosity = 0
@@ -114,9 +104,9 @@ class Local(FanOut):
             model=path.name,
             base_url=f"{self._server.listening_address}/v1",
             api_key_env=None,
-            window=self.context,
+            window=self.window,
             decoding=self.decoding,
-            limits=Limits(concurrency=self.parallel),
+            limits=Limits(concurrency=self.concurrency),
             patience=self.patience,
         )
         return self._client

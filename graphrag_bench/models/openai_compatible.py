@@ -54,12 +54,12 @@ class OpenAICompatible(FanOut):
         self.model = model
         self.decoding = group(Decoding, decoding)
         self.limits = group(Limits, limits)
-        self._prices = group(Prices, prices)
+        self.prices = group(Prices, prices)
+        self.concurrency = self.limits.concurrency
+        self.window = window
         self.dialect = Dialect()
-        self._window = window
-        self._identity = f"{model}:{digest(self.decoding.model_dump())}"
         self._learning = threading.Lock()
-        self._endpoint = Endpoint(
+        self.endpoint = Endpoint(
             model,
             base_url,
             api_key_env,
@@ -69,29 +69,9 @@ class OpenAICompatible(FanOut):
         )
 
     @property
-    def endpoint(self) -> Endpoint:
-        """The server that is asked."""
-        return self._endpoint
-
-    @property
     def identity(self) -> str:
         """The model's name and a fingerprint of the decoding settings."""
-        return self._identity
-
-    @property
-    def window(self) -> int | None:
-        """The window given in the settings, in tokens."""
-        return self._window
-
-    @property
-    def concurrency(self) -> int:
-        """The most calls under way at once."""
-        return self.limits.concurrency
-
-    @property
-    def prices(self) -> Prices:
-        """US dollars per million tokens."""
-        return self._prices
+        return f"{self.model}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
         """The reply to one request, with its retries and the seconds of the try that succeeded.
@@ -103,7 +83,7 @@ class OpenAICompatible(FanOut):
         n_tokens = 0
         if self.limits.tokens_per_minute is not None:
             n_tokens = estimated_tokens(request.prompt) + request.max_tokens
-        reached = self._endpoint.attempts.run(
+        reached = self.endpoint.attempts.run(
             lambda: self._send(request),
             n_tokens,
             lambda reply: reply.prompt_tokens + reply.completion_tokens,
@@ -115,13 +95,13 @@ class OpenAICompatible(FanOut):
         """One try."""
         body = self.dialect.body(self.model, request, self.decoding)
         try:
-            answer = self._endpoint.chat(body)
+            answer = self.endpoint.post("/chat/completions", body)
         except Rejected as rejected:
             field = unsupported(rejected.answer, body)
             if field is not None and self._learn(field, body):
                 raise Again(f"{self.model} does not take '{field}'", after=0.0) from None
-            raise self._endpoint.meaning(rejected) from None
-        return completion(answer, request, self._prices)
+            raise self.endpoint.meaning(rejected) from None
+        return completion(answer, request, self.prices)
 
     def _learn(self, field: str, sent: Mapping[str, Any]) -> bool:
         with self._learning:
@@ -132,9 +112,9 @@ class OpenAICompatible(FanOut):
 
     def _refuse_too_long(self, request: Request) -> None:
         """Raise CallFailed when the prompt cannot fit: it has more words than the window tokens."""
-        if self._window is None or (n_words := count_words(request.prompt)) <= self._window:
+        if self.window is None or (n_words := count_words(request.prompt)) <= self.window:
             return
         raise CallFailed(
             "context_overflow",
-            f"The prompt has {n_words} words, more than the window of {self._window} tokens.",
+            f"The prompt has {n_words} words, more than the window of {self.window} tokens.",
         )

@@ -83,7 +83,7 @@ class OpenAIEmbedder:
         self.given_window = window
         self.limits = group(Limits, limits)
         self.prices = group(Prices, prices)
-        self._endpoint = Endpoint(
+        self.endpoint = Endpoint(
             model,
             base_url,
             api_key_env,
@@ -98,11 +98,6 @@ class OpenAIEmbedder:
         self._budget = Budget()
         self._log: Callable[[Outcome, str], None] | None = None
         self._writing = threading.Lock()
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """The server that is asked."""
-        return self._endpoint
 
     @property
     def identity(self) -> str:
@@ -209,7 +204,7 @@ class OpenAIEmbedder:
         most = round(estimate * _RATIO)
         with Reservation(self._budget, Spending(most, self.prices.usd(most, 0))) as held:
             try:
-                reached = self._endpoint.attempts.run(
+                reached = self.endpoint.attempts.run(
                     lambda: self._send(block), most, lambda got: _reply(got).prompt_tokens,
                     held.again,
                 )  # fmt: skip
@@ -230,9 +225,9 @@ class OpenAIEmbedder:
         if self.shorten:
             body["dimensions"] = self.dimension
         try:
-            answer = self._endpoint.embeddings(body)
+            answer = self.endpoint.post("/embeddings", body)
         except Rejected as rejected:
-            raise self._endpoint.meaning(rejected) from None
+            raise self.endpoint.meaning(rejected) from None
         n_tokens = counted(answer.get("usage"), "prompt_tokens")
         if n_tokens is None:
             n_tokens = sum(count_tokens(text) for text in block)

@@ -27,7 +27,7 @@ class Replay(FanOut):
         """`identity` picks one model of a file that holds several; `window` is the model's."""
         self.path = Path(path)
         self._identity = identity
-        self._window = window
+        self.window = window
 
     @property
     def identity(self) -> str:
@@ -44,11 +44,6 @@ class Replay(FanOut):
                 "say which with llm.identity."
             )
         return there[0]
-
-    @property
-    def window(self) -> int | None:
-        """The window given, in tokens."""
-        return self._window
 
     def call(self, request: Request) -> Completion:
         """The recorded reply; raises the recorded failure, NotAccepted when there is neither."""

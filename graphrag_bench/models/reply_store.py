@@ -81,20 +81,8 @@ class StoredReply:
     @classmethod
     def of(cls, row: StoredReply, reply: Completion, verdict: str) -> StoredReply:
         """The row filled with a reply."""
-        return replace(
-            row,
-            verdict=verdict,
-            text=reply.text,
-            finish=reply.finish,
-            model=reply.model,
-            fingerprint=reply.fingerprint,
-            prompt_tokens=reply.prompt_tokens,
-            completion_tokens=reply.completion_tokens,
-            reasoning_tokens=reply.reasoning_tokens,
-            usd=reply.usd,
-            seconds=reply.seconds,
-            retries=reply.retries,
-        )
+        shared = {name: value for name, value in vars(reply).items() if name in COLUMNS}
+        return replace(row, **{**shared, "key": row.key, "verdict": verdict})
 
 
 COLUMNS = tuple(field.name for field in fields(StoredReply))

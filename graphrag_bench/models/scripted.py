@@ -39,8 +39,8 @@ class Scripted(FanOut):
         self.replies = tuple((pattern, reply) for pattern, reply in pairs)
         self.answer = answer
         self.asked: list[Chat] = []
-        self._concurrency = concurrency
-        self._window = window
+        self.concurrency = concurrency
+        self.window = window
         self._lock = threading.Lock()
 
     @property
@@ -49,24 +49,14 @@ class Scripted(FanOut):
         plan = [(pattern, str(reply)) for pattern, reply in self.replies]
         return f"scripted:{digest(plan, code(self.answer) if self.answer else '')}"
 
-    @property
-    def window(self) -> int | None:
-        """The window given, in words."""
-        return self._window
-
-    @property
-    def concurrency(self) -> int:
-        """How many prompts of a list are answered at once."""
-        return self._concurrency
-
     def call(self, request: Request) -> Completion:
         """The planned reply; raises RunStopped on a prompt without one."""
         with self._lock:
             self.asked.append(request.prompt)
         n_words = sum(len(message.content.split()) for message in request.prompt)
-        if self._window is not None and n_words > self._window:
+        if self.window is not None and n_words > self.window:
             raise CallFailed(
-                "context_overflow", f"{n_words} words do not fit a window of {self._window}"
+                "context_overflow", f"{n_words} words do not fit a window of {self.window}"
             )
         reply = self._planned(request.prompt)
         if isinstance(reply, CallFailed):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -35,22 +34,6 @@ class Balance:
     spent: Spending = field(default_factory=Spending)
     reserved: Spending = field(default_factory=Spending)
     n_calls: int = 0
-
-
-class Account(Protocol):
-    """Where spending is kept; safe under threads."""
-
-    def balance(self) -> Balance:
-        """What is spent and reserved by now."""
-        ...
-
-    def reserve(self, most: Spending, fits: Callable[[Balance], bool]) -> Balance | None:
-        """Reserve for a call; instead the balance that it does not fit into."""
-        ...
-
-    def settle(self, most: Spending, actual: Spending) -> None:
-        """Give back what was reserved for a call that is over, and note what it cost."""
-        ...
 
 
 class OwnAccount:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Protocol, get_args
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import file_digest
+from graphrag_bench.models.window_tokens import OwnTokens
 from graphrag_bench.text import Encoding, count_tokens
 
 _START = r"(?:^|[/:])"
@@ -62,7 +63,7 @@ class HuggingFace:
 
     def count(self, text: str) -> int:
         """The number of tokens of a text, however long, without special ones around it."""
-        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return self._tokens.counts([text])[0]
 
     @cached_property
     def file(self) -> Path:
@@ -84,13 +85,8 @@ class HuggingFace:
             ) from None
 
     @cached_property
-    def _tokenizer(self) -> Any:
-        from tokenizers import Tokenizer as Reader
-
-        reader = Reader.from_file(str(self.file))
-        reader.no_truncation()
-        reader.no_padding()
-        return reader
+    def _tokens(self) -> OwnTokens:
+        return OwnTokens.of_file(self.file)
 
 
 def tokenizer_of(setting: object, model: str) -> Tokenizer:

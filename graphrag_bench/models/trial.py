@@ -14,7 +14,7 @@ class OnTrial(Layer):
 
     def __init__(self, inner: FanOut, trial: int) -> None:
         """`trial` counts from 0; 0 is the model as it is."""
-        self.inner = inner
+        super().__init__(inner)
         self.trial = trial
 
     def call(self, request: Request) -> Completion:

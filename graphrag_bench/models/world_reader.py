@@ -269,7 +269,7 @@ def _sentences(notes: Notes) -> str:
     return " ".join(one.sentence for one in notes.stated) or UNKNOWN
 
 
-_TASKS: tuple[tuple[Literal["system", "end"], str, Callable[[Notes], str]], ...] = (
+_TASKS: list[tuple[Literal["system", "end"], str, Callable[[Notes], str]]] = [
     ("system", '"low_level_keywords"', _keywords),
     ("system", '"named_entities"', _entities),
     ("system", '"triples"', _triples),
@@ -289,5 +289,8 @@ _TASKS: tuple[tuple[Literal["system", "end"], str, Callable[[Notes], str]], ...]
     ("end", "step by step:", _steps),
     ("end", "nswer:", _short),
     ("end", "Summary:", _short),
-)
-"""How a task is told: by what the instructions ask for, or by how the prompt ends."""
+]
+"""How a task is told: by what the instructions ask for, or by how the prompt ends.
+
+A list, so that its functions are part of the fingerprint, and not their places in memory.
+"""

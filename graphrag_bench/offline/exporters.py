@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from graphrag_bench.columns import row_ids
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.graphml import SEPARATOR
@@ -52,10 +55,8 @@ def export_parquet(graph: Graph, chunk_table: ChunkTable, folder: Path) -> None:
     described as "head relation tail". Raises UserError when pyarrow is not installed.
     """
     chunks = _chunk_ids(chunk_table)
-    degree = [0] * graph.n_nodes
-    for pair in zip(graph.pairs.source.tolist(), graph.pairs.target.tolist(), strict=True):
-        for end in pair:
-            degree[end] += 1
+    ends = np.concatenate([graph.pairs.source, graph.pairs.target])
+    degree = np.bincount(ends, minlength=graph.n_nodes).tolist()
     names = list(graph.names)
     entities = [
         {
@@ -139,8 +140,7 @@ def _chunk_ids(chunk_table: ChunkTable) -> list[str]:
 
 def _of(matrix: Any, row: int, chunks: Sequence[str]) -> list[str]:
     """The distinct ids of the chunks that a row is in."""
-    own = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
-    return list(dict.fromkeys(chunks[int(chunk)] for chunk in own))
+    return list(dict.fromkeys(chunks[chunk] for chunk in row_ids(matrix, row)))
 
 
 def _cell(column: Any, row: int) -> str:

@@ -12,10 +12,15 @@ from pydantic import NonNegativeInt
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.rows import read_text
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.offline.importers.sources import squash
+from graphrag_bench.offline.pruning import Prune, pruned
+from graphrag_bench.plain_json import read_json
 from graphrag_bench.progress import Progress
+from graphrag_bench.text import normalise_name
 
 CO_OCCURS = "occurs with"
 TitleUse = Literal["off", "entity", "about"]
@@ -30,10 +35,10 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     """
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):
-        by_passage.setdefault(_squash(str(document["passage"])), document)
+        by_passage.setdefault(squash(str(document["passage"])), document)
     rows, skipped, missing = [], 0, []
     for row in range(len(chunk_table)):
-        found = by_passage.get(_squash(chunk_table.passage(row)))
+        found = by_passage.get(squash(chunk_table.passage(row)))
         if found is None:
             missing.append(row)
             continue
@@ -54,11 +59,7 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
 
 def _documents(path: Path) -> list[Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: not UTF-8.") from None
+        content = read_json(read_text(path), str(path))
     except json.JSONDecodeError as error:
         raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
     documents = content.get("docs") if isinstance(content, dict) else None
@@ -71,10 +72,6 @@ def _documents(path: Path) -> list[Any]:
             if not isinstance(document.get(name, []), list):
                 raise UserError(f"{path}, docs {number}: the field '{name}' is not a list.")
     return documents
-
-
-def _squash(text: str) -> str:
-    return "".join(text.split())
 
 
 def _triple(item: Any) -> Triple | None:
@@ -94,6 +91,7 @@ def nlp_extraction(
     noun_phrases: bool = True,
     co_occurrence: NonNegativeInt = 8,
     title: TitleUse = "about",
+    prune: Prune = "none",
 ) -> Extraction:
     """Entities, noun phrases and relations read by spaCy, sentence by sentence.
 
@@ -102,19 +100,25 @@ def nlp_extraction(
     switches co-occurrence off). `title="about"` takes a passage to be about its title: the title
     replaces he, she, it and they as a subject, and co-occurs with the named entities of
     sentences that do not name it; `entity` only makes it a node, `off` does not read it.
+    `prune` leaves out phrases of one passage that are no named entity and have no neighbour
+    (`unjoined`), at most one (`leaves`), or any (`single`), with their relations.
     `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
     relation, in 0..1: a bag of co-occurrences is not a knowledge graph.
     """
     rows, n_sentences, n_related = [], 0, 0
-    texts = [chunk_table.texts[row] for row in range(len(chunk_table))]
+    named: list[set[str]] = []
+    texts = list(chunk_table.texts)
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
             name = chunk_table.titles[row] if title != "off" else ""
             rows.append(_chunk(sentences, name, title, noun_phrases, co_occurrence))
+            always = [name, *(entity for one in sentences for entity, _ in one.entities)]
+            named.append({normalise_name(entity) for entity in always})
             n_sentences += len(sentences)
             n_related += sum(bool(sentence.relations) for sentence in sentences)
             advance(1)
     share = n_related / n_sentences if n_sentences else 0.0
+    rows = pruned(rows, named, prune)
     n_triples = sum(len(row.triples) for row in rows)
     return Extraction(tuple(rows), {"triples": n_triples, "relation_share": round(share, 4)})
 
@@ -138,12 +142,8 @@ def _chunk(
         if title == "about" and name and co_occurrence:
             pairs += [(name, entity) for entity in distinct if name not in distinct]
         triples += related
-        triples += [Triple(*_co(pair)) for pair in pairs if frozenset(pair) not in joined]
+        triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined]
     return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))
-
-
-def _co(pair: tuple[str, str]) -> tuple[str, str, str]:
-    return pair[0], CO_OCCURS, pair[1]
 
 
 def facts_of(sentence: Sentence, subject: str, kept: set[str]) -> Iterator[Triple]:

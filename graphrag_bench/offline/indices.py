@@ -44,12 +44,7 @@ def index_texts(
 @artifact("chunk_index")
 def chunk_index(*, chunk_table: ChunkTable, embedder: Embedder, progress: Progress) -> VectorIndex:
     """One vector for each chunk, of its title and text."""
-    return index_texts(chunk_texts(chunk_table), embedder, progress, "chunks")
-
-
-def chunk_texts(chunk_table: ChunkTable) -> list[str]:
-    """The title and text of every chunk."""
-    return [chunk_table.passage(row) for row in range(len(chunk_table))]
+    return index_texts(chunk_table.passages, embedder, progress, "chunks")
 
 
 @artifact("name_index.extraction")
@@ -203,4 +198,4 @@ def bm25(
     b: Annotated[float, Field(ge=0, le=1)] = 0.75,
 ) -> Bm25:
     """A BM25 index over the titles and texts of the chunks."""
-    return Bm25.of([chunk_table.passage(row) for row in range(len(chunk_table))], k1, b)
+    return Bm25.of(chunk_table.passages, k1, b)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, incidence
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
@@ -101,42 +101,30 @@ def fact_graph(extraction: Extraction, n_chunks: int) -> Graph:
             "the OpenIE file is empty, or the texts name nothing. build.extraction=nlp reads "
             "entities without a model; llm, nlp and openie_file are the ways there are."
         )
-    facts: dict[tuple[str, ...], int] = {}
-    weight: list[float] = []
-    in_chunk: dict[tuple[int, int], None] = {}
-    fact_in_chunk: dict[tuple[int, int], None] = {}
+    weight: dict[tuple[str, ...], float] = {}
+    in_chunk: dict[str, dict[int, None]] = {name: {} for name in nodes}
+    fact_in_chunk: dict[tuple[str, ...], dict[int, None]] = {}
     for number, chunk in enumerate(extraction.rows):
         for name in chunk.entities:
             if normal := normalise_name(name):
-                in_chunk[nodes[normal], number] = None
+                in_chunk[normal][number] = None
         for triple in chunk.triples:
             parts = _normal_triple(triple.head, triple.relation, triple.tail)
             if not parts:
                 continue
-            row = facts.setdefault(parts, len(facts))
-            weight += [0.0] * (len(facts) - len(weight))
-            weight[row] += triple.weight
-            fact_in_chunk[row, number] = None
-            in_chunk[nodes[parts[0]], number] = in_chunk[nodes[parts[2]], number] = None
+            weight[parts] = weight.get(parts, 0.0) + triple.weight
+            fact_in_chunk.setdefault(parts, {})[number] = None
+            in_chunk[parts[0]][number] = in_chunk[parts[2]][number] = None
     return Graph(
         names=Texts.of(list(nodes)),
-        source=np.array([nodes[parts[0]] for parts in facts], np.int64),
-        target=np.array([nodes[parts[2]] for parts in facts], np.int64),
-        weight=np.array(weight, np.float64),
-        synonym=np.zeros(len(facts), bool),
-        relations=Texts.of([parts[1] for parts in facts]),
-        node_chunk=_incidence(list(in_chunk), len(nodes), n_chunks),
-        relationship_chunk=_incidence(list(fact_in_chunk), len(facts), n_chunks),
+        source=np.array([nodes[parts[0]] for parts in weight], np.int64),
+        target=np.array([nodes[parts[2]] for parts in weight], np.int64),
+        weight=np.array(list(weight.values()), np.float64),
+        synonym=np.zeros(len(weight), bool),
+        relations=Texts.of([parts[1] for parts in weight]),
+        node_chunk=incidence(in_chunk.values(), n_chunks),
+        relationship_chunk=incidence(fact_in_chunk.values(), n_chunks),
     )
-
-
-def _incidence(cells: list[tuple[int, int]], n_rows: int, n_columns: int) -> Any:
-    from scipy.sparse import csr_matrix
-
-    rows, columns = np.array(cells, np.int64).reshape(-1, 2).T
-    matrix = csr_matrix((np.ones(len(rows), bool), (rows, columns)), shape=(n_rows, n_columns))
-    matrix.sort_indices()
-    return matrix
 
 
 def _synonym_pairs(index: VectorIndex, k: int, threshold: float) -> tuple[Any, Any, Any]:

@@ -10,12 +10,13 @@ from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.models.llm import LLM, Chat
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Listed, ask_each, list_reading
+from graphrag_bench.offline.parts import refuse_all_failed
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 
@@ -69,7 +70,7 @@ def llm_extraction(
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
     section 4.
     """
-    passages = [chunk_table.passage(row) for row in range(len(chunk_table))]
+    passages = chunk_table.passages
     items = [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
     named = _asked(
@@ -108,12 +109,11 @@ def _asked(
             max_tokens=max_tokens, items=items, advance=advance,
         )  # fmt: skip
     failures = [result for result in results if not isinstance(result, Listed)]
-    if chats and len(failures) == len(chats):
-        raise UserError(
-            f"Step '{purpose}': none of {len(chats)} replies (0%) could be read. The last one: "
-            f"{str(failures[-1])[:300]}. The model may be too small to extract, or its window may "
-            "cut the prompt; build.extraction=nlp reads entities without a model."
-        )
+    refuse_all_failed(
+        f"Step '{purpose}'", failures, len(chats),
+        "The model may be too small to extract, or its window may cut the prompt; "
+        "build.extraction=nlp reads entities without a model.",
+    )  # fmt: skip
     return results
 
 

@@ -8,15 +8,16 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, Field, PositiveInt, field_validator
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact
-from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import ask_all, settled
+from graphrag_bench.offline.parts import refuse_all_failed, window_of
 from graphrag_bench.offline.report_tables import Part, report_tables
 from graphrag_bench.offline.reports import Told, report_text
 from graphrag_bench.progress import Progress
@@ -125,8 +126,7 @@ class _Writer:
 
     def limit(self, window_share: float, max_input_tokens: int) -> None:
         """Set the budget of the tables, and leave the reply no more than the window has left."""
-        window = getattr(self.llm, "window", None)
-        window = window if isinstance(window, int) else _UNKNOWN_WINDOW
+        window = _UNKNOWN_WINDOW if (known := window_of(self.llm)) is None else known
         self.budget = min(int(window * window_share), max_input_tokens)
         left = window - self.budget - count_tokens(self.prompt.text) - _RESERVE
         self.max_tokens = max(min(self.max_tokens, left), 1)
@@ -154,14 +154,14 @@ class _Writer:
 
     def _parts(self, community: int) -> list[Part]:
         communities = self.told.communities
-        nodes, occurrence = communities.nodes, communities.occurrence
+        occurrence = communities.occurrence
         return [
             Part(
                 int(row),
                 self.written[int(row)].text,
                 self.written[int(row)].rating,
                 float(occurrence[row]),
-                frozenset(nodes.indices[nodes.indptr[row] : nodes.indptr[row + 1]].tolist()),
+                frozenset(row_ids(communities.nodes, int(row)).tolist()),
             )
             for row in np.flatnonzero(communities.parent == community)
             if self.written[int(row)].summary
@@ -170,13 +170,11 @@ class _Writer:
     def reports(self) -> Reports:
         """All reports; raises UserError when none could be read."""
         n, n_failed = len(self.told.communities), len(self.failures)
-        if n and n_failed == n:
-            raise UserError(
-                f"Step '{STEP}': none of {n} replies (0%) could be read. The last one: "
-                f"{str(list(self.failures.values())[-1])[:300]}. The model may be too small to "
-                "write JSON, or its window may cut the prompt; build.reports=extractive does "
-                "without a model."
-            )
+        refuse_all_failed(
+            f"Step '{STEP}'", list(self.failures.values()), n,
+            "The model may be too small to write JSON, or its window may cut the prompt; "
+            "build.reports=extractive does without a model.",
+        )  # fmt: skip
         if n_failed:
             self.progress.say(f"{STEP}: {n_failed} of {n} replies could not be read.")
         ordered = [self.written[row] for row in range(n)]

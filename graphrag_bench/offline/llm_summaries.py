@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Reading, ask_each, settled
+from graphrag_bench.offline.parts import refuse_all_failed, window_of
 from graphrag_bench.offline.sentences import cut
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -47,16 +48,20 @@ class Summariser:
                 items=[f"cluster of {family[0]}" for family in families],
                 advance=advance,
             )
-        self._refuse_nothing(results)
+        failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
+        refuse_all_failed(
+            f"Step '{STEP}'", failures, len(results),
+            "The model may be too small, or its window may cut the prompt; build.graph=tree takes "
+            "central sentences instead.", was="was a summary of the texts",
+        )  # fmt: skip
         made = []
         for family, result in zip(families, results, strict=True):
             stand_in = self._beginnings([self.texts[row] for row in family])
             made.append(settled(self.llm, result, stand_in))
-        n_failed = sum(isinstance(result, UnreadableReply | CallFailed) for result in results)
-        if n_failed:
+        if failures:
             self.progress.say(
-                f"{STEP}: {n_failed} of {len(results)} replies were unusable; the first words of "
-                "the texts replace them."
+                f"{STEP}: {len(failures)} of {len(results)} replies were unusable; the first words "
+                "of the texts replace them."
             )
         self.texts += made
         return made
@@ -64,8 +69,7 @@ class Summariser:
     def _fitted(self, texts: Sequence[str]) -> list[str]:
         """The texts on one line each, cut to equal shares of what the window leaves for them."""
         flat = [" ".join(text.split()) for text in texts]
-        window = getattr(self.llm, "window", None)
-        if not isinstance(window, int):
+        if (window := window_of(self.llm)) is None:
             return flat
         room = window - self.max_tokens - count_tokens(self.prompt.text) - _RESERVE
         if sum(count_tokens(text) + 1 for text in flat) <= room:
@@ -83,15 +87,6 @@ class Summariser:
     def _beginnings(self, texts: Sequence[str]) -> str:
         share = max(self.max_tokens // len(texts), 1)
         return " ".join(cut(" ".join(text.split()), share) for text in texts)
-
-    def _refuse_nothing(self, results: Sequence[object]) -> None:
-        failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
-        if results and len(failures) == len(results):
-            raise UserError(
-                f"Step '{STEP}': none of {len(results)} replies (0%) was a summary of the texts. "
-                f"The last one: {str(failures[-1])[:300]}. The model may be too small, or its "
-                "window may cut the prompt; build.graph=tree takes central sentences instead."
-            )
 
 
 def content_words(text: str) -> list[str]:

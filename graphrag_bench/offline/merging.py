@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, incidence
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.text import count_tokens, fit, normalise_name
 
@@ -87,24 +86,23 @@ class Merger:
         keywords: Iterable[str] = (),
         weight: float = 1.0,
         chunks: Iterable[int] = (),
-    ) -> bool:
-        """Whether the relationship was taken: not one with an end that has no letters, nor a loop.
+    ) -> None:
+        """Note a relationship, but for one with an end that has no letters, and for a loop.
 
         Ends that are not nodes yet become nodes, without type and description.
         """
         held = tuple(chunks)
         if not normalise_name(source) or not normalise_name(target):
-            return False
+            return
         head, tail = self.node(source, chunks=held), self.node(target, chunks=held)
         assert head is not None and tail is not None  # neither name is empty
         if head == tail:
-            return False
+            return
         key = (head, relation, tail) if self.named else (min(head, tail), "", max(head, tail))
         row = self.relationships.setdefault(key, _Row(ends=(head, tail), relation=relation))
         row.tell(description, held)
         row.keywords.update(dict.fromkeys(keywords))
         row.weight += weight
-        return True
 
     def graph(
         self,
@@ -141,18 +139,6 @@ class Merger:
             facts=Texts.of(of_rows) if described else None,
             keywords=Texts.of([", ".join(row.keywords) for row in rows]) if keywords else None,
         )
-
-
-def incidence(chunks_of: Iterable[Iterable[int]], n_chunks: int) -> Any:
-    """A bool CSR with a row for each item and a column for each chunk."""
-    from scipy.sparse import csr_matrix
-
-    held = [sorted(chunks) for chunks in chunks_of]
-    starts = np.zeros(len(held) + 1, np.int64)
-    np.cumsum([len(chunks) for chunks in held], out=starts[1:])
-    columns = np.array([chunk for chunks in held for chunk in chunks], np.int64)
-    cells = np.ones(len(columns), bool)
-    return csr_matrix((cells, columns, starts), shape=(len(held), n_chunks))
 
 
 def _most_frequent(types: Counter[str]) -> str:

@@ -1,4 +1,4 @@
-"""The parts of an artifact that a language model was to read: what came back, what is missing."""
+"""The parts of an artifact that a language model reads: what came back, and what is missing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,30 @@ from collections.abc import Sequence
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.llm import LLM, Metered
 from graphrag_bench.models.outcomes import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.offline.plan import Planned
+
+
+def window_of(llm: LLM) -> int | None:
+    """The context window of a model in tokens, prompt and reply together; None if not known."""
+    return window if isinstance(window := getattr(llm, "window", None), int) else None
+
+
+def refuse_all_failed(
+    step: str,
+    failures: Sequence[object],
+    n_replies: int,
+    advice: str,
+    *,
+    was: str = "could be read",
+) -> None:
+    """Raise UserError when all the replies of a step failed, with the last one and what to do."""
+    if n_replies and len(failures) == n_replies:
+        raise UserError(
+            f"{step}: none of {n_replies} replies (0%) {was}. The last one: "
+            f"{str(failures[-1])[:300]}. {advice}"
+        )
 
 
 class Incomplete(Exception):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
@@ -42,19 +42,27 @@ def passage(
     Deviation: linked by spaCy's entities and equal names, where the released code asks the WAT web
     service for Wikipedia titles of prior probability above 0.8.
     """
+    from scipy.sparse import identity
+
     names, mentions = _mentions(chunk_table, nlp, progress, title)
-    matrix = _incidence(mentions, len(chunk_table), len(names))
+    matrix = incidence(mentions, len(names)).astype(np.int64)
     if max_df is not None:
         frequency = np.asarray(matrix.sum(axis=0)).ravel()
         matrix = matrix.multiply(frequency <= max_df).tocsr()
         matrix.eliminate_zeros()
     source, target, shared = _pairs(matrix, min_shared)
-    return _graph(
-        chunk_table,
-        source,
-        target,
-        shared,
-        list(_shared_names(matrix, source, target, list(names))),
+    relations = list(_shared_names(matrix, source, target, list(names)))
+    n = len(chunk_table)
+    return Graph(
+        names=Texts.of([f"chunk {row}" for row in range(n)]),
+        descriptions=Texts.of(chunk_table.passages),
+        source=source,
+        target=target,
+        weight=shared.astype(np.float64),
+        synonym=np.zeros(len(source), bool),
+        relations=Texts.of(relations),
+        node_chunk=identity(n, dtype=bool, format="csr"),
+        relationship_chunk=incidence(zip(source.tolist(), target.tolist(), strict=True), n),
     )
 
 
@@ -74,16 +82,6 @@ def _mentions(
             rows.append([names.setdefault(name, len(names)) for name in normal])
             advance(1)
     return names, rows
-
-
-def _incidence(rows: list[list[int]], n_rows: int, n_columns: int) -> Any:
-    """Int64 CSR (n_rows, n_columns), 1 where the row has the column."""
-    from scipy.sparse import csr_matrix
-
-    columns = np.array([column for row in rows for column in sorted(row)], np.int64)
-    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    ones = np.ones(len(columns), np.int64)
-    return csr_matrix((ones, columns, offsets), shape=(n_rows, n_columns))
 
 
 def _pairs(matrix: Any, min_shared: int) -> tuple[IntArray, IntArray, IntArray]:
@@ -107,32 +105,4 @@ def _shared_names(
         both = matrix[source[part]].multiply(matrix[target[part]]).tocsr()
         both.sort_indices()
         for row in range(both.shape[0]):
-            shared = both.indices[both.indptr[row] : both.indptr[row + 1]]
-            yield ", ".join(names[column] for column in shared)
-
-
-def _graph(
-    chunk_table: ChunkTable,
-    source: IntArray,
-    target: IntArray,
-    shared: IntArray,
-    relations: list[str],
-) -> Graph:
-    from scipy.sparse import csr_matrix, identity
-
-    n, n_rows = len(chunk_table), len(source)
-    ends = np.stack([source, target], axis=1).ravel()
-    offsets = np.arange(0, 2 * n_rows + 1, 2, dtype=np.int64)
-    return Graph(
-        names=Texts.of([f"chunk {row}" for row in range(n)]),
-        descriptions=Texts.of([chunk_table.passage(row) for row in range(n)]),
-        source=source,
-        target=target,
-        weight=shared.astype(np.float64),
-        synonym=np.zeros(n_rows, bool),
-        relations=Texts.of(relations),
-        node_chunk=identity(n, dtype=bool, format="csr"),
-        relationship_chunk=csr_matrix(
-            (np.ones(2 * n_rows, bool), ends, offsets), shape=(n_rows, n)
-        ),
-    )
+            yield ", ".join(names[column] for column in row_ids(both, row))

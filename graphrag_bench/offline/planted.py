@@ -12,12 +12,14 @@ from pydantic import Field, NonNegativeInt
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.graph.text_extraction import (
+from graphrag_bench.graph.extraction import (
+    ChunkExtraction,
     ChunkRecords,
     EntityRecord,
+    Extraction,
     RelationshipRecord,
     TextExtraction,
+    Triple,
 )
 from graphrag_bench.text import normalise_name
 from graphrag_bench.world.grammar import ALSO, BY_PHRASE, Statement, kinds, statements
@@ -81,17 +83,10 @@ def planted_text_extraction(
     """
     faults = _Faults(drop, merge, spurious, rumours, noise_seed)
     rows, counts = _read(chunk_table, aliases, faults, "text_extraction.planted")
-    records = tuple(
+    records = [
         ChunkRecords(tuple(_entities(row)), tuple(_relationships(row, keywords))) for row in rows
-    )
-    return TextExtraction(
-        records,
-        {
-            "entity_records": sum(len(row.entities) for row in records),
-            "relationship_records": sum(len(row.relationships) for row in records),
-            **counts,
-        },
-    )
+    ]
+    return TextExtraction.of(records, counts)
 
 
 @dataclass(frozen=True)

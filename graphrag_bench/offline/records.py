@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.graph.text_extraction import ChunkRecords, EntityRecord, RelationshipRecord
+from graphrag_bench.graph.extraction import ChunkRecords, EntityRecord, RelationshipRecord
 from graphrag_bench.text import normalise_name
 
 RECORD, FIELD, COMPLETE = "##", "<|>", "<|COMPLETE|>"

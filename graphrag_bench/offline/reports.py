@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
@@ -141,8 +142,7 @@ class Told:
 
     def members(self, community: int) -> list[int]:
         """The nodes of a community, the highest degree first, ties by name."""
-        nodes = self.communities.nodes
-        members = nodes.indices[nodes.indptr[community] : nodes.indptr[community + 1]].tolist()
+        members = row_ids(self.communities.nodes, community).tolist()
         degree = self.graph.degree
         return sorted(members, key=lambda node: (-int(degree[node]), self.names[node]))
 
@@ -189,11 +189,5 @@ class Told:
 
 def _in_turn(lists: Sequence[Sequence[tuple[int, str]]], most: int) -> list[tuple[int, str]]:
     """The first of each list, then the second of each, until there are `most` distinct ones."""
-    longest = max((len(part) for part in lists), default=0)
-    turns = (part[turn] for turn in range(longest) for part in lists if turn < len(part))
-    found: dict[tuple[int, str], None] = {}
-    for pair in turns:
-        found.setdefault(pair)
-        if len(found) >= most:
-            break
-    return list(found)
+    turns = (pair for turn in zip_longest(*lists) for pair in turn if pair is not None)
+    return list(dict.fromkeys(turns))[:most]

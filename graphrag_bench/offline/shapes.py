@@ -21,13 +21,13 @@ from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
 
 _ROWS_OF = {
-    "chunk_index": ("chunk_table",),
-    "bm25": ("chunk_table",),
-    "name_index": ("graph",),
-    "node_index": ("graph",),
-    "tfidf": ("graph",),
-    "community_index": ("reports",),
-    "reports": ("communities",),
+    "chunk_index": "chunk_table",
+    "bm25": "chunk_table",
+    "name_index": "graph",
+    "node_index": "graph",
+    "tfidf": "graph",
+    "community_index": "reports",
+    "reports": "communities",
 }
 """Artifacts whose rows are those of another."""
 
@@ -48,10 +48,9 @@ def misfits(made: object) -> Iterator[str]:
 def misfits_together(held: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """The resources whose rows are not those of the artifact that they index, and the reason."""
     n_rows = {name: n for name, made in held.items() if (n := _n_rows(made)) is not None}
-    for name, others in _ROWS_OF.items():
-        for other in others:
-            if name in n_rows and other in n_rows and n_rows[name] != n_rows[other]:
-                yield name, f"{n_rows[name]} rows for {n_rows[other]} of {other}"
+    for name, other in _ROWS_OF.items():
+        if name in n_rows and other in n_rows and n_rows[name] != n_rows[other]:
+            yield name, f"{n_rows[name]} rows for {n_rows[other]} of {other}"
 
 
 def _n_rows(made: object) -> int | None:
@@ -92,12 +91,10 @@ def _within(ids: NDArray[Any], n: int, low: int = 0) -> bool:
 
 def _lengths(n: int, **columns: Any) -> Iterator[str]:
     for name, column in columns.items():
-        if column is not None and (found := _length(column)) != n:
-            yield f"{name} has {found} rows, and {n} were expected"
-
-
-def _length(column: Any) -> int:
-    return int(column.shape[0]) if hasattr(column, "shape") else len(column)
+        if column is not None:
+            found = int(column.shape[0]) if hasattr(column, "shape") else len(column)
+            if found != n:
+                yield f"{name} has {found} rows, and {n} were expected"
 
 
 @singledispatch

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations
 
 from pydantic import NonNegativeInt
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.graph.text_extraction import (
+from graphrag_bench.graph.extraction import (
     ChunkRecords,
     EntityRecord,
     RelationshipRecord,
@@ -45,48 +46,32 @@ def nlp_text_extraction(
     do not name it, and is described by the sentences that name it or, where none does, by the
     first; `entity` only describes it, `off` does not read it.
     """
-    texts = [chunk_table.texts[row] for row in range(len(chunk_table))]
+    texts = list(chunk_table.texts)
     rows = []
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
-            reader = _Reader(
-                chunk_table.titles[row] if title != "off" else "",
-                title == "about",
-                numbers,
-                noun_phrases,
-                keywords,
-                co_occurrence,
-            )
+            name = chunk_table.titles[row] if title != "off" else ""
+            about = title == "about" and bool(name)
+            reader = _Reader(name, about, numbers, noun_phrases, keywords, co_occurrence)
             rows.append(reader.chunk(sentences))
             advance(1)
-    return TextExtraction(
-        tuple(rows),
-        {
-            "entity_records": sum(len(row.entities) for row in rows),
-            "relationship_records": sum(len(row.relationships) for row in rows),
-        },
-    )
+    return TextExtraction.of(rows, {})
 
 
+@dataclass(frozen=True)
 class _Reader:
-    """Sentences of one chunk to records."""
+    """Sentences of one chunk to records.
 
-    def __init__(
-        self,
-        name: str,
-        about: bool,
-        numbers: bool,
-        noun_phrases: bool,
-        keywords: bool,
-        co_occurrence: int,
-    ) -> None:
-        """`name` is the title, "" when it is not read; `about` says that the passage is about it.
+    `name` is the title, "" when it is not read; `about` says that the passage is about it. The
+    others are the settings of the builder.
+    """
 
-        The others are the settings of the builder.
-        """
-        self.name, self.about = name, about and bool(name)
-        self.numbers, self.noun_phrases = numbers, noun_phrases
-        self.keywords, self.co_occurrence = keywords, co_occurrence
+    name: str
+    about: bool
+    numbers: bool
+    noun_phrases: bool
+    keywords: bool
+    co_occurrence: int
 
     def chunk(self, sentences: list[Sentence]) -> ChunkRecords:
         """The records of all sentences, in their order; the title comes first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,11 +13,12 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graph.extraction import TextExtraction
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.text_extraction import TextExtraction
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.structured import Reading, ask_each
 from graphrag_bench.offline.merging import Merger
+from graphrag_bench.offline.parts import refuse_all_failed, window_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, decode, encode
@@ -55,11 +56,7 @@ def tkg(
     Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938.
     """
     return text_graph(
-        text_extraction,
-        len(chunk_table),
-        keywords=False,
-        most_tokens=description_tokens,
-        titles=_titles(chunk_table, titles),
+        text_extraction, chunk_table, titles, keywords=False, most_tokens=description_tokens
     )
 
 
@@ -79,11 +76,7 @@ def rkg(
     Source: Zhou et al. 2025, section 4 and Table 2; LightRAG (Guo et al. 2024), section 3.1.
     """
     return text_graph(
-        text_extraction,
-        len(chunk_table),
-        keywords=True,
-        most_tokens=description_tokens,
-        titles=_titles(chunk_table, titles),
+        text_extraction, chunk_table, titles, keywords=True, most_tokens=description_tokens
     )
 
 
@@ -114,9 +107,7 @@ def tkg_llm(
     the number of long descriptions is not known before.
     Source: GraphRAG (Edge et al. 2024), section 3.1.3; thresholds as in Zhou et al.'s code.
     """
-    graph = text_graph(
-        text_extraction, len(chunk_table), keywords=False, titles=_titles(chunk_table, titles)
-    )
+    graph = text_graph(text_extraction, chunk_table, titles, keywords=False)
     return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
 
 
@@ -133,30 +124,27 @@ def rkg_llm(
     titles: TextTitles = "off",
 ) -> Graph:
     """The rich knowledge graph with its long descriptions summarised, as `graph.tkg_llm` does."""
-    graph = text_graph(
-        text_extraction, len(chunk_table), keywords=True, titles=_titles(chunk_table, titles)
-    )
+    graph = text_graph(text_extraction, chunk_table, titles, keywords=True)
     return _summarised(graph, llm_build, progress, summary_from, max_tokens, summary_prompt)
 
 
 def text_graph(
     extraction: TextExtraction,
-    n_chunks: int,
+    chunk_table: ChunkTable,
+    titles: TextTitles = "off",
     *,
     keywords: bool,
     most_tokens: int | None = None,
-    titles: Sequence[str] = (),
 ) -> Graph:
     """The merged graph of an extraction; raises UserError when it has no node.
 
-    `titles`, one for each chunk, are nodes as well, each the first of its chunk.
+    With `titles="entity"` each title is a node as well, the first of its chunk.
     """
     merger = Merger()
-    if not any(row.entities or row.relationships for row in extraction.rows):
-        titles = ()
+    found_any = any(row.entities or row.relationships for row in extraction.rows)
     for number, row in enumerate(extraction.rows):
-        if titles:
-            merger.node(titles[number], chunks=(number,))
+        if titles == "entity" and found_any:
+            merger.node(chunk_table.titles[number], chunks=(number,))
         for entity in row.entities:
             merger.node(entity.name, entity.type, entity.description, (number,))
         for told in row.relationships:
@@ -180,11 +168,7 @@ def text_graph(
             "A rich knowledge graph needs keywords, and no relationship of this extraction has "
             "any: set build.text_extraction.keywords=true, or build.graph=tkg."
         )
-    return merger.graph(n_chunks, keywords=keywords, most_tokens=most_tokens)
-
-
-def _titles(chunk_table: ChunkTable, titles: TextTitles) -> Sequence[str]:
-    return list(chunk_table.titles) if titles == "entity" else ()
+    return merger.graph(len(chunk_table), keywords=keywords, most_tokens=most_tokens)
 
 
 def _summarised(
@@ -217,7 +201,9 @@ def _summarised(
             retry=False,
             advance=advance,
         )
-    _refuse_all_failed(results)
+    failures = [result for result in results if not isinstance(result, str)]
+    advice = "build.graph=tkg or rkg keeps the descriptions as they were read."
+    refuse_all_failed(f"Step '{STEP}'", failures, len(results), advice, was="was of use")
     for row, summary in zip(long, results, strict=True):
         if isinstance(summary, str):
             texts[row] = summary
@@ -227,8 +213,7 @@ def _summarised(
 
 def _room(llm: LLM, prompt: Prompt, max_tokens: int) -> int:
     """The tokens of descriptions that fit the window with the prompt, the names and the reply."""
-    window = getattr(llm, "window", None)
-    if not isinstance(window, int):
+    if (window := window_of(llm)) is None:
         return _MOST_TOKENS
     reserve = count_tokens(prompt.text) + max_tokens + 200
     return max(1, min(_MOST_TOKENS, window - reserve))
@@ -238,13 +223,3 @@ def _summary(text: str, cut: bool) -> str:
     if not text.strip():
         raise UnreadableReply(STEP, text)
     return text.strip()
-
-
-def _refuse_all_failed(results: Sequence[object]) -> None:
-    failures = [result for result in results if not isinstance(result, str)]
-    if results and len(failures) == len(results):
-        raise UserError(
-            f"Step '{STEP}': none of {len(results)} replies (0%) was of use. The last one: "
-            f"{str(failures[-1])[:300]}. build.graph=tkg or rkg keeps the descriptions as they "
-            "were read."
-        )

@@ -10,12 +10,13 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graph.text_extraction import ChunkRecords, TextExtraction
+from graphrag_bench.graph.extraction import ChunkRecords, TextExtraction
 from graphrag_bench.models.llm import LLM, Chat
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Reading, ask_each
+from graphrag_bench.offline.parts import refuse_all_failed, window_of
 from graphrag_bench.offline.records import RecordReply, read_records
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Message, Prompt
@@ -69,7 +70,7 @@ def llm_text_extraction(
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as
     in nano-graphrag.
     """
-    passages = [chunk_table.passage(row) for row in range(len(chunk_table))]
+    passages = chunk_table.passages
     asked = {"entity_types": entity_types, "keywords": keywords}
     conversation = _Conversation(
         llm_build,
@@ -108,13 +109,11 @@ class _Conversation:
         self.going = list(range(len(self.chats)))
         results = self._asked(Reading(STEP, self._read), STEP, self.max_tokens, retry=True)
         failures = [one for one in results.values() if not isinstance(one, RecordReply)]
-        if results and len(failures) == len(results):
-            raise UserError(
-                f"Step '{STEP}' (text_extraction.llm): none of {len(results)} replies (0%) "
-                f"could be read. The last one: {str(failures[-1])[:300]}. The model may be too "
-                "small to keep to the format, or its window may cut the prompt; "
-                "build.text_extraction=nlp reads descriptions without a model."
-            )
+        refuse_all_failed(
+            f"Step '{STEP}' (text_extraction.llm)", failures, len(results),
+            "The model may be too small to keep to the format, or its window may cut the prompt; "
+            "build.text_extraction=nlp reads descriptions without a model.",
+        )  # fmt: skip
         self._keep(results)
 
     def glean(self, last: bool) -> None:
@@ -147,13 +146,11 @@ class _Conversation:
     def result(self) -> TextExtraction:
         """The records of all rounds of each chunk, and the counts."""
         replies = [self.replies.get(row, []) for row in range(len(self.chats))]
-        rows = tuple(_joined([reply.records for reply in of]) for of in replies)
+        rows = [_joined([reply.records for reply in of]) for of in replies]
         every = [reply for of in replies for reply in of]
-        return TextExtraction(
+        return TextExtraction.of(
             rows,
             {
-                "entity_records": sum(len(row.entities) for row in rows),
-                "relationship_records": sum(len(row.relationships) for row in rows),
                 "malformed_records": sum(reply.malformed for reply in every),
                 "negative_strengths": sum(reply.negative for reply in every),
                 "truncated_replies": sum(reply.cut for reply in every),
@@ -164,8 +161,7 @@ class _Conversation:
 
     def _fits(self, chat: Chat) -> bool:
         """Whether chat and reply fit the window, as far as it is known."""
-        window = getattr(self.llm, "window", None)
-        if not isinstance(window, int):
+        if (window := window_of(self.llm)) is None:
             return True
         return sum(count_tokens(one.content) for one in chat) + self.max_tokens <= window
 

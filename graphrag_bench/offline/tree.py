@@ -101,7 +101,7 @@ def tree(
         reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
     )
     growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
-    texts = _leaves(chunk_table)
+    texts = chunk_table.passages
     summarise = _extractive(_sentences(chunk_table), embedder, progress, summary_tokens)
     embed = _embedding(embedder, progress)
     return grow(texts, chunk_index.vectors, growth, summarise, embed, np.random.default_rng(seed))
@@ -161,7 +161,7 @@ def tree_llm(
         reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
     )
     growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
-    texts = _leaves(chunk_table)
+    texts = chunk_table.passages
     summariser = Summariser(llm_build, summary_prompt, summary_tokens, progress, list(texts))
     embed = _embedding(embedder, progress)
     rng = np.random.default_rng(seed)
@@ -201,10 +201,6 @@ def grow(
         adopted = {child for family in families for child in family}
         pool = np.array([row for row in pool.tolist() if row not in adopted] + list(fresh))
     return _graph(texts, layers, children, len(leaves))
-
-
-def _leaves(chunk_table: ChunkTable) -> list[str]:
-    return [chunk_table.passage(row) for row in range(len(chunk_table))]
 
 
 def _embedding(embedder: Embedder, progress: Progress) -> Callable[[Sequence[str]], Vectors]:

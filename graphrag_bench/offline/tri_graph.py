@@ -40,7 +40,7 @@ def tri_graph(
     Source: LinearRAG (Zhuang et al. 2025), Tri-Graph; which labels it leaves out is its code's.
     """
     found = _Mentions()
-    texts = [chunk_table.passage(row) for row in range(len(chunk_table))]
+    texts = chunk_table.passages
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
             found.chunk(row, sentences, chunk_table.titles[row], titles)

@@ -10,10 +10,10 @@ from typing import Any
 from graphrag_bench.contract import REQUIRED, Operator, operators
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import combinators
-from graphrag_bench.pipeline.gap import Gap
-from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
+from graphrag_bench.pipeline.combinator import Reader, combinators
+from graphrag_bench.pipeline.steps import Execution, OperatorStep, Outcome, Step, Steps
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.values import RetrievalState
 
 STAGES = ("convert", "retrieve", "generate")
 
@@ -75,6 +75,36 @@ def _packs(step: Step) -> bool:
     return not step.bound() and not answers
 
 
+@dataclass(frozen=True)
+class _Gap:
+    """What replaces an invalid step, so that the others can still be checked.
+
+    A method with one is refused before anything runs.
+    """
+
+    label: str
+
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
+        """Raises LookupError."""
+        raise LookupError(f"{self.label} is not a step")
+
+    def check(self, checker: Checker) -> None:
+        """Says nothing: what is wrong was said where it was read."""
+        checker.gaps.append(self.label)
+
+    def describe(self) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def operators(self) -> list[OperatorStep]:
+        """None."""
+        return []
+
+    def bound(self) -> int:
+        """0."""
+        return 0
+
+
 @dataclass
 class _Builder:
     prompts: str | None
@@ -89,14 +119,14 @@ class _Builder:
     def step(self, item: Any, path: str) -> Step:
         if not isinstance(item, Mapping):
             self.problems.append(f"{path}: a step is a mapping such as {{op: NAME}}, not {item!r}.")
-            return Gap(path)
+            return _Gap(path)
         forms = ["op", *combinators()]
         form = next((name for name in forms if name in item), None)
         if form is None:
             self.problems.append(
                 f"{path} has none of {', '.join(forms)}; it has {', '.join(map(str, item))}."
             )
-            return Gap(path)
+            return _Gap(path)
         if form == "op":
             return self._operator(item, path)
         found = combinators()[form]
@@ -105,7 +135,7 @@ class _Builder:
                 self.problems.append(
                     f"{path} ({form}) has no key '{key}'; it takes {', '.join(sorted(found.keys))}."
                 )
-        return found.read(_Reader(self, item, path, form))
+        return found.read(Reader(item, path, form, self.steps, self.problems.append))
 
     def _operator(self, item: Mapping[str, Any], path: str) -> Step:
         name = str(item["op"])
@@ -113,7 +143,7 @@ class _Builder:
             operator = operators.get(name)
         except UserError as error:
             self.problems.append(f"{path}: {error}")
-            return Gap(f"{path} {name}")
+            return _Gap(f"{path} {name}")
         label = f"{path} {name}"
         given = {key: value for key, value in item.items() if key not in ("op", "use")}
         use = item.get("use", ())
@@ -143,56 +173,6 @@ class _Builder:
             except UserError as error:
                 self.problems.append(f"{label}: {error}")
         return settings
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """One combinator of a method's file, for `combinator.Reader`."""
-
-    builder: _Builder
-    item: Mapping[str, Any]
-    path: str
-    form: str
-
-    @property
-    def label(self) -> str:
-        return f"{self.path} {self.form}"
-
-    def steps(self, key: str) -> Steps:
-        return self.builder.steps(self.item.get(key, ()), self._place(key, "steps"))
-
-    def arms(self, key: str) -> dict[str, Steps]:
-        arms, path = self.item.get(key), self._place(key, self.form)
-        if not isinstance(arms, Mapping) or not arms:
-            self.builder.problems.append(
-                f"{path}: named lists of steps were expected, not {arms!r}."
-            )
-            return {}
-        return {name: self.builder.steps(s, f"{path}.{name}") for name, s in _named(arms)}
-
-    def choice(self, key: str, valid: tuple[Any, ...], default: Any) -> Any:
-        value = self.item.get(key, default)
-        if value not in valid:
-            self.problem(key, f"'{value}' is none of {', '.join(map(str, valid))}.")
-        return value
-
-    def count(self, key: str, default: int) -> int:
-        value = self.item.get(key, default)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            self.problem(key, f"a whole number above 0 was expected, not {value!r}.")
-            return 1
-        return value
-
-    def problem(self, key: str, what: str) -> None:
-        self.builder.problems.append(f"{self.path} {key}: {what}")
-
-    def _place(self, key: str, own: str) -> str:
-        """The path of a list; that of the step for the list that needs no name."""
-        return self.path if key == own else f"{self.path}.{key}"
-
-
-def _named(arms: Mapping[Any, Any]) -> list[tuple[str, Any]]:
-    return [(str(name), steps) for name, steps in arms.items()]
 
 
 def misspelt_stages(method: Mapping[str, Any]) -> list[str]:

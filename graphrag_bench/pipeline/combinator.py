@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from graphrag_bench.pipeline.steps import Step, Steps
 
@@ -18,38 +18,59 @@ Item = dict[str, Any]
 """One step as a method's file has it."""
 
 
-class Reader(Protocol):
-    """The mapping of a combinator in a method's file; every problem is noted, and none raised."""
+@dataclass(frozen=True)
+class Reader:
+    """The mapping of a combinator in a method's file; every problem is noted, and none raised.
 
-    @property
-    def item(self) -> Mapping[str, Any]:
-        """The mapping."""
-        ...
+    `path` is its place and `form` its key; `read` turns a list and its path into steps, and `note`
+    keeps a problem.
+    """
+
+    item: Mapping[str, Any]
+    path: str
+    form: str
+    read: Callable[[Any, str], Steps]
+    note: Callable[[str], None]
 
     @property
     def label(self) -> str:
         """Where the step is and what it is, e.g. `retrieve.1 branch`."""
-        ...
+        return f"{self.path} {self.form}"
 
     def steps(self, key: str) -> Steps:
         """The list of steps under a key."""
-        ...
+        return self.read(self.item.get(key, ()), self._place(key, "steps"))
 
     def arms(self, key: str) -> dict[str, Steps]:
         """The named lists of steps under a key."""
-        ...
+        arms, path = self.item.get(key), self._place(key, self.form)
+        if not isinstance(arms, Mapping) or not arms:
+            self.note(f"{path}: named lists of steps were expected, not {arms!r}.")
+            return {}
+        return {str(name): self.read(steps, f"{path}.{name}") for name, steps in arms.items()}
 
     def choice(self, key: str, valid: tuple[Any, ...], default: Any) -> Any:
         """The value of a key, one of `valid`."""
-        ...
+        value = self.item.get(key, default)
+        if value not in valid:
+            self.problem(key, f"'{value}' is none of {', '.join(map(str, valid))}.")
+        return value
 
     def count(self, key: str, default: int) -> int:
         """The value of a key, a whole number above 0."""
-        ...
+        value = self.item.get(key, default)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            self.problem(key, f"a whole number above 0 was expected, not {value!r}.")
+            return 1
+        return value
 
     def problem(self, key: str, what: str) -> None:
         """Note what is wrong with a key."""
-        ...
+        self.note(f"{self.path} {key}: {what}")
+
+    def _place(self, key: str, own: str) -> str:
+        """The path of a list; that of the step for the list that needs no name."""
+        return self.path if key == own else f"{self.path}.{key}"
 
 
 @dataclass(frozen=True)

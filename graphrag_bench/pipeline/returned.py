@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import Any, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from typing import Any, get_args, get_origin
 
 from graphrag_bench.contract import Operator
 from graphrag_bench.pipeline.failure import WrongReturn
@@ -37,14 +36,12 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
     missing = set(operator.writes) - set(found)
     if missing:
         raise _wrong(operator, f"gave None for {_list(missing)}")
-    kinds = dict(zip(operator.returns, _kinds(operator.function), strict=True))
     for slot, value in found.items():
-        kind = get_origin(kinds[slot]) or kinds[slot]
-        if not isinstance(value, kind):
+        kind = operator.returns[slot]
+        if not isinstance(value, get_origin(kind) or kind):
             raise _wrong(
                 operator,
-                f"gave {_named(type(value))} for '{slot}', where its signature says "
-                f"{_named(kinds[slot])}",
+                f"gave {_named(type(value))} for '{slot}', where its signature says {_named(kind)}",
             )
         if said := _out_of_range(slot, value, _n_rows(operator, slot, resources)):
             raise _wrong(operator, said)
@@ -72,19 +69,6 @@ def _n_rows(operator: Operator, slot: str, resources: Mapping[str, Any]) -> int 
         return None
     held = getattr(resources[place[0]], place[1], None)
     return int(held() if callable(held) else held) if held is not None else None
-
-
-@lru_cache(maxsize=None)
-def _kinds(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """The types of a function's return value, one for each slot, without `| None`."""
-    hint = get_type_hints(function)["return"]
-    parts = get_args(hint) if get_origin(hint) is tuple else (hint,)
-    return tuple(_without_none(part) for part in parts)
-
-
-def _without_none(hint: Any) -> Any:
-    parts = [part for part in get_args(hint) if part is not type(None)]
-    return parts[0] if type(None) in get_args(hint) and len(parts) == 1 else hint
 
 
 def _wrong(operator: Operator, message: str) -> WrongReturn:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from graphrag_bench.report.corpora import SHOWN
@@ -34,16 +35,13 @@ def arranged(runs: Sequence[Run]) -> list[Run]:
         return sets.index(run["dataset"]), budget, _PLACES[run["role"]]
 
     ordered = sorted(runs, key=place)
-    groups: dict[str, list[int]] = {}
-    for row, run in enumerate(ordered):
-        prefix = f"{run['dataset']}: " if len(sets) > 1 else ""
-        groups.setdefault(f"{prefix}{run['title']}", []).append(row)
-    titles: dict[int, str] = {}
-    for title, rows in groups.items():
-        told = _told_apart([ordered[row] for row in rows])
-        for row, details in zip(rows, told, strict=True):
-            titles[row] = f"{title} {details} {mark(ordered[row])}".strip()
-    return [{**run, "title": titles[row]} for row, run in enumerate(ordered)]
+    prefixes = [f"{run['dataset']}: " if len(sets) > 1 else "" for run in ordered]
+    titles = [f"{prefix}{run['title']}" for prefix, run in zip(prefixes, ordered, strict=True)]
+    details = _of_groups(titles, ordered, _told_apart)
+    return [
+        {**run, "title": f"{title} {said} {mark(run)}".strip()}
+        for run, title, said in zip(ordered, titles, details, strict=True)
+    ]
 
 
 def named_along(runs: Sequence[Run], axis: str) -> list[str]:
@@ -52,26 +50,37 @@ def named_along(runs: Sequence[Run], axis: str) -> list[str]:
     `axis` is the path of a setting that has a column of its own; runs that differ in it alone have
     one name. Runs are what `metrics.json` holds.
     """
-    groups: dict[tuple[str, str], list[int]] = {}
-    for row, run in enumerate(runs):
-        groups.setdefault((str(run["dataset"]), str(run["title"])), []).append(row)
-    names = [""] * len(runs)
-    for (_, title), rows in groups.items():
-        told = _told_apart([runs[row] for row in rows], axis)
-        for row, details in zip(rows, told, strict=True):
-            names[row] = f"{title} {details}".strip()
-    return names
+    groups = [(run["dataset"], run["title"]) for run in runs]
+    details = _of_groups(groups, runs, partial(_told_apart, axis=axis))
+    return [f"{run['title']} {said}".strip() for run, said in zip(runs, details, strict=True)]
 
 
-def swept(runs: Sequence[Run]) -> list[str]:
-    """The settings in which runs of one method differ, for each; models and single steps aside."""
+def swept(groups: Sequence[Hashable], runs: Sequence[Run]) -> list[str]:
+    """The settings in which runs of one group differ, for each; models and single steps aside."""
+    return _of_groups(groups, runs, _parameters)
+
+
+def _of_groups(
+    groups: Sequence[Hashable], runs: Sequence[Run], said: Callable[[Sequence[Run]], list[str]]
+) -> list[str]:
+    """What is `said` of each run among those of its group."""
+    rows: dict[Hashable, list[int]] = {}
+    for row, group in enumerate(groups):
+        rows.setdefault(group, []).append(row)
+    found = {
+        row: words
+        for held in rows.values()
+        for row, words in zip(held, said([runs[row] for row in held]), strict=True)
+    }
+    return [found[row] for row in range(len(runs))]
+
+
+def _parameters(runs: Sequence[Run]) -> list[str]:
     settings = [
         {name: value for name, value in run["settings"].items() if _weight(name)[0] < 2}
         for run in runs
     ]
-    names = sorted(set().union(*settings), key=_weight)
-    differ = [name for name in names if len({repr(held.get(name)) for held in settings}) > 1]
-    return _named(settings, differ)
+    return _named(settings, _differing(settings))
 
 
 def _packed(run: Run) -> bool:
@@ -84,8 +93,7 @@ def _told_apart(runs: Sequence[Run], axis: str = "") -> list[str]:
     The setting `axis` is shown already and tells them apart.
     """
     settings = [_settings(run) for run in runs]
-    names = sorted(set().union(*settings), key=_weight)
-    differ = [name for name in names if len({repr(held.get(name)) for held in settings}) > 1]
+    differ = _differing(settings)
     kept: list[str] = []
     for place in range(3):
         if place and _distinct(_named(settings, [axis, *kept])):
@@ -95,6 +103,12 @@ def _told_apart(runs: Sequence[Run], axis: str = "") -> list[str]:
     if _distinct(_named(settings, [axis, *kept])):
         return details
     return [f"{said} {run['key']}".strip() for said, run in zip(details, runs, strict=True)]
+
+
+def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of the settings that are not the same in all, the most telling first."""
+    names = sorted(set().union(*settings), key=_weight)
+    return [name for name in names if len({repr(held.get(name)) for held in settings}) > 1]
 
 
 def _settings(run: Run) -> dict[str, Any]:

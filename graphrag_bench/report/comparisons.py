@@ -1,4 +1,4 @@
-"""Every method against one baseline: differences with interval, corrected p, wins, and power."""
+"""Differences between runs: every method against one baseline, and two runs against each other."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_bench.evaluation.detection import detectable_difference
+from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.evaluation.statistics import Difference, paired_difference
 from graphrag_bench.report.arrange import arranged
-from graphrag_bench.report.baselines import baseline_of
-from graphrag_bench.report.notes import said_clusters
+from graphrag_bench.report.corpora import differ
+from graphrag_bench.report.notes import drawn_over
 from graphrag_bench.report.rendering import MISSING, Table, shown_p
 from graphrag_bench.report.selection import REFERENCE_ROLES
 
@@ -24,6 +25,14 @@ _ABOUT = (
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
 _EVIDENCE = "evidence_recall@"
 _USUAL_CUT = 5
+_OF_TWO = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B higher", "same", "A higher")
+_MOST_SHOWN = 20
+_ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build",
+          "limit", "reader_prompt")  # fmt: skip
+"""What a run and its baseline should share, as far as there is such a run of the baseline."""
+Run = Mapping[str, Any]
+Scores = Mapping[str, Mapping[str, float]]
+"""The metrics of each question."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class Compared:
     """
 
     metrics: Mapping[str, Any]
-    scores: Mapping[str, Mapping[str, float]]
+    scores: Scores
     scopes: Mapping[str, str | None] = field(default_factory=dict)
 
 
@@ -62,11 +71,8 @@ def comparison_table(
         other = baseline_of(held, named, baseline)
         if other is not None and held["role"] not in REFERENCE_ROLES:
             pair = runs[other["row"]], runs[held["row"]]
-            titles = str(held["title"]), str(other["title"])
-            rows += [
-                _Comparison(*titles, metric, found, least)
-                for metric, found, least in _between(*pair, metrics)
-            ]
+            title, against = str(held["title"]), str(other["title"])
+            rows += [_Comparison(title, against, *one) for one in _between(*pair, metrics)]
     if not rows:
         return None
     corrected = holm([row.found.p for row in rows])
@@ -76,17 +82,31 @@ def comparison_table(
     return Table(caption, _HEADS, cells, _notes(rows), texts, about=_ABOUT, folds=True)
 
 
+def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:
+    """The run of the method `baseline` on the same set and corpus that shares most with this one.
+
+    Models, context budget and sources are what counts; the first of equals is taken. None without
+    any, and when that is the run itself.
+    """
+
+    def shared(other: Run) -> int:
+        return sum(run.get(name) == other.get(name) for name in _ALIKE)
+
+    able = [
+        one
+        for one in runs
+        if one["method"] == baseline and one["dataset"] == run["dataset"] and not differ(one, run)
+    ]
+    found = max(able, key=shared, default=None)
+    return None if found is run else found
+
+
 def _between(
     first: Compared, second: Compared, metrics: Sequence[str]
 ) -> Iterator[tuple[str, Difference, float | None]]:
     """Each metric with its difference, and the difference that could have been detected."""
     for metric in metrics or _usual(second):
-        shared = [
-            question
-            for question, held in first.scores.items()
-            if metric in held and metric in second.scores.get(question, {})
-        ]
-        if shared:
+        if shared := _shared(metric, first.scores, second.scores):
             before, after = ([one.scores[q][metric] for q in shared] for one in (first, second))
             scopes = [second.scopes.get(question) for question in shared]
             spread = [b - a for a, b in zip(before, after, strict=True)]
@@ -103,6 +123,15 @@ def _usual(run: Compared) -> list[str]:
     return [name for name in (f"{_EVIDENCE}{cut}", *_ANSWERS) if name in held]
 
 
+def _shared(metric: str, first: Scores, second: Scores) -> list[str]:
+    """The questions for which both have a metric, in the order of the first."""
+    return [q for q, held in first.items() if metric in held and metric in second.get(q, {})]
+
+
+def _interval(found: Difference) -> str:
+    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+
+
 def _cells(row: _Comparison, p: float) -> tuple[str, ...]:
     found = row.found
     detectable = MISSING if row.detectable is None else f"{row.detectable:.3f}"
@@ -111,7 +140,7 @@ def _cells(row: _Comparison, p: float) -> tuple[str, ...]:
         row.baseline,
         row.metric,
         str(found.n),
-        f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]",
+        _interval(found),
         shown_p(p),
         f"{found.wins}/{found.ties}/{found.losses}",
         detectable,
@@ -119,11 +148,58 @@ def _cells(row: _Comparison, p: float) -> tuple[str, ...]:
 
 
 def _notes(rows: Sequence[_Comparison]) -> tuple[str, ...]:
-    clusters = {row.found.clusters for row in rows} - {0}
-    drawn = f"scopes ({said_clusters(clusters)})" if clusters else "questions"
+    drawn = drawn_over(row.found.clusters for row in rows)
     return (
         "difference: method minus baseline over the questions that both have, with its paired 95 % "
         f"bootstrap interval over {drawn}; win/tie/loss: questions",
         "p: two-sided paired permutation test (mid-p), Holm-corrected for the "
         f"{len(rows)} tests of this table; below 0.05 chance alone is a poor explanation",
     )
+
+
+def difference_table(
+    caption: str, first: Scores, second: Scores, scopes: Mapping[str, str | None]
+) -> Table:
+    """A row for each metric that both runs have, over the questions that both have.
+
+    Questions of one scope (`scopes`, by question) are drawn and swapped together.
+    """
+    rows = []
+    for name in dict.fromkeys(name for held in first.values() for name in held):
+        if shared := _shared(name, first, second):
+            before, after = ([one[q][name] for q in shared] for one in (first, second))
+            found = paired_difference(before, after, scopes=[scopes.get(q) for q in shared])
+            means = (f"{found.first:.3f}", f"{found.second:.3f}", _interval(found))
+            counts = map(str, (found.wins, found.ties, found.losses))
+            rows.append((name, str(found.n), *means, shown_p(found.p), *counts))
+    notes = (
+        "over the questions that both runs have; interval: paired bootstrap; p: two-sided paired "
+        "permutation test (mid-p), questions that share a scope together, of one metric at a time "
+        "and not corrected for looking at several; of "
+        f"{', '.join(UNDIRECTED)} more is not better",
+    )
+    return Table(caption, _OF_TWO, tuple(rows), notes, texts=("metric",))
+
+
+def flipped_line(name: str, first: Scores, second: Scores) -> str:
+    """`name: gained q1, q2; lost q3`: what the second run does in a metric, at most 20 of each."""
+    both = _shared(name, first, second)
+    gained = [q for q in both if second[q][name] > first[q][name]]
+    lost = [q for q in both if second[q][name] < first[q][name]]
+    said = []
+    for word, found in (("gained", gained), ("lost", lost)):
+        more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
+        said.append(f"{word} {', '.join(found[:_MOST_SHOWN]) or MISSING}{more}")
+    return f"{name}: {'; '.join(said)}"
+
+
+def settings_that_differ(
+    first: Mapping[str, Any], second: Mapping[str, Any]
+) -> list[tuple[str, str, str]]:
+    """(path, value in A, value in B) of every setting that is not the same."""
+    names = sorted({*first, *second})
+    return [
+        (name, str(first.get(name, MISSING)), str(second.get(name, MISSING)))
+        for name in names
+        if first.get(name) != second.get(name)
+    ]

@@ -43,39 +43,29 @@ def curve_table(
     so that methods with longer lists gain nothing by them.
     """
     names = named_along([point.metrics for point in points], along)
-    ordered = sorted(map(_CurvePoint, names, points), key=_place)
+    ordered = sorted(zip(names, points, strict=True), key=_place)
     axis = "budget" if along == BUDGET else along
     heads = ("method", axis, "n", "context tokens", "evidence in context [95 %]",
              *(f"{name} [95 %]" for name in metrics), "")  # fmt: skip
     rows = []
-    for row in ordered:
-        point, run = row.point, row.point.metrics
+    for name, point in ordered:
+        run = point.metrics
         means = [run["metrics"].get(name) for name in metrics]
-        last = next((held for held in reversed(means) if held), None)
         evidence = None if point.in_context is None else point.in_context.stored()
+        last = next((held for held in reversed(means) if held), evidence) or {"mean": 0.0}
         rows.append((
-            row.title, _shown_at(point), str(run["n"]),
-            f"{_tokens(point):.0f}", _mean(evidence), *map(_mean, means), _bar(last or evidence),
+            f"{run['dataset']}: {name}", _shown_at(point), str(run["n"]),
+            f"{_tokens(point):.0f}", _mean(evidence), *map(_mean, means),
+            "█" * round(_WIDTH * last["mean"]),
         ))  # fmt: skip
-    notes = _notes(ordered, along)
+    notes = _notes([row[0] for row in rows], [point for _, point in ordered], along)
     return Table(_caption(points, along), heads, tuple(rows), notes, texts=("method", ""))
 
 
-@dataclass(frozen=True)
-class _CurvePoint:
-    """A point and the name of its run, without that of the data set."""
-
-    name: str
-    point: Point
-
-    @property
-    def title(self) -> str:
-        return f"{self.point.metrics['dataset']}: {self.name}"
-
-
-def _place(row: _CurvePoint) -> tuple[str, str, str, float]:
-    run, at = row.point.metrics, row.point.at
-    return str(run["dataset"]), row.name, str(run["llm"]), _tokens(row.point) if at is None else at
+def _place(named: tuple[str, Point]) -> tuple[str, str, str, float]:
+    name, point = named
+    at = _tokens(point) if point.at is None else point.at
+    return str(point.metrics["dataset"]), name, str(point.metrics["llm"]), at
 
 
 def _shown_at(point: Point) -> str:
@@ -96,28 +86,25 @@ def _mean(held: Mapping[str, Any] | None) -> str:
     return f"{held['mean']:.3f}{shown_interval(held['low'], held['high'], held['n'])}"
 
 
-def _bar(held: Mapping[str, Any] | None) -> str:
-    return "█" * round(_WIDTH * held["mean"]) if held else ""
-
-
 def _caption(points: Sequence[Point], along: str) -> str:
     sets = dict.fromkeys(str(point.metrics["dataset"]) for point in points)
     what = "more context" if along == BUDGET else f"another {along}"
     return f"{', '.join(sets)}: what {what} brings"
 
 
-def _notes(rows: Sequence[_CurvePoint], along: str) -> tuple[str, ...]:
+def _notes(titles: Sequence[str], points: Sequence[Point], along: str) -> tuple[str, ...]:
     """Reader and intervals, and the methods of which there is one point alone."""
-    readers = sorted({str(row.point.metrics["llm"]) for row in rows} - {""})
+    readers = sorted({str(point.metrics["llm"]) for point in points} - {""})
     notes = [
         f"answers by {', '.join(readers) or 'none'}; intervals are 95 % bootstrap; evidence in "
         "context: share of the gold documents among the chunks of the packed context"
     ]
-    notes += corpus_notes([row.point.metrics for row in rows])
-    notes += cut_notes((row.title, str(row.point.metrics.get("embedder", ""))) for row in rows)
+    notes += corpus_notes([point.metrics for point in points])
+    embedders = [str(point.metrics.get("embedder", "")) for point in points]
+    notes += cut_notes(zip(titles, embedders, strict=True))
     several: dict[str, set[str]] = {}
-    for row in rows:
-        several.setdefault(row.title, set()).add(_shown_at(row.point))
+    for title, point in zip(titles, points, strict=True):
+        several.setdefault(title, set()).add(_shown_at(point))
     single = ", ".join(title for title, values in several.items() if len(values) == 1)
     if single and along == BUDGET:
         notes.append(

@@ -51,14 +51,14 @@ def blocks(table: Table, width: int) -> list[list[Column]]:
     every block begins with the columns of text that lead the table. A number has its own width
     always, so a block of one number may be wider than a very narrow terminal.
     """
-    natural = [_widest(column) for column in _columns(table)]
+    natural = [_widest(column) for column in table.columns]
     if _taken(natural) <= width:
         return [[Column(at, held) for at, held in enumerate(natural)]]
     texts = [at for at, head in enumerate(table.heads) if head in table.texts]
     numbers = [at for at in range(len(natural)) if at not in texts]
     words = [
         _widest(" ".join(column).split() if at in texts else [*_lines(column[0]), *column[1:]])
-        for at, column in enumerate(_columns(table))
+        for at, column in enumerate(table.columns)
     ]
     least = [max(min(natural[at], _TEXT), min(words[at], _WORD)) for at in range(len(natural))]
     left = width - _taken([words[at] for at in numbers]) - _BORDER * len(texts)
@@ -92,11 +92,6 @@ def _packed(lead: Sequence[Column], behind: Sequence[Column], width: int) -> lis
 def _lines(head: str) -> list[str]:
     """The head on the lines that it may be broken into: words, a short one with the next."""
     return textwrap.wrap(head, max(_HEAD, *map(len, head.split()), 1)) or [""]
-
-
-def _columns(table: Table) -> list[tuple[str, ...]]:
-    """Head and cells of each column."""
-    return list(zip(table.heads, *table.rows, strict=True))
 
 
 def _widest(texts: Sequence[str]) -> int:

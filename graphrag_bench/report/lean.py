@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 
 from graphrag_bench.report.rendering import MISSING, Table
@@ -18,7 +17,7 @@ def without_missing(table: Table) -> Table:
     """The table without the columns of numbers that hold nothing in any row."""
     empty = [
         head not in table.texts and bool(cells) and set(cells) == {MISSING}
-        for head, cells in _columns(table)
+        for head, *cells in table.columns
     ]
     return _kept(table, [not none for none in empty])
 
@@ -33,7 +32,7 @@ def folded(table: Table) -> Table:
     if len(table.rows) < 2:
         return table
     same: dict[int, str] = {}
-    for at, (head, cells) in enumerate(_columns(table)):
+    for at, (head, *cells) in enumerate(table.columns):
         there = [cell for cell in cells if cell != MISSING]
         if at and len(there) > 1 and len(set(there)) == 1:
             name = head.removesuffix(_INTERVAL)
@@ -43,9 +42,8 @@ def folded(table: Table) -> Table:
         return table
     note = f"the same in every row: {'; '.join(same.values())}"
     kept = _kept(table, [at not in same for at in range(len(table.heads))])
-    folded_about = tuple(one for one in table.about if one not in kept.about)
     told = {table.heads[at] for at in same}
-    about = (*kept.about, *(one for one in folded_about if one[0] in told))
+    about = (*kept.about, *(one for one in table.about if one[0] in told))
     return replace(kept, notes=(note, *kept.notes), about=about)
 
 
@@ -65,11 +63,11 @@ def stacked(table: Table, *, short: bool = False) -> Table:
     )
     if rows == table.rows:
         return table
-    heads, texts = table.heads, table.texts
+    heads = table.heads
     if short:
         heads = tuple(head.replace("@", " @").removesuffix(_INTERVAL) for head in heads)
     note = "below each mean its 95 % interval"
-    return replace(table, heads=heads, rows=rows, notes=(note, *table.notes), texts=texts)
+    return replace(table, heads=heads, rows=rows, notes=(note, *table.notes))
 
 
 def _short(found: re.Match[str]) -> str:
@@ -82,11 +80,6 @@ def _short(found: re.Match[str]) -> str:
 def _bare(number: str) -> str:
     """A share without the zero before its point, and 0 and 1 without decimals."""
     return f"{float(number):g}" if float(number) in (0.0, 1.0) else number.removeprefix("0")
-
-
-def _columns(table: Table) -> Iterable[tuple[str, tuple[str, ...]]]:
-    """Head and cells of each column."""
-    return ((head, tuple(row[at] for row in table.rows)) for at, head in enumerate(table.heads))
 
 
 def _kept(table: Table, kept: list[bool]) -> Table:

@@ -1,11 +1,11 @@
-"""The notes under the main table: models, sources, and what a reader must be warned of."""
+"""The notes under the main table: models, sources, how answers were made, and warnings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from graphrag_bench.report.asking_notes import asking_notes
 from graphrag_bench.report.corpora import corpus_notes
 from graphrag_bench.report.long_texts import long_text_notes
 from graphrag_bench.report.selection import INFLATED, REFERENCE_ROLES, mark
@@ -18,18 +18,16 @@ Run = Mapping[str, Any]
 
 def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     """The notes of a main table; what begins with `!` is a warning."""
-
-    def said(name: str) -> str:
-        return _listed(runs, name)
-
+    said = partial(_listed, runs)
     answering = [run for run in runs if answers(run)]
     by = f"answers by {_listed(answering, 'llm')}; " if answering else ""
+    clusters = (one.get("clusters", 0) for run in runs for one in run["metrics"].values())
     notes = [
         f"{by}build model {said('llm_build')}; embedder {said('embedder')}",
         f"profile {said('profile')}, fidelity {said('fidelity')}; "
         f"extraction: {_extractions(runs)}; commit {said('commit')}; "
         f"contexts counted in tokens of {said('tokenizer')}",
-        f"{_bounds(answering)}intervals are 95 % bootstrap over {_drawn(runs)}",
+        f"{_bounds(answering)}intervals are 95 % bootstrap over {drawn_over(clusters)}",
     ]
     notes += corpus_notes(runs)
     notes += long_text_notes(runs)
@@ -83,17 +81,16 @@ def _incomplete(runs: Sequence[Run]) -> Iterator[str]:
             )
 
 
-def _drawn(runs: Sequence[Run]) -> str:
-    """What the intervals are drawn over: questions, or scopes with their number."""
-    held = {one.get("clusters", 0) for run in runs for one in run["metrics"].values()} - {0}
-    return f"scopes ({said_clusters(held)})" if held else "questions"
+def drawn_over(clusters: Iterable[int]) -> str:
+    """What intervals are drawn over: questions, or scopes with their numbers.
 
-
-def said_clusters(numbers: set[int]) -> str:
-    """Numbers of scopes in words, with a warning where they are few."""
-    said = f"{', '.join(map(str, sorted(numbers)))} that questions share"
-    few = min(numbers) <= FEW_CLUSTERS
-    return f"{said}: few, so that intervals are too narrow" if few else said
+    `clusters` are those of each mean, 0 for one over questions; a warning says where they are few.
+    """
+    numbers = sorted({*clusters} - {0})
+    if not numbers:
+        return "questions"
+    few = ": few, so that intervals are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
+    return f"scopes ({', '.join(map(str, numbers))} that questions share{few})"
 
 
 def _repeats(runs: Sequence[Run]) -> Iterator[str]:
@@ -173,3 +170,52 @@ def _extractions(runs: Sequence[Run]) -> str:
         if run["extraction"]:
             said[f"{run['extraction']} ({counted})" if counted else run["extraction"]] = None
     return "; ".join(sorted(said)) or "none"
+
+
+def asking_notes(runs: Sequence[Run]) -> Iterator[str]:
+    """The lines that a table of these runs needs; what begins with `!` is a warning.
+
+    Short answers to prompts of the methods' own, without a fallback, need none.
+    """
+    answered = [run for run in runs if run["answered"]]
+    yield from _forms(answered)
+    yield from _readers(answered)
+    for run in runs:
+        for reason, n in run.get("fallbacks", {}).items():
+            yield f"{run['title']} fell back for {n} of {run['n']} questions: {reason}"
+
+
+def _forms(runs: Sequence[Run]) -> Iterator[str]:
+    """The forms of answers by data set, where any is not short."""
+    by_set: dict[str, dict[str, list[Run]]] = {}
+    for run in runs:
+        if forms := run.get("answer_forms"):
+            said = ", ".join(f"{name} ({n})" for name, n in forms.items())
+            by_set.setdefault(run["dataset"], {}).setdefault(said, []).append(run)
+    for name, held in by_set.items():
+        kinds = {tuple(sorted(same[0]["answer_forms"])) for same in held.values()}
+        asked = {run["settings"].get("answers") for same in held.values() for run in same}
+        for said, same in held.items():
+            if len(kinds) > 1 and len(asked) > 1:
+                titles = ", ".join(run["title"] for run in same)
+                yield f"! {name}: forms of answers differ between runs; {titles}: {said}"
+            elif set(same[0]["answer_forms"]) != {"short"}:
+                yield f"{name}: forms of the answers (questions): {said}"
+
+
+def _readers(runs: Sequence[Run]) -> Iterator[str]:
+    """Which runs answered with the common prompt."""
+    common = [run for run in runs if run.get("reader_prompt") == "common"]
+    if not common:
+        return
+    if len(common) == len(runs):
+        yield "one reader prompt for all methods (reader_prompt=common)"
+    else:
+        titles = ", ".join(run["title"] for run in common)
+        yield (
+            f"! reader prompts differ: the common one for {titles}; each method's own for the "
+            "others (reader_prompt)"
+        )
+    for run in common:
+        if kept := run.get("own_answers"):
+            yield f"{run['title']}: its own prompt for answers inside its search: {', '.join(kept)}"

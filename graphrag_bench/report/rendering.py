@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from graphrag_bench.terminal import clean_line, raw
 
@@ -34,11 +36,21 @@ class Table:
     folds: bool = False
 
     @property
+    def columns(self) -> list[tuple[str, ...]]:
+        """Head and cells of each column."""
+        return list(zip(self.heads, *self.rows, strict=True))
+
+    @property
     def below(self) -> tuple[str, ...]:
         """The notes, and one that explains the columns."""
         names = {head: head.removesuffix(" [95 %]") for head, _ in self.about}
         said = "; ".join(f"{names[head]}: {text}" for head, text in self.about)
         return (*self.notes, said) if said else self.notes
+
+
+def shown_n(run: Mapping[str, Any]) -> str:
+    """The questions of a run that were scored, `n of m` where more were selected."""
+    return str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
 
 
 def shown_p(p: float) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 from graphrag_bench.report.arrange import swept
 from graphrag_bench.report.corpora import SHOWN, corpus_notes
-from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.rendering import MISSING, Table, shown_n
 
-_ROW = tuple[str, ...]
+_COUNTS = ("n", "failed", "answered")
 
 
 @dataclass(frozen=True)
@@ -32,28 +32,13 @@ class ListedRun:
 
 def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     """A line for each run, in the order given; runs of one method with what they differ in."""
-    groups: dict[tuple[str, str], list[ListedRun]] = {}
-    for run in runs:
-        if run.metrics:
-            groups.setdefault((run.dataset, run.method), []).append(run)
-    names: dict[tuple[str, str], str] = {}
-    for (_, method), held in groups.items():
-        for run, details in zip(held, swept([one.metrics for one in held]), strict=True):
-            names[run.dataset, run.key] = f"{method} {details}".strip()
-    rows = tuple(_row(run, names.get((run.dataset, run.key), run.method)) for run in runs)
-    heads: tuple[str, ...] = (
-        "data set",
-        "method",
-        "key",
-        "n",
-        "failed",
-        "answered",
-        "changed",
-        "model",
-        "MB",
-    )
-    scored = [run.metrics for run in runs if run.metrics]
-    notes = corpus_notes(scored)
+    scored = [run for run in runs if run.metrics]
+    metrics = [run.metrics for run in scored]
+    details = swept([(run.dataset, run.method) for run in scored], metrics)
+    said = {(run.dataset, run.key): one for run, one in zip(scored, details, strict=True)}
+    rows = tuple(_row(run, said.get((run.dataset, run.key), "")) for run in runs)
+    heads: tuple[str, ...] = ("data set", "method", "key", *_COUNTS, "changed", "model", "MB")
+    notes = corpus_notes(metrics)
     if notes:
         heads = (*heads[:1], "corpus", *heads[1:])
         told = [str(run.metrics.get("corpus") or MISSING)[:SHOWN] for run in runs]
@@ -63,18 +48,13 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     return Table(caption, heads, rows, tuple(notes), texts=(*heads[:-6], "changed", "model"))
 
 
-def _row(run: ListedRun, name: str) -> _ROW:
+def _row(run: ListedRun, details: str) -> tuple[str, ...]:
     held = run.metrics
     counts = (str(run.n_rows), MISSING, MISSING)
     if held:
-        n = (
-            str(held["n"])
-            if held["n"] == held["selected"]
-            else f"{held['n']} of {held['selected']}"
-        )
-        counts = (n, str(held["failed"]), str(held["answered"]))
+        counts = (shown_n(held), str(held["failed"]), str(held["answered"]))
     model = str(held.get("llm") or MISSING) if held else "not scored"
-    names = (run.dataset, name, run.key)
+    names = (run.dataset, f"{run.method} {details}".strip(), run.key)
     return (*names, *counts, run.changed, model, f"{run.n_bytes / 1e6:.1f}")
 
 

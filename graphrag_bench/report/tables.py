@@ -1,4 +1,4 @@
-"""The main table over several runs: one row per run, with an interval after every mean."""
+"""Tables over several runs: a row per run with an interval after every mean, or every metric."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from typing import Any
 
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.lean import without_missing
+from graphrag_bench.report.long_texts import with_cut_notes
 from graphrag_bench.report.notes import run_notes
-from graphrag_bench.report.rendering import MISSING, Table, shown_interval
+from graphrag_bench.report.rendering import MISSING, Table, shown_interval, shown_n
 
 Run = Mapping[str, Any]
+Column = tuple[str, Callable[[Run], str]]
+_COUNTS: tuple[Column, ...] = (
+    ("method", lambda run: str(run["title"])),
+    ("n", shown_n),
+    ("failed", lambda run: str(run["failed"])),
+)
 _ANSWERS = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
 _LISTED = {"hit@1": "Hit@1", "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph"}
 """Columns that a table has when a run has the metric."""
@@ -34,16 +41,14 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     """A row for each run: evidence first, answers next, then what went wrong.
 
     The floor comes first and the ceiling last. Every mean is followed by its interval, and by the
-    spread over the repeats of a run that has any. `context` is the mean tokens of a context, `cut`
-    the share of questions with evidence that was retrieved and then cut from it by the budget.
-    `faults` and `fallback calls` are shares of the LLM calls, of building too, `fallback questions`
-    the share of the questions that went another way than the method's own. A mean is marked with
-    `!` while questions have failed. With `seconds` the table has those that `graphrag-bench time`
-    measured, and no others; without, the table holds only what the configuration determines.
-    Columns that no run fills are left out. Runs are what `metrics.json` holds.
+    spread over the repeats of a run that has any; it is marked with `!` while questions have
+    failed. `_ABOUT` says what the other columns hold; LLM calls are those of building too. With
+    `seconds` the table has those that `graphrag-bench time` measured, and no others; without, the
+    table holds only what the configuration determines. Columns that no run fills are left out. Runs
+    are what `metrics.json` holds.
     """
     ordered = arranged(runs)
-    columns = [*_counts(), *_evidence(ordered)]
+    columns = [*_COUNTS, *_evidence(ordered)]
     if any(run["answered"] for run in ordered):
         columns += _answers(ordered)
     if any(_rates(run) for run in ordered):
@@ -59,17 +64,6 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     notes = run_notes(ordered)
     table = Table(_caption(ordered), heads, rows, notes, about=about, folds=True)
     return without_missing(table)
-
-
-Column = tuple[str, Callable[[Run], str]]
-
-
-def _counts() -> list[Column]:
-    def n(run: Run) -> str:
-        return str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
-
-    return [("method", lambda run: str(run["title"])), ("n", n),
-            ("failed", lambda run: str(run["failed"]))]  # fmt: skip
 
 
 def _evidence(runs: Sequence[Run]) -> list[Column]:
@@ -160,3 +154,36 @@ def _caption(runs: Sequence[Run]) -> str:
     said = [budget if budget == "native" else f"{budget:,} tokens for all" for budget in budgets]
     contexts = f"; context budgets: {', '.join(said)}" if packed else ""
     return f"{', '.join(sets)} (limit: {', '.join(limits)}{split}{contexts})"
+
+
+def metrics_table(runs: Sequence[Run]) -> Table:
+    """A row for each metric with its mean, interval and n in each run; runs as `metrics.json`.
+
+    The notes give the rest: judgements that could not be read, the packages that metrics were
+    computed by, and runs whose accuracy comes from long answers.
+    """
+    ordered = arranged(runs)
+    names = sorted({name for run in ordered for name in run["metrics"]}, key=_place)
+    rows = tuple((name, *(_cell(run["metrics"].get(name)) for run in ordered)) for name in names)
+    titles = tuple(str(run["title"]) for run in ordered)
+    notes = ["mean [95 % interval] (questions)"]
+    computed = sorted({said for run in ordered for said in run.get("computed_by", ())})
+    notes += [f"computed by {'; '.join(computed)}"] if computed else []
+    for run in ordered:
+        missing = [f"{name} {n}" for name, n in run.get("missing", {}).items()]
+        notes += [f"{run['title']}: judgements not read: {', '.join(missing)}"] if missing else []
+        notes += [f"{run['title']}: {said}" for said in run.get("flags", ())]
+    table = Table("all metrics", ("metric", *titles), rows, tuple(notes), texts=("metric",))
+    return with_cut_notes(table, ordered)
+
+
+def _place(name: str) -> tuple[str, int]:
+    """By name, and by the number behind `@` as a number."""
+    stem, _, number = name.partition("@")
+    return (stem, int(number)) if number.isdecimal() else (name, 0)
+
+
+def _cell(held: Mapping[str, Any] | None) -> str:
+    if not held:
+        return MISSING
+    return f"{held['mean']:.3f} [{held['low']:.3f}, {held['high']:.3f}] ({held['n']})"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,22 @@ class DamagedRun(UserError):
         self.folder, self.what = folder, what
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Raise DamagedRun where what is done within cannot read the file, with the reason."""
+    try:
+        yield
+    except DamagedRun:
+        raise
+    except (OSError, ValueError, RecursionError, UserError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise DamagedRun(path.parent, f"{path.name} cannot be read: {said}") from None
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """What a JSON file of a run holds; raises DamagedRun unless it is a mapping, as written."""
-    try:
+    with reading(path):
         return _mapping(path, read_checked(path))
-    except (OSError, ValueError, RecursionError) as error:
-        if isinstance(error, DamagedRun):
-            raise
-        raise DamagedRun(path.parent, f"{path.name} cannot be read: {error}") from None
 
 
 def config_text(held: Mapping[str, Any]) -> str:
@@ -52,7 +61,7 @@ def config_text(held: Mapping[str, Any]) -> str:
 
 def read_config(path: Path) -> dict[str, Any]:
     """The settings of a run, from `config.yaml`; raises DamagedRun."""
-    try:
+    with reading(path):
         text = plain_text(path)
         first, _, rest = text.partition("\n")
         body, _, last = rest.rstrip("\n").rpartition("\n")
@@ -60,13 +69,7 @@ def read_config(path: Path) -> dict[str, Any]:
             raise DamagedRun(
                 path.parent, f"{path.name} is cut, or was changed after it was written"
             )
-        held = read_yaml(text, path.name)
-    except (OSError, ValueError, RecursionError, UserError) as error:
-        if isinstance(error, DamagedRun):
-            raise
-        said = " ".join(str(error).split())[:200]
-        raise DamagedRun(path.parent, f"{path.name} cannot be read: {said}") from None
-    return _mapping(path, held, _OF_CONFIG)
+        return _mapping(path, read_yaml(text, path.name), _OF_CONFIG)
 
 
 def check_run(folder: Path) -> None:
@@ -86,10 +89,8 @@ def check_run(folder: Path) -> None:
             raise DamagedRun(folder, f"{name} {what}")
     n_lines = 0
     for path in (*folder.glob("records*.jsonl"), *folder.glob("journal*.jsonl")):
-        try:
+        with reading(path):
             held = path.read_bytes()
-        except OSError as error:
-            raise DamagedRun(folder, f"{path.name} cannot be read: {error}") from None
         if path.name.startswith("records") and not held.endswith(b"\n"):
             raise DamagedRun(folder, f"{path.name} is {'cut' if held else 'empty'}")
         lines = held.split(b"\n")
@@ -100,10 +101,8 @@ def check_run(folder: Path) -> None:
 
 def sealed_faults(folder: Path) -> dict[str, str]:
     """What is wrong with each file that differs from its seal; raises DamagedRun."""
-    try:
+    with reading(folder / SEALS):
         return faults(folder)
-    except (OSError, ValueError, RecursionError) as error:
-        raise DamagedRun(folder, f"{SEALS} cannot be read: {error}") from None
 
 
 def check_rows(folder: Path, n_rows: int, metrics: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs import seals
 from graphrag_bench.runs.checked_json import json_text
-from graphrag_bench.runs.damage import METRICS, TABLE, DamagedRun, check_rows, read_json
+from graphrag_bench.runs.damage import METRICS, TABLE, DamagedRun, check_rows, read_json, reading
 from graphrag_bench.runs.record import Row
 
 ENVIRONMENT = "environment.json"
@@ -47,15 +47,12 @@ def held_alone(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]
     from filelock import FileLock, Timeout
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path)
     try:
-        lock.acquire(timeout=seconds)
+        held = FileLock(path).acquire(timeout=seconds)
     except Timeout:
         raise Occupied(refusal) from None
-    try:
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ class RunFolder:
                 if not (isinstance(row.get("question"), str) and row.get("status") in _RANKS):
                     continue
                 held = rows.get(row["question"])
-                if held is None or _rank(row) >= _rank(held):
+                if held is None or _RANKS.index(row["status"]) >= _RANKS.index(held["status"]):
                     rows[row["question"]] = row
         return rows
 
@@ -149,7 +146,7 @@ class RunFolder:
             paths = (self.file("records"), self.file("journal"))
             mine = {str(row.get("question")) for path in paths for row in read_lines(path)}
         ordered = [rows[name] for name in order if name in mine]
-        write_whole(self.file("records"), "".join(_line(row) for row in ordered))
+        write_rows(self.file("records"), ordered)
         for path in (*parts, self.file("journal")):
             if path != self.file("records"):
                 path.unlink(missing_ok=True)
@@ -162,7 +159,7 @@ class RunFolder:
         rows = [row for path in parts for row in read_lines(path)]
         held = {row["question"]: row for row in rows if isinstance(row.get("question"), str)}
         if held:
-            write_whole(own, "".join(_line(held[name]) for name in order if name in held))
+            write_rows(own, [held[name] for name in order if name in held])
         for path in parts:
             if path != own:
                 path.unlink()
@@ -215,10 +212,12 @@ class RunFolder:
         They are in `selections` and `timing_serial`, where there are any; `lost` tells which rows
         of costs and times were damaged and could not be made once more.
         """
+        with reading(self.path / seals.SEALS):
+            lost = seals.read_seals(self.path).lost
         added: dict[str, Any] = {
             "selections": self.selections(),
             "timing_serial": self._json(SERIAL),
-            "lost": self._lost(),
+            "lost": lost,
         }
         return {**_own(metrics), **{name: held for name, held in added.items() if held}}
 
@@ -254,9 +253,7 @@ class RunFolder:
 
     def _json(self, name: str) -> dict[str, Any]:
         path = self.path / name
-        if not path.is_file():
-            return {}
-        return read_json(path)
+        return read_json(path) if path.is_file() else {}
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON file of the folder, whole."""
@@ -267,17 +264,6 @@ class RunFolder:
         """Write `table.md`, whole, and seal it."""
         with seals.written(self.path / TABLE):
             write_whole(self.path / TABLE, text)
-
-    def _lost(self) -> list[str]:
-        """What of costs and times is gone for good; raises DamagedRun."""
-        try:
-            return seals.read_seals(self.path).lost
-        except (OSError, ValueError, RecursionError) as error:
-            raise DamagedRun(self.path, f"{seals.SEALS} cannot be read: {error}") from None
-
-
-def _rank(row: Row) -> int:
-    return _RANKS.index(row["status"])
 
 
 def _line(row: Row) -> str:
@@ -291,7 +277,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 def append_lines(path: Path, rows: Iterable[Row]) -> None:
     """Append lines in one write; a line that a kill cut short before is closed off first."""
-    text = "".join(_line(row) for row in rows)
+    text = "".join(map(_line, rows))
     if not text:
         return
     with path.open("a+b") as file:

@@ -9,6 +9,7 @@ from typing import Any
 from graphrag_bench.config.settings import EvaluationSettings
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.data.file_evidence import counted, name_of
+from graphrag_bench.evaluation import retrieval
 from graphrag_bench.evaluation.answer_form import abstained, answer_words
 from graphrag_bench.evaluation.answer_metrics import (
     ANSWER_METRICS,
@@ -19,13 +20,6 @@ from graphrag_bench.evaluation.answer_metrics import (
 from graphrag_bench.evaluation.answers import Containment, Reading
 from graphrag_bench.evaluation.contexts import Item, answer_within, evidence_within, spans_within
 from graphrag_bench.evaluation.normalising import Normaliser
-from graphrag_bench.evaluation.retrieval import (
-    all_evidence,
-    evidence_cut,
-    evidence_recall,
-    ndcg,
-    reciprocal_rank,
-)
 from graphrag_bench.runs.contexts import context_texts
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.judged import judged_scores
@@ -39,25 +33,20 @@ Judged = Mapping[str, Mapping[str, float | None]]
 
 @dataclass(frozen=True)
 class Scored:
-    """Which answer metrics a set is scored by: those its card names, four for none.
+    """How a set is scored: `metrics` are those of answers.
 
     `questions` are the texts by id, which the metrics of listed answers read; `strict_none` as of
     `predictions`. `texts` are those of each question's context, None for a text that is not known;
     `judged` is what a judge has said of the answers.
     """
 
-    metrics: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = DEFAULT_METRICS
     questions: Mapping[str, str] = field(default_factory=dict)
     strict_none: bool = False
     normaliser: Normaliser = field(default_factory=Normaliser)
     evidence_tokens: tuple[int, ...] = EVIDENCE_TOKENS
     texts: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     judged: Judged = field(default_factory=dict)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of its answer metrics."""
-        return self.metrics or DEFAULT_METRICS
 
 
 def question_scores(
@@ -89,10 +78,10 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
     scores = {}
     for k in cuts:
         within = sum(rank <= k for rank in ranks)
-        scores[f"evidence_recall@{k}"] = evidence_recall(found, wanted, within)
-        scores[f"all_evidence@{k}"] = all_evidence(found, wanted, within)
-    scores |= {f"ndcg@{k}": ndcg(found, wanted, k, ranks) for k in cuts}
-    return scores | {"mrr": reciprocal_rank(found, wanted, ranks)}
+        scores[f"evidence_recall@{k}"] = retrieval.evidence_recall(found, wanted, within)
+        scores[f"all_evidence@{k}"] = retrieval.all_evidence(found, wanted, within)
+    scores |= {f"ndcg@{k}": retrieval.ndcg(found, wanted, k, ranks) for k in cuts}
+    return scores | {"mrr": retrieval.reciprocal_rank(found, wanted, ranks)}
 
 
 def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[str, float]:
@@ -108,8 +97,8 @@ def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[
     scores: dict[str, float] = {}
     if gold.evidence:
         kept = [name for item in items for name in item.documents]
-        cut = [name_of(gold, name) for name in _cut(row)]
-        scores["evidence_cut"] = evidence_cut(kept, cut, gold.evidence)
+        cut = [name_of(gold, one) for kind, one in row["context"].get("cut", ()) if kind == "chunk"]
+        scores["evidence_cut"] = retrieval.evidence_cut(kept, cut, gold.evidence)
         for n in scored.evidence_tokens if kept or not items else ():
             scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
     if gold.spans and told:
@@ -127,7 +116,7 @@ def _of_answer(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[s
     question = scored.questions.get(row["question"], "")
     asked = AnsweredQuestion(question, answer, gold, reading, scored.strict_none)
     scores: dict[str, float] = {}
-    for name in scored.names:
+    for name in scored.metrics:
         scores |= ANSWER_METRICS[name].values(asked)
     return scores | {"answer_words": answer_words(answer), "abstained": abstained(answer)}
 
@@ -156,15 +145,8 @@ def context_tokens(row: Row) -> int:
     return sum(piece["tokens"] for piece in _pieces(row))
 
 
-def _cut(row: Row) -> list[str]:
-    """The documents of the chunks that the budget cut from the context."""
-    return [name for kind, name in row["context"].get("cut", ()) if kind == "chunk"]
-
-
 def _pieces(row: Row) -> list[dict[str, Any]]:
-    context: dict[str, Any] = row.get("context") or {}
-    pieces: list[dict[str, Any]] = context.get("pieces", [])
-    return pieces
+    return list((row.get("context") or {}).get("pieces", ()))
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:

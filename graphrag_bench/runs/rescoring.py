@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from graphrag_bench.config.settings import EvaluationSettings
 from graphrag_bench.data.splits import DEV_SHARE, within_split
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.runs.question_scores import Scored, check_scoring, question_scores, scored_by
+from graphrag_bench.runs.question_scores import check_scoring, scored_by
 from graphrag_bench.runs.scoring import score
 from graphrag_bench.runs.stored import StoredRun
 
@@ -58,20 +58,14 @@ def scored_questions(run: StoredRun) -> Sequence[str]:
     return [question.id for question in part[: told["limit"]]]
 
 
-def scores_of(run: StoredRun) -> dict[str, dict[str, float]]:
-    """The metrics of each question that a run's stored scoring is of and that did not fail."""
-    return {name: run.scores[name] for name in scored_questions(run) if name in run.scores}
+def scores_of(
+    run: StoredRun, asked: EvaluationSettings | None = None
+) -> dict[str, dict[str, float]]:
+    """The metrics of each question that a run's stored scoring is of and that did not fail.
 
-
-def scores_by(run: StoredRun, asked: EvaluationSettings) -> dict[str, dict[str, float]]:
-    """`scores_of` a run under settings of scoring that need not be its own; nothing is written."""
-    gold = run.gold
-    scored = scored_by(run.dataset, asked, run.folder, run.rows) if run.dataset else Scored()
-    found = {
-        name: question_scores(row, gold[name], asked.cuts, asked.containment, scored)
-        for name, row in run.rows.items()
-        if name in gold and row["status"] != "failed"
-    }
+    With `asked` under these settings of scoring; nothing is written.
+    """
+    found = run.scores if asked is None else run.scores_by(asked)
     return {name: found[name] for name in scored_questions(run) if name in found}
 
 

@@ -58,7 +58,7 @@ def score(
         "fallbacks": _fallbacks(rows),
         "missing": _missing(alive, scored),
         "lengths": _lengths(alive, gold, scored),
-        "computed_by": metric_notes(name for name in scored.names if name in values),
+        "computed_by": metric_notes(name for name in scored.metrics if name in values),
     }
     return scores | {"flags": [said for said in (containment_flag(scores),) if said]}
 
@@ -79,7 +79,7 @@ def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scored: Scored) -> d
 
     Of several gold answers the longest counts, or all of them where all are wanted; none without.
     """
-    together = KGQA in scored.names
+    together = KGQA in scored.metrics
     told: list[tuple[float, float]] = []
     for row in rows:
         held = gold[row["question"]]
@@ -171,23 +171,19 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> dict[str, float]:
     for row in timing:
         if row["question"] in names:
             seconds[row["question"], row["step"]] = row["seconds"]
-    n = max(len(rows), 1)
     answered = [row for row in rows if row["status"] == "answered"]
+    spent = [row["prompt_tokens"] + row["completion_tokens"] for row in answered]
     tokens = [context_tokens(row) for row in rows if row.get("context")]
     chunks = [_chunks(row) for row in rows if row.get("context")]
     return {
         "calls": sum(row["calls"] for row in rows),
         "prompt_tokens": sum(row["prompt_tokens"] for row in rows),
         "completion_tokens": sum(row["completion_tokens"] for row in rows),
-        "context_tokens_per_question": round(sum(tokens) / max(len(tokens), 1), 1),
-        "chunks_per_context": round(sum(kept for kept, _ in chunks) / max(len(chunks), 1), 2),
+        "context_tokens_per_question": _mean(tokens, 1),
+        "chunks_per_context": _mean([kept for kept, _ in chunks], 2),
         "contexts_without_chunks": sum(cut > 0 and not kept for kept, cut in chunks),
-        "tokens_per_question": round(
-            sum(r["prompt_tokens"] + r["completion_tokens"] for r in answered)
-            / max(len(answered), 1),
-            1,
-        ),  # fmt: skip
-        "seconds_per_question": round(sum(seconds.values()) / n, 3),
+        "tokens_per_question": _mean(spent, 1),
+        "seconds_per_question": round(sum(seconds.values()) / max(len(rows), 1), 3),
         **_reports(rows),
     }
 
@@ -207,7 +203,8 @@ def _reports(rows: Sequence[Row]) -> dict[str, float]:
             cut.append(n_cut)
     if not held:
         return {}
-    return {
-        "reports_per_question": round(sum(held) / len(held), 1),
-        "reports_cut_per_question": round(sum(cut) / len(held), 1),
-    }
+    return {"reports_per_question": _mean(held, 1), "reports_cut_per_question": _mean(cut, 1)}
+
+
+def _mean(values: Sequence[int], decimals: int) -> float:
+    return round(sum(values) / max(len(values), 1), decimals)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,8 +27,6 @@ def unguarded(text: str) -> str:
 
 def write_sheet(path: Path, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Write a CSV file whole, every cell guarded, with a mark by which Excel reads it as UTF-8."""
-    import io
-
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n", quoting=csv.QUOTE_ALL)
     writer.writerow([guarded(head) for head in heads])
@@ -49,8 +48,6 @@ def read_sheet(path: Path, heads: Sequence[str]) -> list[dict[str, str]]:
         raise UserError(f"{path}: not UTF-8 (byte {error.start}); save it as CSV UTF-8.") from None
     line = text.partition("\n")[0]
     delimiter = max(",;\t", key=line.count)
-    import io
-
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = [[unguarded(cell) for cell in row] for row in reader if any(row)]
     names = [name.strip() for name in rows[0]] if rows else []

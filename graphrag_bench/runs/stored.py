@@ -16,16 +16,10 @@ from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.lookup import by_beginning
 from graphrag_bench.progress import Progress
-from graphrag_bench.runs.damage import (
-    CONFIG,
-    METRICS,
-    DamagedRun,
-    check_rows,
-    check_run,
-    read_config,
-)
+from graphrag_bench.runs import damage
+from graphrag_bench.runs.damage import CONFIG, METRICS, DamagedRun
 from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.runs.question_scores import Scored, question_scores, scored_by
+from graphrag_bench.runs.question_scores import question_scores, scored_by
 from graphrag_bench.runs.record import Row
 
 
@@ -47,13 +41,13 @@ class StoredRun:
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """The settings it was made with."""
-        return read_config(self.folder.path / CONFIG)
+        return damage.read_config(self.folder.path / CONFIG)
 
     @cached_property
     def rows(self) -> Mapping[str, Row]:
         """The stored row of each question id; raises DamagedRun where some are gone."""
         rows = self.folder.rows()
-        check_rows(self.folder.path, len(rows), self.metrics)
+        damage.check_rows(self.folder.path, len(rows), self.metrics)
         return rows
 
     @cached_property
@@ -97,16 +91,16 @@ class StoredRun:
         return EvaluationSettings.model_validate(held)
 
     @cached_property
-    def scored(self) -> Scored:
-        """How its questions are scored: its set's metrics, its context texts, what was judged."""
-        if self.dataset is None:
-            return Scored()
-        return scored_by(self.dataset, self.evaluation, self.folder, self.rows)
-
-    @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
         """The metrics of each question that did not fail and whose gold is at hand."""
-        asked, gold, scored = self.evaluation, self.gold, self.scored
+        return self.scores_by(self.evaluation)
+
+    def scores_by(self, asked: EvaluationSettings) -> dict[str, dict[str, float]]:
+        """`scores` under settings of scoring that need not be its own; nothing is written."""
+        if self.dataset is None:
+            return {}
+        gold = self.dataset.gold
+        scored = scored_by(self.dataset, asked, self.folder, self.rows)
         return {
             name: question_scores(row, gold[name], asked.cuts, asked.containment, scored)
             for name, row in self.rows.items()
@@ -127,7 +121,7 @@ def whole_runs(paths: Sequence[Path]) -> list[StoredRun]:
     found = []
     for path in paths:
         try:
-            check_run(path.parent)
+            damage.check_run(path.parent)
         except DamagedRun as error:
             Progress().say(f"left out: {error}")
         else:
@@ -141,7 +135,7 @@ def find_run(name: str, home: str | Path) -> StoredRun:
     Raises UserError when there is none, or more than one, with those that are near.
     """
     if (Path(name) / METRICS).exists():
-        check_run(Path(name))
+        damage.check_run(Path(name))
         return StoredRun(RunFolder(Path(name)))
     held = {run.folder.path.name: run for run in stored_runs(home)}
     place = f"{home}/runs"

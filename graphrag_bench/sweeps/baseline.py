@@ -1,30 +1,32 @@
-"""Finished runs compared with a baseline: scores per question, and the table of differences."""
+"""Runs compared with a baseline, finished ones or stored ones: the table of differences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from graphrag_bench.config.choices import names
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.experiment.execute import RunResult, selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.repeats import scores_over_repeats
 from graphrag_bench.report.comparisons import Compared, comparison_table
 from graphrag_bench.report.rendering import Table
+from graphrag_bench.runs.rescoring import scores_of
+from graphrag_bench.runs.stored import StoredRun, stored_runs
 from graphrag_bench.sweeps.objectives import check_compared
 
 NONE = "none"
 
 
-def check_baseline(experiments: Sequence[Experiment]) -> None:
+def check_baseline(experiment: Experiment) -> None:
     """Raise UserError for a baseline that is neither a method nor `none`, or an unknown metric."""
-    for experiment in experiments:
-        check_compared(experiment.settings)
-        wanted = experiment.settings.evaluation.baseline
-        known = {*names("method"), *(one.method.name for one in experiments), NONE}
-        if wanted not in known:
-            hint = did_you_mean(wanted, sorted(known))
-            raise UserError(f"evaluation.baseline: there is no method '{wanted}'. {hint}")
+    check_compared(experiment.settings)
+    wanted = experiment.settings.evaluation.baseline
+    known = {*names("method"), experiment.method.name, NONE}
+    if wanted not in known:
+        hint = did_you_mean(wanted, sorted(known))
+        raise UserError(f"evaluation.baseline: there is no method '{wanted}'. {hint}")
 
 
 def differences(results: Sequence[RunResult]) -> Table | None:
@@ -46,3 +48,35 @@ def _compared(result: RunResult) -> Compared:
     scopes = {question.id: question.scope for question in experiment.dataset.questions}
     mine = {question: held for question, held in scores.items() if question in selected}
     return Compared(result.metrics, mine, scopes)
+
+
+def with_baseline(runs: Sequence[StoredRun], baseline: str, home: str | Path) -> list[StoredRun]:
+    """The runs, and the stored ones of the method `baseline` on their sets where they lack it.
+
+    Raises UserError, with the methods that have runs, when no run of it is stored.
+    """
+    sets = {run.metrics["dataset"] for run in runs}
+    if baseline == NONE or any(run.metrics["method"] == baseline for run in runs):
+        return list(runs)
+    candidates = [run for run in stored_runs(home) if run.metrics.get("dataset") in sets]
+    found = [run for run in candidates if run.metrics.get("method") == baseline]
+    if not found:
+        known = {str(run.metrics.get("method")) for run in candidates}
+        close = ", ".join(nearest(baseline, known) or sorted(known)) or "none"
+        raise UserError(
+            f"evaluation.baseline={baseline}: no run of it on {', '.join(sorted(sets))} is stored "
+            f"below {home}; there are runs of: {close}."
+        )
+    return [*runs, *found]
+
+
+def stored_differences(runs: Sequence[StoredRun], added: Sequence[StoredRun]) -> Table | None:
+    """The differences of runs from the baseline that the first one names, all scored as it is.
+
+    The baseline is looked for among the runs, then in `added`. None when it is in neither.
+    """
+    asked = runs[0].evaluation
+    paths = {run.folder.path for run in runs}
+    every = [*runs, *(run for run in added if run.folder.path not in paths)]
+    compared = [Compared(run.metrics, scores_of(run, asked), run.scopes) for run in every]
+    return comparison_table(compared, asked.baseline, asked.compared)

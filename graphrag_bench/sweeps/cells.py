@@ -47,7 +47,7 @@ class Preparing:
         source = json.dumps(values.get("dataset"), sort_keys=True, default=str)
         made = Experiment.prepare(values, self.datasets.get(source), swept=swept)
         self.datasets[source] = made.dataset
-        check_baseline([made])
+        check_baseline(made)
         return made
 
     def with_references(self, experiment: Experiment) -> list[Experiment]:
@@ -85,34 +85,24 @@ def checked_alone(words: Sequence[Word], preparing: Preparing) -> dict[str, Any]
 def manifest_rows(
     cell_words: Sequence[Sequence[Word]], made: Sequence[Experiment]
 ) -> list[CellRow]:
-    """The rows of a manifest before anything is run."""
+    """The rows of a manifest before anything is run: settings that differ between cells."""
+    everywhere = set(cell_words[0]).intersection(*cell_words)
     first: dict[Cell, int] = {}
     rows = []
     for number, (words, experiment) in enumerate(zip(cell_words, made, strict=True), 1):
         same = first.setdefault(cell_of(experiment), number)
         run = experiment.folder.path.relative_to(experiment.home).as_posix()
-        own = differing(cell_words, words)
+        own = {word.name: word.text for word in words if word not in everywhere}
         rows.append(CellRow(number, own, run, same_as=None if same == number else same))
     return rows
 
 
-def differing(cell_words: Sequence[Sequence[Word]], words: Sequence[Word]) -> dict[str, str]:
-    """The settings of a cell that are not the same in every cell, by name."""
-    everywhere = set(cell_words[0]).intersection(*cell_words)
-    return {word.name: word.text for word in words if word not in everywhere}
-
-
-def cells(words: Sequence[Word]) -> list[dict[str, Any]]:
-    """The settings of every cell of a sweep, in order; raises UserError.
+def composed_cells(cell_words: Sequence[Sequence[Word]]) -> list[dict[str, Any]]:
+    """The settings of every cell of a sweep (`split_cells`), in order; raises UserError.
 
     A parameter that no method of the sweep has is refused, and so is a path pooling that none can
     have.
     """
-    return composed_cells(split_cells(words))
-
-
-def composed_cells(cell_words: Sequence[Sequence[Word]]) -> list[dict[str, Any]]:
-    """The settings of cells whose words are known."""
     found = [composed(cell) for cell in cell_words]
     lacking = [_lacking(values["method"]) for values in found]
     for name in sorted(set().union(*lacking)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_bench.config.words import Word, given_names
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, caught
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.match_tokens import matched
@@ -68,10 +68,6 @@ class Grid:
         """The rows of the manifest before anything is run."""
         return manifest_rows(self.cell_words, self.made)
 
-    def known_rows(self) -> list[CellRow]:
-        """The rows with what the manifest, if there is one, knows of the same runs."""
-        return self.manifest.merged(self.rows)
-
     def started(self) -> Manifest:
         """The manifest, written; what an earlier call has noted of the same runs stays."""
         self.manifest.start(self.words, self.rows)
@@ -95,27 +91,21 @@ class Grid:
             run_cell(manifest, number, values[number - 1], results, preparing)
 
         every = Word(CELL, ",".join(str(number) for number in range(1, len(values) + 1)))
-        hydras = [word for word in self.words if word.is_hydras]
-        launched = launch([every], hydras, manifest.folder, job)
+        launched = launch([every], self.words, manifest.folder, job)
         errors = failures(manifest)
         if not (launched or errors):
             raise UserError("Hydra could not start the sweep; its message is above.")
         left = {n: one for n, one in enumerate(self.made, 1) if n not in errors}
-        self.collect(list(left.values()), results)
+        held = dict(results)
+        results.clear()  # to be in the order of the cells; what other processes did is on disk
+        for one in (one for cell in left.values() for one in self.preparing.with_references(cell)):
+            if (name := cell_of(one)) not in results:
+                results[name] = held.get(name) or when_free(one)
         for row in manifest.rows():
             if row.cell in left and row.status != "done":  # another process was at work on it
                 n_failed = results[cell_of(left[row.cell])].metrics["failed"]
                 manifest.note(row.cell, "done", n_failed=n_failed)
         return errors
-
-    def collect(self, made: Sequence[Experiment], results: Results) -> None:
-        """The results in the order of the cells: what other processes did is read from disk."""
-        held = dict(results)
-        results.clear()
-        for one in (one for cell in made for one in self.preparing.with_references(cell)):
-            name = cell_of(one)
-            if name not in results:
-                results[name] = held.get(name) or when_free(one)
 
 
 def run_one(
@@ -143,19 +133,27 @@ def run_one(
 
 
 def run_cell(
-    manifest: Manifest,
-    cell: int,
-    values: Mapping[str, Any],
-    results: Results,
-    preparing: Preparing,
+    manifest: Manifest, cell: int, values: Mapping[str, Any], results: Results, preparing: Preparing
 ) -> RunResult | None:
-    """The result of a cell; None when it failed, or when another process is at work on it."""
-    with manifest.at_work(cell):
-        shown = Progress(part=manifest.named(cell))
-        result = run_one(values, results, preparing, swept=True, progress=shown)
-        manifest.note(cell, "done", n_failed=int(result.metrics["failed"]))
-        return result
-    return None
+    """The result of a cell; None when it failed, or when another process is at work on it.
+
+    A UserError ends the cell alone. An error of the program is noted and raised; a process that is
+    stopped leaves the cell `started`.
+    """
+    manifest.note(cell, "started")
+    shown = Progress(part=manifest.named(cell))
+    try:
+        result = caught(lambda: run_one(values, results, preparing, swept=True, progress=shown))
+    except Occupied:
+        return None
+    except UserError as error:
+        manifest.note(cell, "failed", str(error))
+        return None
+    if isinstance(result, Exception):
+        manifest.note(cell, "failed", f"{type(result).__name__}: {result}")
+        raise result
+    manifest.note(cell, "done", n_failed=int(result.metrics["failed"]))
+    return result
 
 
 def when_free(experiment: Experiment) -> RunResult:

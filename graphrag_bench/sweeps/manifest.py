@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Literal
 
 from graphrag_bench.config.words import Word
-from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.lookup import by_beginning
-from graphrag_bench.runs.folder import Occupied, read_lines, write_whole
+from graphrag_bench.runs.folder import read_lines, write_whole
 
 MANIFEST, SWEEP = "manifest.jsonl", "sweep.json"
 Status = Literal["waiting", "started", "done", "failed"]
@@ -117,10 +116,6 @@ class Manifest:
         said = rows[cell].said.replace("method.", "")
         return f"cell {cell}{total}" + (f" ({said})" if said else "")
 
-    def at_work(self, cell: int) -> AtWork:
-        """What notes that a cell is started, and how it ends."""
-        return AtWork(self, cell)
-
     @contextmanager
     def _locked(self) -> Iterator[list[CellRow]]:
         from filelock import FileLock
@@ -132,33 +127,6 @@ class Manifest:
         ordered = sorted(rows, key=lambda row: row.cell)
         lines = [json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in ordered]
         write_whole(self.folder / MANIFEST, "".join(lines))
-
-
-@dataclass(frozen=True)
-class AtWork:
-    """A running cell: noted as started, and as failed when its work raises.
-
-    A UserError ends the cell alone, and one that another process is at work on is left to it. An
-    error of the program is noted and goes on its way; a process that is stopped leaves the cell
-    `started`.
-    """
-
-    manifest: Manifest
-    cell: int
-
-    def __enter__(self) -> None:
-        """Note the start."""
-        self.manifest.note(self.cell, "started")
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Note a failure; True for one that ends the cell alone."""
-        if isinstance(error, Occupied):
-            return True
-        if isinstance(error, UserError):
-            self.manifest.note(self.cell, "failed", str(error))
-        elif isinstance(error, Exception):
-            self.manifest.note(self.cell, "failed", f"{type(error).__name__}: {error}")
-        return isinstance(error, UserError)
 
 
 def _carried(row: CellRow, known: CellRow | None) -> CellRow:

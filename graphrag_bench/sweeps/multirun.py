@@ -17,15 +17,15 @@ _CHOSEN = "choices."
 
 def launch(
     swept: Sequence[Word],
-    hydras: Sequence[Word],
+    words: Sequence[Word],
     folder: Path,
     job: Callable[[int, Mapping[str, str]], object],
 ) -> bool:
     """Whether Hydra's multirun, which gives the swept values to `job`, ended without an error.
 
     `job` gets the number of the cell, from 1, and the text of each swept value by name; what it
-    returns goes to the sweeper. `hydras` are the settings of Hydra itself; `folder` gets its own
-    record. Hydra composes nothing of ours: it gets an empty configuration and the swept values. It
+    returns goes to the sweeper. Hydra composes nothing of ours: it gets an empty configuration, the
+    swept values, and those of all `words` that are its own settings. `folder` gets its record. It
     shows an error of a cell, or its own, on the terminal; an error ends its cell alone.
     """
     import hydra
@@ -40,11 +40,11 @@ def launch(
     given = [f"+{_CHOSEN if word.is_choice else ''}{word}" for word in swept]
     places = ["hydra.output_subdir=null", f"hydra.sweep.dir='{quoted}'", "hydra.sweep.subdir=."]
     quiet = ["hydra/job_logging=disabled", "hydra/hydra_logging=disabled", *places]
-    main = hydra.main(version_base="1.3", config_path=str(project_folder("configs").resolve()))(
-        cell
-    )
+    hydras = [str(word) for word in words if word.is_hydras]
+    configs = str(project_folder("configs").resolve())
+    main = hydra.main(version_base="1.3", config_path=configs)(cell)
     try:
-        with _arguments([*given, *map(str, hydras), *quiet, "--multirun"]):
+        with _arguments([*given, *hydras, *quiet, "--multirun"]):
             main()
     except SystemExit:
         return False

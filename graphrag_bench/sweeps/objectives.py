@@ -18,10 +18,8 @@ def check_objective(settings: RunSettings) -> None:
         return
     if wanted in UNDIRECTED:
         raise UserError(f"objective={wanted}: of that metric more is not better; name another.")
-    evidence, answers = (
-        _named(settings, "retrieved", "context"),
-        _named(settings, "answer", "judge"),
-    )
+    evidence = _named(settings, "retrieved", "context")
+    answers = _named(settings, "answer", "judge")
     if wanted in answers and settings.answer == "off":
         raise UserError(f"objective={wanted}: Metrics of answers need answer=on.")
     if wanted not in (*evidence, *answers):

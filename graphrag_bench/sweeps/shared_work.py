@@ -8,7 +8,6 @@ reply comes from the cache then. Calls that are the same by chance are not fores
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.execute import selection
@@ -19,31 +18,27 @@ from graphrag_bench.fingerprint import digest
 _CACHING = ("write", "read")
 
 
-@dataclass(frozen=True)
-class Left:
-    """What is left to do: artifacts to build, expected calls of that, most calls of questions."""
+def left_to_do(experiments: Sequence[Experiment]) -> tuple[tuple[str, int, int], ...]:
+    """What is left, from what is there now: its name, the sum over the runs, and that of sharing.
 
-    builds: int
-    build_calls: int
-    question_calls: int
-
-
-def left_alone(experiments: Sequence[Experiment]) -> Left:
-    """The sums over the runs, as if each were done without the others, from what is there now."""
-    builds = [calls for one in experiments for calls in dict(_builds(one)).values()]
-    asked = [calls for one in experiments for _, calls in _calls(one)]
-    return Left(len(builds), sum(builds), sum(asked))
-
-
-def left_together(experiments: Sequence[Experiment]) -> Left:
-    """The same with everything shared that has the same key."""
-    builds = {key: calls for one in experiments for key, calls in _builds(one)}
-    asked: dict[str, int] = {}
-    for row, one in enumerate(experiments):
-        caching = one.settings.cache.mode in _CACHING
-        for key, calls in _calls(one):
-            asked[key if caching else f"{row} {key}"] = calls
-    return Left(len(builds), sum(builds.values()), sum(asked.values()))
+    Artifacts to build, expected calls of that, and most calls of questions. Shared is everything
+    that has the same key.
+    """
+    builds = [dict(_builds(one)) for one in experiments]
+    together = {key: calls for own in builds for key, calls in own.items()}
+    asked = [list(_calls(one)) for one in experiments]
+    once = {
+        (key if one.settings.cache.mode in _CACHING else f"{row} {key}"): calls
+        for row, one in enumerate(experiments)
+        for key, calls in asked[row]
+    }
+    build_calls = sum(sum(own.values()) for own in builds)
+    question_calls = sum(calls for own in asked for _, calls in own)
+    return (
+        ("artifacts to build", sum(map(len, builds)), len(together)),
+        ("LLM calls to build them, expected", build_calls, sum(together.values())),
+        ("LLM calls for questions, at most", question_calls, sum(once.values())),
+    )
 
 
 def _builds(experiment: Experiment) -> Iterator[tuple[tuple[str, str], int]]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.words import Word, given_names
@@ -16,7 +16,7 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.unused_settings import refuse_idle
 from graphrag_bench.report.selection import best_of, mark
 from graphrag_bench.sweeps.cells import Cell, Preparing, cell_of, composed_cells, one_method_only
-from graphrag_bench.sweeps.launching import Results, failures, run_cell, when_free
+from graphrag_bench.sweeps.launching import Grid, Results, failures, run_cell, when_free
 from graphrag_bench.sweeps.manifest import CellRow, Manifest, manifest_of
 from graphrag_bench.sweeps.multirun import launch
 from graphrag_bench.sweeps.objectives import check_objective
@@ -38,17 +38,6 @@ _PLUGINS = {
     "hydra/launcher=ray": ("hydra_plugins.hydra_ray_launcher", "ray"),
     "hydra/launcher=ray_aws": ("hydra_plugins.hydra_ray_launcher", "ray"),
 }
-
-
-class Sweep(Protocol):
-    """What a best cell is looked for in."""
-
-    @property
-    def objective(self) -> str | None:
-        """The metric; None to look for none."""
-
-    def words_by_cell(self) -> Mapping[Cell, Sequence[Word]]:
-        """The settings of every cell."""
 
 
 def require_plugins(words: Sequence[Word]) -> None:
@@ -75,7 +64,6 @@ class Tuning:
     first: Experiment
     objective: str
     preparing: Preparing = field(default_factory=Preparing)
-    missing: list[UserError] = field(default_factory=list)
 
     @classmethod
     def of(cls, words: Sequence[Word]) -> Tuning:
@@ -111,7 +99,8 @@ class Tuning:
             self.manifest, Preparing(), self.objective, self.fixed
         )  # fmt: skip
         manifest.start(self.words, [])
-        missing, home = self.missing, self.first.home
+        missing: list[UserError] = []
+        home = self.first.home
 
         def job(number: int, own: Mapping[str, str]) -> float | None:
             if missing:
@@ -129,8 +118,7 @@ class Tuning:
             return float(result.metrics["metrics"][objective]["mean"])
 
         _quiet_optuna()
-        hydras = [word for word in self.words if word.is_hydras]
-        launched = launch(self.swept, hydras, manifest.folder, job)
+        launched = launch(self.swept, self.words, manifest.folder, job)
         if missing:
             raise missing[0]
         errors = failures(manifest)
@@ -202,7 +190,7 @@ def _no_such(objective: str, metrics: Mapping[str, Any]) -> UserError:
     return UserError(f"objective={objective}: {said}{hint}")
 
 
-def selected(sweep: Sweep, results: Results) -> list[str]:
+def selected(sweep: Grid | Tuning, results: Results) -> list[str]:
     """Lines that name the best cell and the command to report it by; its result gets the mark.
 
     No lines without an objective. Raises UserError for a metric that the runs do not have.

@@ -5,10 +5,7 @@ Nothing here is seen by an operator: texts and questions reach a method as those
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from math import prod
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
@@ -132,16 +129,6 @@ class World:
     chains: tuple[Chain, ...]
     introduced: frozenset[int]
 
-    @cached_property
-    def n_removed(self) -> int:
-        """How many facts no passage states."""
-        return sum(fact.passage is None for fact in self.facts)
-
-    @cached_property
-    def by_question(self) -> Mapping[str, Chain]:
-        """The chain of each question, by the question's id."""
-        return {chain.question: chain for chain in self.chains}
-
     def evidence(self, chain: Chain) -> tuple[str, ...]:
         """The passages that state a chain's facts, in order.
 
@@ -150,26 +137,6 @@ class World:
         """
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
-
-    def stated(self, chain: Chain) -> float:
-        """The share of a chain's facts that the corpus states, 0..1: its best evidence recall."""
-        return sum(self.facts[row].passage is not None for row in chain.facts) / chain.hops
-
-    def answerable(self, chain: Chain) -> bool:
-        """Whether the corpus states every fact of a chain."""
-        return self.stated(chain) == 1.0
-
-    def expected_recall(self) -> float:
-        """The share of a chain's facts that is expected to be stated: 1 - removed / all."""
-        return 1 - self.n_removed / len(self.facts)
-
-    def expected_answerable(self, hops: int) -> float:
-        """The chance that none of `hops` distinct facts was removed, drawn without replacement.
-
-        The product over i < hops of (n - m - i) / (n - i), with m of n facts removed.
-        """
-        n, m = len(self.facts), self.n_removed
-        return prod(max(n - m - i, 0) / (n - i) for i in range(hops))
 
 
 show_briefly(World)

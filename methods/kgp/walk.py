@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
@@ -54,22 +55,17 @@ def evidence_walk(
     Source: KGP (Wang et al. 2024), section 4; Zhou et al. 2025, section 6.1 and table 3.
     """
     seeds = nodes.head(n_seeds)
-    passages = [graph.descriptions[int(row)] if graph.descriptions else "" for row in seeds.ids]
+    passages = [graph.descriptions[row] if graph.descriptions else "" for row, _ in seeds.items()]
     chats = [prompt.render({"question": question.text, "passage": text}) for text in passages]
     replies = llm.complete(chats, max_tokens=max_tokens)
     visited: dict[int, float] = {}
-    for seed, score, reply in zip(seeds.ids, seeds.scores, replies, strict=True):
+    for (seed, score), reply in zip(seeds.items(), replies, strict=True):
         if isinstance(reply, CallFailed):
             raise reply
-        visited.setdefault(int(seed), float(score))
-        near = [int(row) for row in _neighbours(graph, int(seed)) if int(row) not in visited]
+        visited.setdefault(seed, score)
+        near = [row for row in row_ids(graph.adjacency, seed).tolist() if row not in visited]
         scores = tfidf.scores(f"{question.text}\n{reply.text}")
         among = np.array([row for row in near if scores[row] > 0], np.int64)
         found = Ranked[Node].top(scores, n_neighbours, among=among)
-        visited.update(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
-    return Ranked(np.array(list(visited), np.int64), np.array(list(visited.values())))
-
-
-def _neighbours(graph: Graph, node: int) -> Any:
-    rows = graph.adjacency
-    return rows.indices[rows.indptr[node] : rows.indptr[node + 1]]
+        visited.update(found.items())
+    return Ranked.of(visited)

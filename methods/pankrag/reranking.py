@@ -12,7 +12,7 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.question_plan import Dependencies
-from graphrag_bench.values import DECIMALS, Chunk, FloatArray, IntArray, Node, Question, Ranked
+from graphrag_bench.values import Chunk, FloatArray, Node, Question, Ranked, best_first
 from methods.map_reduce import Points
 
 Weight = Annotated[float, Field(ge=0, le=1)]
@@ -53,8 +53,9 @@ def rerank_chunks(
     r = _relevance(question, chunks, nodes, graph, chunk_index, embedder, relevance)
     if rerank == "on" and dependencies is not None and len(dependencies) and len(chunks):
         vectors = np.asarray(chunk_index.vectors[chunks.ids], np.float64)
-        r = _combined(r, _likeness(vectors, dependencies, embedder, aggregate, negative), alpha)
-    order = _order(r)
+        m = _likeness(vectors, dependencies, embedder, aggregate, negative)
+        r = alpha * r + (1 - alpha) * m
+    order = best_first(r)
     return Ranked(chunks.ids[order], r[order])
 
 
@@ -77,8 +78,9 @@ def rerank_points(
     r = np.array(points.scores, np.float64) / 100
     if rerank == "on" and dependencies is not None and len(dependencies) and len(points):
         vectors = np.asarray(embedder.encode(points.texts, kind="passage"), np.float64)
-        r = _combined(r, _likeness(vectors, dependencies, embedder, aggregate, negative), alpha)
-    order = _order(r).tolist()
+        m = _likeness(vectors, dependencies, embedder, aggregate, negative)
+        r = alpha * r + (1 - alpha) * m
+    order = best_first(r).tolist()
     return Points(
         tuple(points.texts[row] for row in order), tuple(points.scores[row] for row in order)
     )
@@ -129,12 +131,3 @@ def _relevance(
         inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
         return np.asarray((inside * np.clip(nodes.scores, 0, 1)[:, None]).max(axis=0, initial=0.0))
     return np.asarray(1.0 / (1 + np.arange(len(chunks))))
-
-
-def _combined(r: FloatArray, m: FloatArray, alpha: float) -> FloatArray:
-    return np.asarray(alpha * r + (1 - alpha) * m)
-
-
-def _order(scores: FloatArray) -> IntArray:
-    """Rows by score rounded to six decimals; ties keep their order."""
-    return np.argsort(-np.round(scores, DECIMALS), kind="stable")

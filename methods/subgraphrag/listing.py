@@ -16,14 +16,13 @@ from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import fit
 from graphrag_bench.values import (
-    DECIMALS,
     Answer,
     Context,
-    IntArray,
     Piece,
     Question,
     Ranked,
     Relationship,
+    best_first,
 )
 from methods.reader import READER, expected_tokens, most_tokens, reader_values
 
@@ -42,13 +41,9 @@ def placed(
     Source: path pooling (Wang et al. 2025), appendix A.4 (ascending); SubgraphRAG's code
     (descending).
     """
-    best_first = _best_first(relationships)
-    rows = best_first[::-1] if order == "recency" else best_first
-    return Ranked(relationships.ids[rows], relationships.scores[rows])
-
-
-def _best_first(relationships: Ranked[Relationship]) -> IntArray:
-    return np.lexsort((relationships.ids, -np.round(relationships.scores, DECIMALS)))
+    best = best_first(relationships.scores, relationships.ids)
+    rows = best[::-1] if order == "recency" else best
+    return relationships.take(rows)
 
 
 @operator("context.triples")
@@ -68,22 +63,22 @@ def triples_context(
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """
     kept = np.zeros(len(relationships), bool)
-    best_first = _best_first(relationships)
+    best = best_first(relationships.scores, relationships.ids)
     rows = relationships.ids.tolist()
     told = [line(graph, (row,), form) for row in rows]
     n_tokens = [tokenizer.count(text) for text in told]
     n_kept = len(rows)
     if budget is not None:
-        n_kept = fit([n_tokens[at] for at in best_first.tolist()], budget)
-    kept[best_first[:n_kept]] = True
-    cut = tuple(("relationship", str(rows[at])) for at in best_first[n_kept:].tolist())
+        n_kept = fit([n_tokens[at] for at in best.tolist()], budget)
+    kept[best[:n_kept]] = True
+    cut = tuple(("relationship", str(rows[at])) for at in best[n_kept:].tolist())
     scores = relationships.scores
     pieces = []
     for places in _lines(graph, rows, np.flatnonzero(kept).tolist(), form):
         path = tuple(rows[at] for at in places)
         text, name = line(graph, path, form), "+".join(map(str, path))
-        best = float(max(scores[at] for at in places))
-        pieces.append(Piece("relationship", name, text, best, tokenizer.count(text)))
+        score = float(max(scores[at] for at in places))
+        pieces.append(Piece("relationship", name, text, score, tokenizer.count(text)))
     return Context(tuple(pieces), cut, 1.0)
 
 

@@ -9,13 +9,14 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import DECIMALS, FloatArray, Node, NodeScores, Question, Ranked
+from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Node, NodeScores, Question, Ranked
 from operators.similarity import BoolArray, vectors_of
 
 
@@ -93,22 +94,16 @@ class _Spread:
         found: list[tuple[int, float]] = []
         used: list[int] = []
         for node in np.flatnonzero((now > 0) & (now >= self.threshold)).tolist():
-            for sentence in self._best(node, taken):
+            for sentence in self._best(node, taken).tolist():
                 used.append(sentence)
                 score = float(now[node] * self.cosine[sentence])
                 if score > 0 and score >= self.threshold:
-                    found += [(near, score) for near in self._named(sentence)]
+                    named = row_ids(self.tri_graph.sentence_entity, sentence).tolist()
+                    found += [(near, score) for near in named]
         taken[used] = True
         return found
 
-    def _best(self, node: int, taken: BoolArray) -> list[int]:
-        matrix = self.tri_graph.entity_sentence
-        own = np.asarray(matrix.indices[matrix.indptr[node] : matrix.indptr[node + 1]], np.int64)
+    def _best(self, node: int, taken: BoolArray) -> IntArray:
+        own = row_ids(self.tri_graph.entity_sentence, node)
         free = own[~taken[own]]
-        found = Ranked[Node].top(self.cosine, self.sentences_per_node, among=free)
-        return [int(row) for row in found.ids]
-
-    def _named(self, sentence: int) -> list[int]:
-        matrix = self.tri_graph.sentence_entity
-        here = slice(matrix.indptr[sentence], matrix.indptr[sentence + 1])
-        return [int(node) for node in matrix.indices[here]]
+        return Ranked[Node].top(self.cosine, self.sentences_per_node, among=free).ids

@@ -10,7 +10,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.values import DECIMALS, Node, Ranked, Relationship
+from graphrag_bench.values import Node, Ranked, Relationship, best_first
 
 
 @operator("node.relnode", unordered="the order of the relationships, source before target")
@@ -29,11 +29,12 @@ def relnode(
     that of HippoRAG 2 (Gutierrez et al. 2025), section 3.4.
     """
     given: dict[int, list[float]] = {}
-    for row, value in zip(relationships.ids.tolist(), relationships.scores.tolist(), strict=True):
+    for row, value in relationships.items():
         for node in (int(graph.source[row]), int(graph.target[row])):
             given.setdefault(node, []).append(value)
     of_all = max if score == "best" else fmean
-    return _ranked({node: float(of_all(values)) for node, values in given.items()}, top_k)
+    best = {node: float(of_all(values)) for node, values in given.items()}
+    return Ranked[Node].of(best).head(top_k)
 
 
 @operator("node.specificity")
@@ -67,19 +68,13 @@ def onehop(
     nodes are left out; with `include_seeds` they come first, with their own scores.
     Source: Zhou et al. 2025, section 6.1, node "Onehop".
     """
-    seeds = dict(zip(nodes.ids.tolist(), nodes.scores.tolist(), strict=True))
+    seeds = dict(nodes.items())
     scores: dict[int, float] = dict(seeds) if include_seeds else {}
     adjacency = graph.adjacency
     for node in seeds:
         here = slice(adjacency.indptr[node], adjacency.indptr[node + 1])
         near, weights = adjacency.indices[here], adjacency.data[here]
-        for at in np.lexsort((near, -np.round(weights, DECIMALS))):
+        for at in best_first(weights, near):
             if int(near[at]) not in seeds:
                 scores.setdefault(int(near[at]), float(weights[at]))
-    return _ranked(scores, top_k)
-
-
-def _ranked(scores: dict[int, float], top_k: int | None) -> Ranked[Node]:
-    """The nodes in the order of a dictionary, the first `top_k` of them."""
-    found = Ranked[Node](np.array(list(scores), np.int64), np.array(list(scores.values())))
-    return found if top_k is None else found.head(top_k)
+    return Ranked[Node].of(scores).head(top_k)

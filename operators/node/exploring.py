@@ -35,8 +35,7 @@ def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
     Source: ToG (Sun et al. 2024), section 2.1, initialisation.
     """
     _, first = np.unique(nodes.ids, return_index=True)
-    kept = np.sort(first)
-    return Ranked(nodes.ids[kept], nodes.scores[kept]), Exploration()
+    return nodes.take(np.sort(first)), Exploration()
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -125,7 +124,7 @@ def _ends(graph: Graph, hops: Sequence[Hop]) -> Ranked[Node]:
     for hop in hops:
         best.setdefault(hop.end(graph), hop.score)
     order = sorted(best, key=lambda node: (-round(best[node], DECIMALS), node))
-    return Ranked(np.array(order, np.int64), np.array([best[node] for node in order]))
+    return Ranked.of({node: best[node] for node in order})
 
 
 def _shown(graph: Graph, question: Question, group: Group) -> dict[str, Any]:

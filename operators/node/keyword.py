@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.contract import operator
@@ -49,7 +48,7 @@ def _query(keywords: Keywords, node_query: NodeQuery) -> Query | None:
 def _in_turns(hits: Sequence[Ranked[Any]], min_score: float, top_k: int) -> Ranked[Node]:
     """The rows of the lists, one of each in turn, every row once."""
     taken: dict[int, float] = {}
-    left = [iter(zip(hit.ids.tolist(), hit.scores.tolist(), strict=True)) for hit in hits]
+    left = [iter(hit.items()) for hit in hits]
     while left and len(taken) < top_k:
         for rows in list(left):
             new = next(((row, score) for row, score in rows if row not in taken), None)
@@ -57,4 +56,4 @@ def _in_turns(hits: Sequence[Ranked[Any]], min_score: float, top_k: int) -> Rank
                 left.remove(rows)
             elif len(taken) < top_k:
                 taken[new[0]] = new[1]
-    return Ranked(np.array(list(taken), np.int64), np.array(list(taken.values())))
+    return Ranked.of(taken)

@@ -1,24 +1,64 @@
-"""Nodes linked to the names in a question."""
+"""Nodes linked to the names in a question: by a dictionary of all names, then by vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.mentions import NameTable
+from graphrag_bench.graph.name_dictionary import bare, key_of
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.text import normalise_name
-from graphrag_bench.values import Mentions, Node, Question, Ranked, unique
+from graphrag_bench.values import DECIMALS, Mentions, Node, Question, Ranked, unique
 
-By = Literal["vectors", "exact_then_vectors", "names_then_vectors", "none"]
-Exact = Literal["proper", "any"]
-Row = tuple[int, float]
+ByName = Literal["dictionary", "mentions"]
+SingleWords = Literal["titles", "proper", "any", "none"]
+Found = list[tuple[int, float]]
+
+
+def _vectors_last(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The parts as given; vectors find a node for every name, so that nothing can follow them."""
+    if "vectors" in parts[:-1]:
+        raise ValueError("'vectors' comes last: it leaves no name for the parts behind it")
+    return parts
+
+
+Parts = Annotated[
+    tuple[Literal["dictionary", "mentions", "vectors"], ...], AfterValidator(_vectors_last)
+]
+
+
+@operator("node.match", requires={"node.name"}, unordered="part by part, in the order of names")
+def match(
+    mentions: Mentions,
+    question: Question,
+    *,
+    graph: Graph,
+    chunk_table: ChunkTable,
+    parts: tuple[ByName, ...] = ("dictionary", "mentions"),
+    single_words: SingleWords = "titles",
+) -> Ranked[Node]:
+    """The nodes that the question names, each once with score 1; nothing is embedded.
+
+    `dictionary` reads the question word by word and takes the longest node name that begins at a
+    word and does not overlap the one before; names of one word count where they are the title of a
+    passage (`titles`), are written with a capital or a digit (`proper`), always or never.
+    `mentions` looks each mention up; one whose words are part of a name that was found before is
+    passed over, and one of a single word without a capital in the question, as a common noun has
+    none, counts as `single_words` says. The parts come in the order given, one that is not given
+    is left out. Case, accents, a possessive `s` and a leading article make no difference; of nodes
+    that are alike in this the first counts.
+    Source: ours; names as entries of a dictionary, the longest match first.
+    """
+    rows, _ = _named(mentions, question, graph, chunk_table, parts, single_words)
+    ids = unique(rows)
+    return Ranked[Node](np.array(ids, np.int64), np.ones(len(ids)))
 
 
 @operator("node.link", batched=True, requires={"node.name"}, unordered="the order of the names")
@@ -27,81 +67,107 @@ def link(
     question: Sequence[Question],
     *,
     graph: Graph,
+    chunk_table: ChunkTable,
     node_index: VectorIndex,
     embedder: Embedder,
-    by: By = "vectors",
-    exact: Exact = "proper",
+    parts: Parts = ("dictionary", "mentions", "vectors"),
+    single_words: SingleWords = "titles",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     dedupe: bool = False,
 ) -> list[Ranked[Node]]:
-    """The most similar node of each name, in the order of the names.
+    """The nodes that the question names, as by `node.match`, then the most similar node of a name.
 
-    Score: cosine, -1..1. A node may come twice unless `dedupe`; names whose best node is below
-    `min_score` are left out. No names give no nodes. With `by="exact_then_vectors"` the node
-    names that appear in the question word for word come first, in its order and with score 1, the
-    longest at every word; with `exact="proper"` only those with a capital letter or a digit there,
-    where the question has capitals, so that `country` in a question is not a name. Given names that
-    are part of one of these are skipped; any other gets the node of exactly that name, with score
-    1, else its most similar one. With `by="names_then_vectors"` the question is not read: each name
-    gets the node of exactly that name, else the first of the same normalised name, both with score
-    1, else its most similar one. `by="none"` links no name, for a method that links in another way.
-    Source: Zhou et al. 2025, section 6.1, "Link" (`vectors`); the other way is ours.
+    `dictionary` and `mentions` are those of `node.match`, with score 1. `vectors` comes last and
+    gives each mention that is left its most similar node. Score: cosine, -1..1; a name whose best
+    node is below `min_score` gives none. A node may come twice unless `dedupe`. No part, or no
+    names, give no nodes.
+    Source: Zhou et al. 2025, section 6.1, "Link" (`vectors` alone); the other parts are ours.
     """
-    if by == "none":
-        return [Ranked[Node].empty() for _ in mentions]
-    if by == "names_then_vectors":
-        named = _named([one.names for one in mentions], graph, node_index, embedder)
-        return [_linked(hits_of_one, min_score, dedupe) for hits_of_one in named]
-    table = graph.name_table if by == "exact_then_vectors" else NameTable.of([])
-    found_in = [table.matches(asked.text, proper=exact == "proper") for asked in question]
-    wanted = [
-        [name for name in one.names if not _inside(name, [known for known, _ in found])]
-        for one, found in zip(mentions, found_in, strict=True)
-    ]
-    unknown = [name for names in wanted for name in names if name not in table.row_of]
-    hits = _nearest(unknown, node_index, embedder)
-    linked = []
-    for found, names in zip(found_in, wanted, strict=True):
-        rows: list[Row | None] = [(row, 1.0) for _, row in found]
-        rows += [(table.row_of[n], 1.0) if n in table.row_of else next(hits) for n in names]
-        linked.append(_linked(rows, min_score, dedupe))
-    return linked
+    by_name = tuple(part for part in parts if part != "vectors")
+    asked = zip(mentions, question, strict=True)
+    found = [_named(*one, graph, chunk_table, by_name, single_words) for one in asked]
+    given: list[Found] = [[(row, 1.0) for row in rows] for rows, _ in found]
+    left = [(at, name) for at, (_, names) in enumerate(found) for name in names]
+    if "vectors" in parts and left:
+        vectors = embedder.encode([name for _, name in left], kind="question")
+        for (at, _), hit in zip(left, node_index.search(vectors, 1), strict=True):
+            if len(hit) and round(float(hit.scores[0]), DECIMALS) >= min_score:
+                given[at].append((int(hit.ids[0]), float(hit.scores[0])))
+    return [_ranked(hits, dedupe) for hits in given]
 
 
-def _named(
-    names: Sequence[Sequence[str]], graph: Graph, index: VectorIndex, embedder: Embedder
-) -> list[list[Row | None]]:
-    """The node of each name by that name, by its normalised name, or by similarity."""
-    known: dict[str, Row | None] = {}
-    for name in unique([name for one in names for name in one]):
-        row = graph.row_of.get(name)
-        if row is None:
-            row = graph.name_table.row_of.get(normalise_name(name))
-        if row is not None:
-            known[name] = (row, 1.0)
-    unknown = [name for one in names for name in one if name not in known]
-    hits = _nearest(unknown, index, embedder)
-    return [[known[name] if name in known else next(hits) for name in one] for one in names]
-
-
-def _linked(hits: Sequence[Row | None], min_score: float, dedupe: bool) -> Ranked[Node]:
-    """The nodes found that are not below the score, in order."""
-    rows = [hit for hit in hits if hit is not None and hit[1] >= min_score]
+def _ranked(hits: Found, dedupe: bool) -> Ranked[Node]:
+    """The nodes in order; with `dedupe` each once, where it comes first."""
     if dedupe:
-        first = {node: score for node, score in reversed(rows)}
-        rows = [(node, first[node]) for node in unique([node for node, _ in rows])]
+        first = dict(reversed(hits))
+        hits = [(node, first[node]) for node in unique([node for node, _ in hits])]
     return Ranked[Node](
-        np.array([node for node, _ in rows], np.int64), np.array([score for _, score in rows])
+        np.array([node for node, _ in hits], np.int64), np.array([score for _, score in hits])
     )
 
 
-def _inside(name: str, known: list[str]) -> bool:
-    """Whether a name is one of the known names or some whole words of one."""
-    return any(f" {name} " in f" {other} " for other in known)
+def _named(
+    mentions: Mentions,
+    question: Question,
+    graph: Graph,
+    chunk_table: ChunkTable,
+    parts: Sequence[ByName],
+    single_words: SingleWords,
+) -> tuple[list[int], list[str]]:
+    """The rows of the nodes that are named, part by part, and the mentions that name none."""
+    found: dict[str, int] = {}
+    left = list(mentions.names)
+    for part in parts:
+        if part == "dictionary":
+            found |= graph.dictionary.matches(
+                question.text, _single(single_words, question, chunk_table)
+            )
+            left = [name for name in left if not _inside(name, found)]
+            continue
+        left = [name for name in left if not _inside(name, found)]
+        allowed = _single(single_words, question, chunk_table)
+        if allowed is not None:
+            allowed = allowed | _capitalised(question.text)
+        rows = {name: _row(name, graph) for name in left if _counts(name, allowed)}
+        left = [name for name in left if rows.get(name) is None]
+        found |= {name: row for name, row in rows.items() if row is not None}
+    return list(found.values()), left
 
 
-def _nearest(names: list[str], index: VectorIndex, embedder: Embedder) -> Iterator[Row | None]:
-    """The nearest node of each name with its cosine; None where the index is empty."""
-    vectors = embedder.encode(names, kind="question") if names else np.zeros((0, 1), np.float32)
-    for hit in index.search(vectors, 1):
-        yield (int(hit.ids[0]), float(hit.scores[0])) if len(hit) else None
+def _row(name: str, graph: Graph) -> int | None:
+    """The row of the node of exactly that name, else of the first that differs in spelling."""
+    row = graph.row_of.get(name)
+    return graph.dictionary.row(name) if row is None else row
+
+
+def _single(
+    single_words: SingleWords, question: Question, chunk_table: ChunkTable
+) -> frozenset[str] | None:
+    """The names of one word that count; None: all do."""
+    if single_words == "any":
+        return None
+    if single_words == "proper":
+        return _capitalised(question.text)
+    return _titles(chunk_table) if single_words == "titles" else frozenset()
+
+
+@lru_cache(maxsize=2)
+def _titles(chunk_table: ChunkTable) -> frozenset[str]:
+    """The titles of all passages, as names are looked up."""
+    return frozenset(key_of(bare(title)) for title in chunk_table.titles)
+
+
+def _inside(name: str, found: Iterable[str]) -> bool:
+    """Whether a name is one of those found or some whole words of one."""
+    return any(f" {key_of(bare(name))} " in f" {key_of(other)} " for other in found)
+
+
+def _counts(name: str, single: Container[str] | None) -> bool:
+    key = key_of(name)
+    return " " in key or single is None or key in single
+
+
+def _capitalised(text: str) -> frozenset[str]:
+    """The words of a text that are written with a capital letter or a digit."""
+    marked = (word for word in text.split() if any(c.isupper() or c.isdigit() for c in word))
+    return frozenset(key_of(bare(word)) for word in marked)

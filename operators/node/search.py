@@ -13,7 +13,7 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Node, Query, Question, Ranked
-from operators.similarity import at_least, most_similar
+from operators.similarity import most_similar
 
 
 @operator("node.vdb", batched=True)
@@ -33,7 +33,7 @@ def vdb(
     Source: Zhou et al. 2025, section 6.1, node "VDB".
     """
     found = most_similar(question, query, node_index, embedder, top_k)
-    return [at_least(one, min_score) for one in found]
+    return [one.take(one.scores >= min_score) for one in found]
 
 
 @operator("node.tfidf")

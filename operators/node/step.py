@@ -11,7 +11,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import DECIMALS, FloatArray
+from graphrag_bench.values import DECIMALS, FloatArray, best_first
 
 
 @operator("node.by_step")
@@ -50,5 +50,5 @@ def by_step(
         best[:, step] = similarity[:, of == step].max(axis=1)
     chosen = np.argmax(np.round(best, DECIMALS), axis=1)
     scores = best[np.arange(len(nodes)), chosen]
-    order = np.lexsort((nodes, -np.round(scores, DECIMALS)))
+    order = best_first(scores, nodes)
     return StepNodes(nodes[order], chosen[order] + 1, scores[order], len(reasoning_steps))

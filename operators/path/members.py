@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.values import Node, Ranked, Relationship
@@ -30,7 +28,4 @@ def members(
         for held, members_of in ((nodes, path.nodes), (rows, path.relationships)):
             for one in members_of:
                 held[one] = max(held.get(one, path.score), path.score)
-    return (
-        Ranked(np.array(list(nodes), np.int64), np.array(list(nodes.values()))),
-        Ranked(np.array(list(rows), np.int64), np.array(list(rows.values()))),
-    )
+    return Ranked.of(nodes), Ranked.of(rows)

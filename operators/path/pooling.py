@@ -9,8 +9,8 @@ from pydantic import AfterValidator, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.path_pooling import Kernels, by_pooled_score, for_prompt, pooled
-from graphrag_bench.values import FloatArray, IntArray, Node, Ranked, Relationship
+from graphrag_bench.graph.path_pooling import Kernels, for_prompt, pooled
+from graphrag_bench.values import FloatArray, IntArray, Node, Ranked, Relationship, best_first
 
 
 def _not_zero(a: float) -> float:
@@ -58,10 +58,7 @@ def pool(
         Kernels(search, pooling, sources, a),
         np.random.default_rng(seed),
     )
-    best_first = by_pooled_score(found)
-    if top_k is not None:
-        best_first = best_first[:top_k]
-    placed = for_prompt(best_first, order)
+    placed = for_prompt(best_first(found)[:top_k], order)
     return Ranked(rows[placed], found[placed])
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.paths import triple
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.structured import ask
@@ -102,16 +103,7 @@ def filter_llm(
     """
     if not len(relationships):
         return relationships
-    names = graph.names
-    triples = [
-        ", ".join((names[int(head)], graph.relations[row], names[int(tail)]))
-        for row, head, tail in zip(
-            relationships.ids.tolist(),
-            graph.source[relationships.ids],
-            graph.target[relationships.ids],
-            strict=True,
-        )
-    ]
+    triples = [", ".join(triple(graph, row)) for row in relationships.ids.tolist()]
     reply = ask(
         llm,
         prompt.render({"question": question.text, "triples": triples}),
@@ -120,5 +112,5 @@ def filter_llm(
         purpose="triple filter",
         fallback=Useful(useful=list(range(1, len(triples) + 1))),
     )
-    kept = [number in set(reply.useful) for number in range(1, len(triples) + 1)]
-    return Ranked(relationships.ids[kept], relationships.scores[kept])
+    kept = np.isin(np.arange(1, len(triples) + 1), reply.useful)
+    return relationships.take(kept)

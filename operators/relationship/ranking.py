@@ -1,14 +1,16 @@
-"""Relationships by vector search, at nodes, and by the scores of nodes."""
+"""Relationships by vector search, at nodes, in a question's scope, and by the scores of nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
 
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
@@ -53,10 +55,10 @@ def vdb(
     Source: Zhou et al. 2025, section 6.1, relationship "VDB".
     """
     found = most_similar(question, query, relationship_index, embedder, top_k)
-    found = [_from(one, min_score) for one in found]
+    found = [one.take(np.round(one.scores, DECIMALS) >= min_score) for one in found]
     if order == "similarity":
         return found
-    return [_turned(one, _by_degree_and_weight(graph, one.ids)) for one in found]
+    return [one.take(_by_degree_and_weight(graph, one.ids)) for one in found]
 
 
 @operator("relationship.onehop", unordered="the degree of both ends, then weight")
@@ -73,8 +75,7 @@ def onehop(
     given[nodes.ids] = True
     rows = np.flatnonzero(given[graph.source] | given[graph.target])
     ranked = Ranked[Relationship](rows, _degrees(graph, rows).astype(np.float64))
-    found = _turned(ranked, _by_degree_and_weight(graph, rows))
-    return found if top_k is None else found.head(top_k)
+    return ranked.take(_by_degree_and_weight(graph, rows)).head(top_k)
 
 
 def _degrees(graph: Graph, rows: IntArray) -> IntArray:
@@ -88,12 +89,19 @@ def _by_degree_and_weight(graph: Graph, rows: IntArray) -> IntArray:
     return np.lexsort((rows, -weight, -_degrees(graph, rows)))
 
 
-def _from(ranked: Ranked[Any], min_score: float) -> Ranked[Any]:
-    return _turned(ranked, np.flatnonzero(np.round(ranked.scores, DECIMALS) >= min_score))
+@operator("relationship.in_scope")
+def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
+    """The rows of the question's own subgraph: those that the document named by its scope states.
 
-
-def _turned(ranked: Ranked[Any], order: IntArray) -> Ranked[Any]:
-    return Ranked(ranked.ids[order], ranked.scores[order])
+    All with score 1, by id. Every row of the graph for a question without a scope, and where no
+    document has the name of the scope; no row where that document states none.
+    Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
+    """
+    chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
+    rows = np.arange(graph.n_relationships)
+    if chunks:
+        rows = np.unique(np.concatenate([row_ids(graph.chunk_relationship, c) for c in chunks]))
+    return Ranked(rows, np.ones(len(rows)))
 
 
 @operator("relationship.aggregator")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, WEIGHTLESS, command, metrics, ran, refused, write_set
 
-from graphrag_bench.report.baselines import baseline_of
+from graphrag_bench.report.comparisons import baseline_of
 
 QUIET = [*TOY, "answer=off", "reference_rows=off"]
 

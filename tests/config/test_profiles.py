@@ -14,7 +14,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.report.arrange import arranged
-from graphrag_bench.sweeps.cells import cells
+from graphrag_bench.sweeps.cells import composed_cells, split_cells
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +101,7 @@ def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() 
 
 def test_a_sweep_over_profiles_has_a_cell_for_each_and_a_table_that_names_them() -> None:
     words = ["dataset=toy", "embedder=hashing", "method=hipporag", "profile=default,zhou2025"]
-    found = cells(checked_words(words))
+    found = composed_cells(split_cells(checked_words(words)))
     assert [cell["method"]["damping"] for cell in found] == [0.5, 0.1]
     runs = [
         {"dataset": "toy", "title": "HippoRAG", "role": "", "key": str(row), "profile": profile,

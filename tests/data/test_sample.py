@@ -12,7 +12,7 @@ from graphrag_bench.data.card import card_names, load_card
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import FOLDER, READERS, SYNTHETIC, read_dataset
 from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
-from graphrag_bench.evaluation.answers import normalise_answer
+from graphrag_bench.evaluation.answers import DEFAULT
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Question
 
@@ -67,8 +67,8 @@ def test_each_answer_stands_in_its_last_evidence_passage(own: Dataset) -> None:
     texts = passages(own)
     for question in of_types(own, "one-hop", *MULTI_HOP):
         gold = own.gold[question.id]
-        last = normalise_answer(texts[gold.evidence[-1]])
-        assert any(normalise_answer(answer) in last for answer in gold.answers), question
+        last = DEFAULT.normal(texts[gold.evidence[-1]])
+        assert any(DEFAULT.normal(answer) in last for answer in gold.answers), question
 
 
 def test_questions_have_as_much_evidence_as_hops(own: Dataset) -> None:

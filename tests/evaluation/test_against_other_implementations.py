@@ -157,7 +157,7 @@ def test_meteor_finds_stems_and_punishes_order(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_meteor_says_which_modules_it_was_computed_by(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference_texts, "_wordnet", reference_texts._NoSynonyms)
+    monkeypatch.setattr(reference_texts, "_wordnet", lambda: reference_texts._NO_SYNONYMS)
     assert "no synonyms" in reference_texts.notes("nltk")
     monkeypatch.setattr(reference_texts, "_wordnet", NoSynonyms)
     assert reference_texts.notes("nltk").endswith("METEOR by exact words, stems, synonyms")

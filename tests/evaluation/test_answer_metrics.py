@@ -11,9 +11,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation import answer_metrics
 from graphrag_bench.evaluation.answer_form import abstained, answer_words, gold_words
 from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS, AnsweredQuestion, check_metrics
-from graphrag_bench.evaluation.answers import Reading
+from graphrag_bench.evaluation.answers import Reading, str_scores
 from graphrag_bench.evaluation.contexts import Item, answer_within
-from graphrag_bench.evaluation.sub_answers import str_scores
 
 PARTS = (("Ada Marsh", "A. Marsh"), ("Lund",), ("1914",))
 

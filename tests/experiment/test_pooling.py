@@ -99,7 +99,7 @@ def test_the_order_differs_from_the_method_s_own_and_is_that_of_the_pooled_score
 ) -> None:
     plain = method(name, budget=2400)
     base = final(plain)
-    new = final(pooled(plain, {"mode": "rerank", "linking": "exact_then_vectors"}))
+    new = final(pooled(plain, {"mode": "rerank", "linking": ["dictionary", "mentions", "vectors"]}))
     assert rows(new.get("context")) != rows(base.get("context"))
     scores = new.get("relationships").scores
     assert (np.diff(scores) >= -1e-9).all()

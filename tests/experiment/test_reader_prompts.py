@@ -14,7 +14,7 @@ from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.reader_prompts import COMMON, own_answers
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.report.asking_notes import asking_notes
+from graphrag_bench.report.notes import asking_notes
 from graphrag_bench.values import Piece, Question
 from methods.reader import reader_values
 

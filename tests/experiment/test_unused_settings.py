@@ -47,7 +47,7 @@ def test_a_setting_that_nothing_reads_is_refused_by_name(given: list[str], said:
     "given",
     [
         [*HIPPORAG, "method.damping=0.5"],  # as it is anyway
-        [*HIPPORAG, "method.damping=0.3", "method.retrieve.0.by=none"],
+        [*HIPPORAG, "method.damping=0.3", "method.retrieve.0.dedupe=true"],
         [*HIPPORAG, "build.graph.synonymy=add", "build.graph.edge_drop=0", "seed=0"],
         [*HIPPORAG, "build.graph.edge_drop=0.1", "build.graph.edge_drop_seed=3"],
         [*HIPPORAG, "method.fidelity.conversion=llm", "fidelity=paper"],
@@ -55,7 +55,7 @@ def test_a_setting_that_nothing_reads_is_refused_by_name(given: list[str], said:
         [*HIPPORAG, "llm_build=scripted", "build.extraction=llm"],
         [*HIPPORAG, "llm.tokenizer=cl100k", "embedder.dimension=64"],
         [*VANILLA, "chunking=token", "chunking.size=1200"],
-        [*LGRAPHRAG, "pooling=rerank", "pooling.search=bfs", "pooling.linking=vectors"],
+        [*LGRAPHRAG, "pooling=rerank", "pooling.search=bfs", "pooling.linking=[vectors]"],
         [*VANILLA, "split=dev", "dev_share=0.3"],
         # how much is done, and how; and what holds for a whole comparison
         [*BM25, "limit=2", "workers=1", "budget.tokens=9", "cache.journal=auto", "trace=full"],

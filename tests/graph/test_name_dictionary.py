@@ -63,6 +63,12 @@ def test_a_name_with_an_article_is_found_without_it() -> None:
     assert found("Beatles songs") == found("songs of The Beatles") == ["the beatles"]
 
 
+def test_a_name_with_an_article_and_one_without_are_the_same() -> None:
+    held = NameDictionary.of(["the norvik observatory", "norvik observatory", "the who", "who"])
+    assert held.matches("Who saw the Norvik Observatory?") == [("the norvik observatory", 1)]
+    assert held.matches("When did The Who play?") == [("the who", 2)]
+
+
 def test_a_name_of_one_word_is_found_in_a_text_only_where_it_is_allowed() -> None:
     assert found("New York and Mercury", single={"mercury"}) == ["new york", "mercury"]
     assert found("New York and Mercury", single=()) == ["new york"]

@@ -6,7 +6,8 @@ import slow_paths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_bench.graph.path_pooling import Kernels, by_pooled_score, for_prompt, pooled
+from graphrag_bench.graph.path_pooling import Kernels, for_prompt, pooled
+from graphrag_bench.values import best_first
 
 TOLERANCE = 1e-6
 Q, A, B, C, D, E, X, Y = range(8)
@@ -43,8 +44,8 @@ def scored(world: dict, **ways) -> dict[str, float]:
 
 
 def order(world: dict, way: str, **ways) -> list[str]:
-    best_first = by_pooled_score(pool(world.values(), **ways))
-    return [list(world)[row] for row in for_prompt(best_first, way)]
+    rows = best_first(pool(world.values(), **ways))
+    return [list(world)[row] for row in for_prompt(rows, way)]
 
 
 def about(**scores: float) -> dict[str, object]:
@@ -158,14 +159,14 @@ def test_every_triple_has_one_score_and_the_mean_is_at_most_the_maximum(rows, en
     assert mean.shape == (len(rows),) and np.isfinite(mean).all()
     assert (mean <= highest + TOLERANCE).all()
     for way in ("recency", "lost_in_middle", "best_first"):
-        assert sorted(for_prompt(by_pooled_score(mean), way)) == list(range(len(rows)))
+        assert sorted(for_prompt(best_first(mean), way)) == list(range(len(rows)))
 
 
 @settings(max_examples=40, deadline=None)
 @given(rows=ranked)
 def test_equal_scores_without_an_entity_keep_the_order(rows):
     same = [(*row[:2], 0.5) for row in rows]
-    assert by_pooled_score(pool(same, ())).tolist() == list(range(len(rows)))
+    assert best_first(pool(same, ())).tolist() == list(range(len(rows)))
 
 
 @settings(max_examples=60, deadline=None)

@@ -14,7 +14,7 @@ from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question
 from methods.hyde.hypothesis import hypothetical
-from operators.mean_search import vdb_mean
+from operators.chunk import vdb_mean
 
 ASKED = Question("q", "east")
 PLACES = {"east": [1.0, 0.0], "north": [0.0, 1.0], "west": [-1.0, 0.0]}

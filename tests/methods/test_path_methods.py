@@ -29,8 +29,11 @@ from graphrag_bench.values import Context, Node, Question, Ranked, Relationship,
 from methods.context import nodes_context, relationships_context
 from methods.paths import paths_context
 from methods.reader import reader_values
-from operators.node import by_step
-from operators.path import flow_prune, k_shortest, members, pool
+from operators.node.step import by_step
+from operators.path.between_steps import k_shortest
+from operators.path.flow import flow_prune
+from operators.path.members import members
+from operators.path.pooling import pool
 
 pytestmark = pytest.mark.slow
 

@@ -56,7 +56,7 @@ def test_retry_after_is_honoured_and_concurrency_is_cut(fake, chat):
     got = model.complete([chat(f"#{n}") for n in range(30)], max_tokens=5)
     assert all(isinstance(one, Completion) for one in got)
     stats = fake.stats(url)
-    assert stats.faults["429"] < 60 and model._endpoint.attempts.width.allowed < 8
+    assert stats.faults["429"] < 60 and model.endpoint.attempts.width.allowed < 8
 
 
 def test_patience_has_an_end(fake, chat):
@@ -66,7 +66,7 @@ def test_patience_has_an_end(fake, chat):
         ask(model, chat("x"))
     url = fake.scenario(share_500=0.7, seed=5, retry_after=None)
     model = client(url, patience={**FAST, "total": 0.02})
-    model._endpoint.attempts.proven = True
+    model.endpoint.attempts.proven = True
     outcomes = model.complete([chat(f"#{n}") for n in range(20)], max_tokens=5)
     failed = [one for one in outcomes if isinstance(one, CallFailed)]
     assert failed and all(one.reason == "retries_exhausted" for one in failed)

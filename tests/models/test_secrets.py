@@ -44,7 +44,7 @@ def test_an_error_body_that_echoes_the_key_is_cleaned(fake, chat, caplog, status
         (failure,) = model.complete([chat("x")], max_tokens=5)
     except RunStopped as stop:
         failure = stop
-    shown = everything_shown(failure) + caplog.text + repr(vars(model._endpoint))
+    shown = everything_shown(failure) + caplog.text + repr(vars(model.endpoint))
     assert KEY not in shown
     assert "<api key>" in str(failure)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -152,6 +154,12 @@ def test_baselines_without_a_graph_are_answered_from_the_prompt_too() -> None:
 
 def test_its_identity_holds_what_it_believes() -> None:
     assert WorldReader().identity == WorldReader().identity != WorldReader("rumours").identity
+
+
+def test_its_identity_is_the_same_in_another_process() -> None:
+    tell = "from graphrag_bench.models.world_reader import *; print(WorldReader().identity)"
+    other = subprocess.run([sys.executable, "-c", tell], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == WorldReader().identity
 
 
 @pytest.mark.parametrize("form", ["short", "paragraph", "summary"])

@@ -94,6 +94,7 @@ def test_passages_of_other_documents_are_passed_over(openie):
             "1 of 1 passages of the corpus are not in the file, the first is: 'Ada M",
         ),
         (["{not json"], "line 1: not JSON"),
+        (["[" * 99_999], "not JSON (it is nested too deeply)"),
         ([b"\xff\xfe\xfa"], "not UTF-8"),
         (["[]"], "the field 'docs' with a list of passages is missing"),
         (['{"docs": {}}'], "the field 'docs' with a list of passages is missing"),
@@ -112,7 +113,7 @@ def test_a_file_that_cannot_be_used_is_an_error_that_names_the_place(openie, con
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(UserError, match=r"openie\.json: No such file"):
+    with pytest.raises(UserError, match=r"There is no file .*openie\.json"):
         openie_file(chunk_table=table(ADA), openie=tmp_path / "openie.json")
 
 
@@ -271,3 +272,12 @@ def test_the_identity_of_the_tagger_names_its_version_and_its_code(spacy):
 def test_a_tagger_that_is_not_installed_is_an_error_with_the_remedy():
     with pytest.raises(UserError, match=r"pip install 'graphrag-bench\[nlp\]'"):
         Spacy("no_such_model").entities("Ada")
+
+
+def test_a_name_with_a_line_separator_or_half_a_character_is_saved(tmp_path):
+    """U+2028 ends a line for `splitlines`; a lone surrogate has no bytes in UTF-8."""
+    row = ChunkExtraction(("Ada\u2028Marsh", "Otto\ud800"), (Triple("a\x85b", "met", "Otto"),))
+    Extraction((row,), {"triples": 1}).save(tmp_path)
+    (loaded,) = Extraction.load(tmp_path).rows
+    assert loaded.entities == ("Ada\u2028Marsh", "Otto?")
+    assert loaded.triples == row.triples

@@ -8,13 +8,13 @@ from small_worlds import dataset
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.text_extraction import (
+from graphrag_bench.graph.extraction import (
     ChunkRecords,
     EntityRecord,
     RelationshipRecord,
     TextExtraction,
 )
+from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.exporters import export_graphml, export_parquet
 from graphrag_bench.offline.importers import msgraphrag, parquet
 from graphrag_bench.offline.importers.graphml import graphml, graphml_rkg, graphml_tkg
@@ -131,11 +131,13 @@ def test_equal_facts_are_one_row_and_their_weights_are_summed(file):
         ("t.csv", "head,relation,tail\na,r,b,c\n", "line 2: 4 cells, not 3"),
         ("t.csv", "head,relation,tail,weight\na,r,b,-1\n", "line 2: weight is '-1'"),
         ("t.csv", "head,relation,tail,weight\na,r,b,nan\n", "line 2: weight is 'nan'"),
+        ("t.jsonl", f'{{"head": "a", "relation": "r", "tail": "b", "weight": {10**400}}}',
+         "line 1: weight is 1000"),
         ("t.csv", "head,relation,tail,document\na,r,b,x\n", "the corpus has no document 'x'"),
         ("t.csv", "head,tail\na,b\n", "line 2: the field 'relation' is missing"),
         ("t.jsonl", "", "no node with a name"),
     ],
-)
+)  # fmt: skip
 def test_a_file_of_triples_that_cannot_be_read_is_an_error_that_names_the_line(
     file, name, text, said
 ):
@@ -247,7 +249,7 @@ def small_graph() -> Graph:
         (RelationshipRecord("Ada Marsh", "Norvik", "Founded <it>.", ("art",), 2.5),),
     )
     otto = ChunkRecords((EntityRecord("Norvik", "geo", ""), EntityRecord("Velia", "", "")))
-    return text_graph(TextExtraction((ada, otto), {}), 2, keywords=True)
+    return text_graph(TextExtraction((ada, otto), {}), CHUNKS, keywords=True)
 
 
 def same(first: Graph, second: Graph, *columns: str) -> None:

@@ -20,7 +20,7 @@ from graphrag_bench.offline.chunking import presplit, token
 from graphrag_bench.offline.knowledge_graph import fact_graph
 from graphrag_bench.offline.subgraphs import subgraph_extraction, subgraph_graph
 from graphrag_bench.values import Question, Ranked, Relationship
-from operators.relationship.scope import in_scope
+from operators.relationship.ranking import in_scope
 
 
 @pytest.fixture

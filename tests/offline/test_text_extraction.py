@@ -4,7 +4,7 @@ import pytest
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
-from graphrag_bench.graph.text_extraction import (
+from graphrag_bench.graph.extraction import (
     ChunkRecords,
     EntityRecord,
     RelationshipRecord,

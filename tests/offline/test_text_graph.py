@@ -5,13 +5,13 @@ import pytest
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.text_extraction import (
+from graphrag_bench.graph.extraction import (
     ChunkRecords,
     EntityRecord,
     RelationshipRecord,
     TextExtraction,
 )
+from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.offline.text_graph import rkg, rkg_llm, text_graph, tkg, tkg_llm
@@ -36,8 +36,12 @@ def chunk(*records) -> ChunkRecords:
     )
 
 
+def chunk_table(n: int) -> ChunkTable:
+    return ChunkTable.of([(f"d{row}", "", f"text {row}") for row in range(n)])
+
+
 def merged(*chunks: ChunkRecords, keywords: bool = False) -> Graph:
-    return text_graph(TextExtraction(chunks, {}), len(chunks), keywords=keywords)
+    return text_graph(TextExtraction(chunks, {}), chunk_table(len(chunks)), keywords=keywords)
 
 
 def dense(matrix) -> list[list[int]]:
@@ -151,7 +155,11 @@ def test_without_a_language_model_the_first_descriptions_that_fit_can_be_kept():
     texts = ("C d e f", "A b c d", "B c d e")
     extraction = TextExtraction((chunk(*(entity("a", "", text) for text in texts)),), {})
     kept = {
-        room: list(text_graph(extraction, 1, keywords=False, most_tokens=room).descriptions)
+        room: list(
+            tkg(
+                text_extraction=extraction, chunk_table=chunk_table(1), description_tokens=room
+            ).descriptions
+        )
         for room in (8, 4, 1, None)
     }
     assert kept[8] == ["A b c d C d e f"]

@@ -5,8 +5,14 @@ import pytest
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.derived_settings import complete
-from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
-from graphrag_bench.graph.text_extraction import ChunkRecords, EntityRecord, TextExtraction
+from graphrag_bench.graph.extraction import (
+    ChunkExtraction,
+    ChunkRecords,
+    EntityRecord,
+    Extraction,
+    TextExtraction,
+    Triple,
+)
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.offline.extraction import CO_OCCURS
 from graphrag_bench.offline.indices import name_index

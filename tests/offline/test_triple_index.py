@@ -10,10 +10,10 @@ from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.offline.triple_index import triple_index, triple_text
+from graphrag_bench.offline.triple_scorers import triple_index, triple_text
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question, Ranked
-from operators.relationship import triple_scores
+from operators.relationship.triples import triple_scores
 
 
 def test_relations_are_words_and_machine_ids_are_left_out():

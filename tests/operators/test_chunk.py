@@ -12,8 +12,9 @@ from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question, Ranked, RelationshipScores
-from operators import node, relationship
 from operators.chunk import aggregator, bm25, vdb
+from operators.node.pagerank import ppr
+from operators.relationship import ranking as relationship
 
 
 def asked(text: str) -> Question:
@@ -97,7 +98,7 @@ def test_without_node_scores_nodes_cannot_be_summed(graph):
 
 def test_from_a_node_to_its_chunks(graph):
     """HippoRAG's chain from node 0: the masses are 7/12, 4/12, 1/12 on the path 0 - 1 - 2."""
-    _, mass = alone(node.ppr)(Ranked(np.array([0]), np.array([1.0])), graph=graph)
+    _, mass = alone(ppr)(Ranked(np.array([0]), np.array([1.0])), graph=graph)
     _, of_relationships = relationship.aggregator(mass, graph=graph)
     found = aggregator(of_relationships, graph=graph)
     assert found.ids.tolist() == [1, 0]

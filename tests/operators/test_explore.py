@@ -10,7 +10,8 @@ from graphrag_bench.models.llm import Metered
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.values import Question, Ranked
-from operators import node, relationship
+from operators.node import exploring as node
+from operators.relationship import exploring as relationship
 
 ADA, NORVIK, TARN, OSTRA, MIRA = range(5)
 ASKED = Question("q", "On which mountain does the town stand that Ada founded?")

@@ -11,7 +11,8 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Question, Ranked
-from operators.node import activate, specificity
+from operators.node.activation import activate
+from operators.node.adjacent import specificity
 
 A, B, C, D = range(4)
 ASKED = Question("q", "east")

@@ -7,7 +7,8 @@ from graphrag_bench.contract import alone
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Keywords, Question
-from operators.node import by_keyword, by_step
+from operators.node.keyword import by_keyword
+from operators.node.step import by_step
 
 QUESTION = Question("q", "0 0 1")
 

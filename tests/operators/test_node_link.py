@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from graphrag_bench.contract import alone
+from graphrag_bench.contract import alone, operators
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.mentions import NameTable
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import Mentions, Node, Question, Ranked
-from operators.node import link
+from graphrag_bench.values import Mentions, Question
+from operators.node.linking import link
 
 ASKED = Question("q", "Which way is it?")
+TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])
 
 
 class Compass:
@@ -36,6 +38,8 @@ def directions():
     """Node 0 lies north, node 1 east."""
     return {
         "graph": Graph.from_arrays([0], [1], names=["north", "east"]),
+        "chunk_table": TITLED,
+        "parts": ("vectors",),
         "node_index": VectorIndex(np.array([[0, 1], [1, 0]], np.float32)),
         "embedder": Compass(),
     }
@@ -93,6 +97,7 @@ def town():
     names = ["ada", "ada marsh", "marsh road", "norvik"]
     return {
         "graph": Graph.from_arrays([0], [1], names=names),
+        "chunk_table": TITLED,
         "node_index": VectorIndex(np.eye(4, dtype=np.float32)),
         "embedder": Directory(),
     }
@@ -110,9 +115,7 @@ class Directory:
 
 
 def linked(town, text: str, *names: str, **settings):
-    found = alone(link)(
-        Mentions(names), Question("q", text), **town, by="exact_then_vectors", **settings
-    )
+    found = alone(link)(Mentions(names), Question("q", text), **town, **settings)
     return found.ids.tolist(), found.scores.round(6).tolist()
 
 
@@ -153,83 +156,50 @@ def test_the_threshold_is_for_vectors_only(town):
 
 
 def test_a_node_named_twice_comes_once_without_duplicates(town):
-    assert linked(town, "Norvik, the Norvik?", dedupe=True) == ([3], [1.0])
-    assert linked(town, "Norvik, the Norvik?") == ([3, 3], [1.0, 1.0])
+    assert linked(town, "Norvik, the Norvik?") == ([3], [1.0])
+    assert linked(town, "Norvik?", "the observatory") == ([3, 3], [1.0, 0.9])
+    assert linked(town, "Norvik?", "the observatory", dedupe=True) == ([3], [1.0])
 
 
-def test_by_vectors_the_question_itself_is_not_read(town):
-    found = alone(link)(Mentions(("the observatory",)), Question("q", "Ada Marsh?"), **town)
-    assert found.ids.tolist() == [3]
+def test_by_vectors_alone_the_question_itself_is_not_read(town):
+    found = linked(town, "Ada Marsh?", "the observatory", parts=("vectors",))
+    assert found == ([3], [0.9])
 
 
-# ---- names in texts
-
-
-def test_names_are_compared_as_node_names_are():
-    table = NameTable.of(["květa fialová", "O'Brien"])
-    assert table.matches("Who met KVĚTA  FIALOVÁ and O’Brien?") == [
-        ("květa fialová", 0),
-        ("o brien", 1),
-    ]
-
-
-def test_short_names_and_function_words_are_never_found():
-    table = NameTable.of(["it", "x2", "who", "the who", "not"])
-    assert table.matches("Who is it, x2 or not?") == []
-    assert table.matches("When did The Who play?") == [("the who", 3)]
-
-
-def test_of_equal_names_the_first_row_counts():
-    assert NameTable.of(["Norvik", "norvik"]).matches("norvik") == [("norvik", 0)]
-
-
-def test_a_text_or_a_table_without_words_has_no_names():
-    assert NameTable.of(["norvik"]).matches("?!") == []
-    assert NameTable.of([]).matches("norvik") == []
-
-
-def test_common_nouns_are_no_proper_names():
-    table = NameTable.of(["country", "norvik", "area 51", "city of light"])
-    asked = "Which country is Norvik in, area 51 or the city of Light?"
-    assert table.matches(asked, proper=True) == [
-        ("norvik", 1),
-        ("area 51", 2),
-        ("city of light", 3),
-    ]
-    assert ("country", 0) in table.matches(asked)
-
-
-def test_in_a_question_without_capitals_every_name_may_be_proper():
-    table = NameTable.of(["country", "norvik"])
-    assert table.matches("Which country is norvik in?", proper=True) == [
-        ("country", 0),
-        ("norvik", 1),
-    ]
-
-
-def test_common_nouns_are_linked_when_any_name_may_be(town):
-    town = {**town, "graph": Graph.from_arrays([0], [1], names=["river", "b", "c", "norvik"])}
-    assert linked(town, "Which river flows to Norvik?") == ([3], [1.0])
-    assert linked(town, "Which river flows to Norvik?", exact="any") == ([0, 3], [1.0, 1.0])
+def test_without_vectors_a_name_of_no_node_gives_none(town):
+    found = linked(town, "Norvik?", "the observatory", parts=("dictionary", "mentions"))
+    assert found == ([3], [1.0])
 
 
 def test_linking_can_be_switched_off(town):
-    found = alone(link)(Mentions(("norvik",)), Question("q", "Is it Norvik?"), by="none", **town)
-    assert len(found) == 0
+    assert linked(town, "Is it Norvik?", "norvik", parts=()) == ([], [])
 
 
-def test_names_that_are_given_are_those_of_nodes_before_they_are_like_them():
+def test_vectors_leave_no_name_for_a_part_behind_them():
+    setting = operators.get("node.link").settings["parts"]
+    with pytest.raises(UserError, match="'vectors' comes last"):
+        setting.check(["vectors", "mentions"])
+    assert setting.check(["mentions", "vectors"]) == ("mentions", "vectors")
+
+
+def test_names_of_many_questions_are_embedded_together_and_find_their_way_back(town):
+    asked = [Question("1", "Norvik?"), Question("2", "Who?"), Question("3", "Is Ada Marsh there?")]
+    names = [Mentions(("the observatory",)), Mentions(()), Mentions(("tarn",))]
+    assert [one.ids.tolist() for one in link(names, asked, **town)] == [[3, 3], [], [1, 0]]
+
+
+def test_a_given_name_is_that_of_a_node_in_its_own_spelling_first():
     graph = Graph.from_arrays([0, 1], [1, 2], names=["NORVIK", "Norvik", "ada marsh"])
     words = Hashing(4096)
-    index = VectorIndex(words.encode(list(graph.names), kind="passage"))
-
-    def linked(*names: str) -> Ranked[Node]:
-        mentions, asked = Mentions(names), Question("q", "Is NORVIK in Norvik?")
-        how = {"graph": graph, "node_index": index, "embedder": words}
-        return alone(link)(mentions, asked, **how, by="names_then_vectors")
-
-    found = linked("Norvik", "Ada  Marsh!", "marsh")
-    assert found.ids.tolist() == [1, 2, 2]
-    assert found.scores[:2].tolist() == [1.0, 1.0]
-    assert 0 < found.scores[2] < 1
-    assert linked().ids.tolist() == []
+    town = {
+        "graph": graph,
+        "chunk_table": TITLED,
+        "node_index": VectorIndex(words.encode(list(graph.names), kind="passage")),
+        "embedder": words,
+    }
+    how = {"parts": ("mentions", "vectors"), "single_words": "any"}
+    ids, scores = linked(town, "Is NORVIK in Norvik?", "Norvik", "Ada  Marsh!", "marsh", **how)
+    assert ids == [1, 2, 2]
+    assert scores[:2] == [1.0, 1.0]
+    assert 0 < scores[2] < 1
+    assert linked(town, "Is NORVIK in Norvik?", **how) == ([], [])

@@ -6,7 +6,7 @@ import pytest
 from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import Node, Ranked
-from operators.node import ppr
+from operators.node.pagerank import ppr
 
 A, B, C, D = range(4)
 

@@ -8,7 +8,8 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
-from operators.node import onehop, relnode, tfidf, vdb
+from operators.node.adjacent import onehop, relnode
+from operators.node.search import tfidf, vdb
 
 A, B, C, D = range(4)
 

@@ -9,7 +9,10 @@ from graphrag_bench.graph.reasoning_steps import StepNodes
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Path, Question, Ranked
 from operators.chunk import frompaths
-from operators.path import flow_prune, k_shortest, members, pool
+from operators.path.between_steps import k_shortest
+from operators.path.flow import flow_prune
+from operators.path.members import members
+from operators.path.pooling import pool
 
 A, B, C, D, E, F = range(6)
 SQUARES = Graph.from_arrays([A, A, B, C, D, C, F], [B, C, D, D, E, F, E])

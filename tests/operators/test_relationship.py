@@ -7,7 +7,7 @@ from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question, Ranked
-from operators.relationship import aggregator, onehop, vdb
+from operators.relationship.ranking import aggregator, onehop, vdb
 
 
 @pytest.fixture

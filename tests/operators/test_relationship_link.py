@@ -12,8 +12,8 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
-from operators.node import relnode
-from operators.relationship import filter_llm, filter_none, link
+from operators.node.adjacent import relnode
+from operators.relationship.linking import filter_llm, filter_none, link
 
 ASKED = Question("q", "Who built the lighthouse?")
 

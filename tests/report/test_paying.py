@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.report.paying import Price, paying_table, pays_after
+from graphrag_bench.report.costs import Price, paying_table, pays_after
 
 BASE = Price(0, 100)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from math import prod
 from statistics import mean
 
 import pytest
@@ -14,7 +15,7 @@ from graphrag_bench.data.synthetic import world_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.text import normalise_name
-from graphrag_bench.world.facts import World, WorldSettings
+from graphrag_bench.world.facts import Chain, World, WorldSettings
 from graphrag_bench.world.grammar import ALSO, RELATIONS, asked, kinds, question, statements
 from graphrag_bench.world.making import make_world
 
@@ -203,36 +204,37 @@ def test_gold_is_name_and_alias_and_the_passages_of_the_chain_in_order() -> None
 # ---- removal, in closed form
 
 
+def found(made: World, chain: Chain) -> list[bool]:
+    """Which of the evidence of a chain is a passage."""
+    ids = {passage.id for passage in made.passages}
+    return [one in ids for one in made.evidence(chain)]
+
+
 def test_removal_takes_an_exact_share_and_its_evidence_is_an_id_that_no_passage_has() -> None:
     made = world(removed=0.3)
-    assert made.n_removed == 72  # of 240
-    ids = {passage.id for passage in made.passages}
+    assert sum(fact.passage is None for fact in made.facts) == 72  # of 240
     for chain in made.chains:
-        present = [one in ids for one in made.evidence(chain)]
-        assert present == [made.facts[row].passage is not None for row in chain.facts]
-        assert made.stated(chain) == pytest.approx(sum(present) / chain.hops)
+        assert found(made, chain) == [made.facts[row].passage is not None for row in chain.facts]
 
 
 def test_removal_lowers_what_can_be_found_and_answered_at_the_predicted_rate() -> None:
     """Over 40 worlds of 240 facts with 60 removed: 0.75 of the evidence; whole chains of two with
     180/240 x 179/239 = 0.5617; the mean of 40 x 15 chains of two is within 4 standard errors."""
     worlds = [world(removed=0.25, hops=4, seed=seed) for seed in range(40)]
-    chains = [(one, chain) for one in worlds for chain in one.chains]
-    assert worlds[0].expected_recall() == 0.75
-    assert worlds[0].expected_answerable(2) == pytest.approx(180 / 240 * 179 / 239)
-    assert mean(one.stated(chain) for one, chain in chains) == pytest.approx(0.75, abs=0.03)
+    chains = [found(one, chain) for one in worlds for chain in one.chains]
+    assert mean(mean(there) for there in chains) == pytest.approx(0.75, abs=0.03)
     for hops in (1, 2, 3, 4):
-        found = [one.answerable(chain) for one, chain in chains if chain.hops == hops]
-        expected = worlds[0].expected_answerable(hops)
-        error = (expected * (1 - expected) / len(found)) ** 0.5
-        assert abs(mean(found) - expected) < 4 * error
+        whole = [all(there) for there in chains if len(there) == hops]
+        expected = prod((180 - drawn) / (240 - drawn) for drawn in range(hops))
+        error = (expected * (1 - expected) / len(whole)) ** 0.5
+        assert abs(mean(whole) - expected) < 4 * error
 
 
 def test_what_is_all_removed_leaves_passages_that_only_say_what_there_is() -> None:
     made = world(removed=1.0, alias_rate=0.0, noise=0.0)
     assert not [one for passage in made.passages for one in statements(passage.text)]
     assert all(list(kinds(passage.text)) for passage in made.passages)
-    assert made.expected_answerable(1) == made.expected_recall() == 0.0
+    assert not any(any(found(made, chain)) for chain in made.chains)
 
 
 # ---- as a data set

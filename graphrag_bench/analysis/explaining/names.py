@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,70 +18,37 @@ from graphrag_bench.runs.record import Row
 
 Named = dict[str, Any]
 _HOPS = ("nodes", "relationships")
+_KINDS: Mapping[str, Any] = {
+    "chunk_table": ChunkTable, "graph": Graph, "tri_graph": TriGraph, "reports": Reports,
+}  # fmt: skip
 
 
+@dataclass(frozen=True)
 class Names:
-    """The names of what a run was made over, read from its artifacts when first asked for.
+    """The names of what a run was made over: its chunks, its graph, and reports of communities.
 
-    `roots` are the folders of the artifacts of its data set, `keys` those it refers to by resource.
-    Ids of deleted artifacts are shown without a name.
+    `tri_graph` is in place of a graph with relationships. Ids of artifacts in `missing`, which the
+    run refers to and which are gone, are shown without a name.
     """
 
-    def __init__(self, roots: Sequence[Path], keys: Mapping[str, str]) -> None:
-        """Nothing is read yet."""
-        self.roots, self.keys = roots, keys
+    chunk_table: ChunkTable | None = None
+    graph: Graph | None = None
+    tri_graph: TriGraph | None = None
+    reports: Reports | None = None
+    missing: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, resources: Mapping[str, Any]) -> Names:
         """The names of artifacts that are loaded already."""
-        made = cls((), {})
-        for name in ("chunk_table", "graph", "tri_graph", "reports"):
-            vars(made)[name] = resources.get(name)
-        return made
+        held: dict[str, Any] = {name: resources.get(name) for name in _KINDS}
+        return cls(**held)
 
-    @cached_property
-    def chunk_table(self) -> ChunkTable | None:
-        """The chunks."""
-        found: ChunkTable | None = self._of("chunk_table", ChunkTable)
-        return found
-
-    @cached_property
-    def graph(self) -> Graph | None:
-        """The graph that has relationships."""
-        found: Graph | None = self._of("graph", Graph)
-        return found
-
-    @cached_property
-    def tri_graph(self) -> TriGraph | None:
-        """The graph of entities and sentences, in place of one with relationships."""
-        found: TriGraph | None = self._of("tri_graph", TriGraph)
-        return found
-
-    @cached_property
-    def reports(self) -> Reports | None:
-        """The reports of communities."""
-        found: Reports | None = self._of("reports", Reports)
-        return found
-
-    @property
-    def missing(self) -> list[str]:
-        """The resources with names that the run refers to and that are gone."""
-        held = {"chunk_table": self.chunk_table, "graph": self.graph, "tri_graph": self.tri_graph,
-                "reports": self.reports}  # fmt: skip
-        return [name for name, there in held.items() if name in self.keys and there is None]
-
-    def _of(self, resource: str, kind: Any) -> Any:
-        if resource not in self.keys:
-            return None
-        places = [root / resource / self.keys[resource] for root in self.roots]
-        place = next((one for one in places if is_stored(one)), None)
-        if place is None:
-            return None
-        same = read_recipe(place).get("same_as")
-        try:
-            return self._of(same, kind) if same else loaded(kind, place)
-        except UserError:
-            return None
+    @classmethod
+    def read(cls, roots: Sequence[Path], keys: Mapping[str, str]) -> Names:
+        """The names of artifacts: `keys` by resource, below the folders `roots` of a data set."""
+        held = {name: _artifact(name, kind, roots, keys) for name, kind in _KINDS.items()}
+        gone = (name for name, there in held.items() if name in keys and there is None)
+        return cls(**held, missing=tuple(gone))
 
     def node(self, row: int) -> Named:
         """A node's name, and its type where it has one."""
@@ -122,6 +89,21 @@ class Names:
         nodes = [self.node(row) for row in held["nodes"]]
         rows = [self.relationship(row) for row in held["relationships"]]
         return {**held, "nodes": nodes, "relationships": rows}
+
+
+def _artifact(resource: str, kind: Any, roots: Sequence[Path], keys: Mapping[str, str]) -> Any:
+    """An artifact, or the one that it is the same as; None for one that is not there."""
+    if resource not in keys:
+        return None
+    places = [root / resource / keys[resource] for root in roots]
+    place = next((one for one in places if is_stored(one)), None)
+    if place is None:
+        return None
+    same = read_recipe(place).get("same_as")
+    try:
+        return _artifact(same, kind, roots, keys) if same else loaded(kind, place)
+    except UserError:
+        return None
 
 
 def explained(slot: str, value: Any, names: Names) -> Any:

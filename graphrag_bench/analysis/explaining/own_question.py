@@ -28,7 +28,7 @@ _REUSES = ("write", "read")
 """The modes of the cache in which what is stored is taken."""
 
 
-def asked(experiment: Experiment, text: str, progress: Progress | None = None) -> OwnQuestion:
+def asked(experiment: Experiment, text: str) -> OwnQuestion:
     """The record of one question: from the finished run or an earlier call, where nothing changed.
 
     A stored record needs no model. Otherwise the question is run and stored. Raises UserError when
@@ -40,7 +40,7 @@ def asked(experiment: Experiment, text: str, progress: Progress | None = None) -
         found = _of_run(experiment, question) or kept(path)
         if found is not None:
             return found
-    finished, resources = answered(experiment, question, progress)
+    finished, resources = answered(experiment, question)
     made = asked_of(experiment, finished, resources)
     keep(path, made)
     return made
@@ -65,16 +65,14 @@ class AnsweringFailed(UserError):
     exit_code = 1
 
 
-def answered(
-    experiment: Experiment, question: Question, progress: Progress | None = None
-) -> tuple[Finished, Mapping[str, Any]]:
+def answered(experiment: Experiment, question: Question) -> tuple[Finished, Mapping[str, Any]]:
     """A question that was run, and the artifacts and models it was run with.
 
     What is missing is built. Raises AnsweringFailed when a step fails.
     """
     gold = {**experiment.dataset.gold, question.id: Gold()}
     experiment = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
-    resources = build_resources(experiment, experiment.models, progress or Progress())
+    resources = build_resources(experiment, experiment.models, Progress())
     start = start_state(experiment, question, resources["chunk_table"])
     world = Execution(resources)
     (finished,) = run_pipeline([question], experiment.method.pipeline, world, start=lambda _: start)
@@ -163,5 +161,5 @@ def told(asked: OwnQuestion, names: Names) -> dict[str, Any]:
         "fallbacks": list(asked.row.get("fallbacks", ())),
         "context": [{**p, "text": text} for p, text in zip(pieces, texts, strict=True)],
         "steps": explained_steps(asked.row, asked.seconds, names),
-        "without_names": names.missing,
+        "without_names": list(names.missing),
     }

@@ -41,6 +41,10 @@ class Layout:
     value: str
     by: str | None = None
 
+    def led(self, line: str, part: str) -> tuple[str, ...]:
+        """The first cells of a row: its line, and its part where the questions are split."""
+        return (line, part) if self.by else (line,)
+
 
 def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     """The mean of a metric with its 95 % bootstrap interval and n, for each row and column.
@@ -54,19 +58,13 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     fields, held = _held(runs, layout)
     lines, cols, parts = _places(runs, fields, held)
     rows = [
-        (
-            line,
-            *([part] if layout.by else []),
-            *[_cell(held.get((line, col, part))) for col in cols],
-        )
-        for line in lines
-        for part in parts
+        (*layout.led(line, part), *[_cell(held.get((line, col, part))) for col in cols])
+        for line, part in product(lines, parts)
         if any((line, col, part) in held for col in cols)
     ]
-    heads = (layout.rows, *([layout.by] if layout.by else []), *cols)
-    texts = (layout.rows, *([layout.by] if layout.by else []))
+    texts = layout.led(layout.rows, layout.by or "")
     caption = f"{layout.value} by {', '.join(filter(None, (layout.rows, layout.by, layout.cols)))}"
-    return Table(caption, heads, tuple(rows), _notes(held, fields), texts)
+    return Table(caption, (*texts, *cols), tuple(rows), _notes(held, fields), texts)
 
 
 def long_pivot(runs: Sequence[PivotRun], layouts: Sequence[Layout]) -> Table:
@@ -76,7 +74,6 @@ def long_pivot(runs: Sequence[PivotRun], layouts: Sequence[Layout]) -> Table:
     `selected` the marks of those that were chosen on these questions. A cell of no run has no row.
     """
     first = layouts[0]
-    by = [first.by] if first.by else []
     rows = []
     for layout in layouts:
         fields, held = _held(runs, layout)
@@ -88,8 +85,9 @@ def long_pivot(runs: Sequence[PivotRun], layouts: Sequence[Layout]) -> Table:
             marks = dict.fromkeys(run.mark for run, _ in shared if run.mark)
             figures = [f"{one:.6f}" for one in (found.mean, found.low, found.high)]
             counts = [str(found.n), str(len(shared)), "; ".join(marks)]
-            rows.append((line, *([part] if by else []), col, layout.value, *figures, *counts))
-    heads = (first.rows, *by, first.cols, "metric", "mean", "low", "high", "n", "runs", "selected")
+            rows.append((*layout.led(line, part), col, layout.value, *figures, *counts))
+    lead = first.led(first.rows, first.by or "")
+    heads = (*lead, first.cols, "metric", "mean", "low", "high", "n", "runs", "selected")
     return Table("", heads, tuple(rows), ())
 
 
@@ -195,18 +193,14 @@ def _mean(held: Sequence[tuple[PivotRun, Mapping[str, float]]]) -> Mean:
     return mean_with_interval(means, scopes=[scopes[question] for question in values])
 
 
-def _scoped(run: PivotRun) -> bool:
-    return any("scope" in held for held in run.attributes.values())
-
-
 def _notes(
     held: Mapping[Cell, Sequence[tuple[PivotRun, object]]], placed: tuple[str, str]
 ) -> tuple[str, ...]:
     every = list({id(run): run for runs in held.values() for run, _ in runs}.values())
+    scoped = any("scope" in of_question for run in every for of_question in run.attributes.values())
     notes = [
         "mean over questions that did not fail, 95 % bootstrap interval over questions"
-        + (" and their scopes" if any(_scoped(run) for run in every) else "")
-        + ", n questions"
+        f"{' and their scopes' if scoped else ''}, n questions"
     ]
     marks = {f"{run.fields.get('title', 'a run')} {run.mark}": None for run in every if run.mark}
     notes += [f"{_CHOSEN} {', '.join(marks)}; {INFLATED}"] if marks else []

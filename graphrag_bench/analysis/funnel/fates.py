@@ -67,8 +67,7 @@ class Built:
     def relationships_of(self, document: str) -> NDArray[np.int64]:
         """The rows of the graph that the chunks of a document state."""
         assert self.graph is not None
-        matrix = self.graph.chunk_relationship
-        return _columns(matrix, self.chunks_of(document))
+        return _columns(self.graph.chunk_relationship, self.chunks_of(document))
 
     def nodes_of(self, document: str) -> NDArray[np.int64]:
         """The nodes that the chunks of a document name, the ends of what they state too."""
@@ -272,6 +271,9 @@ def _relationship_rows(value: Any) -> list[int]:
 
 def _linked(traced: _Traced, evidence: Sequence[str], built: Built) -> set[str] | None:
     """The documents that the start nodes reach; None where those cannot be told."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     starts, graph = traced.starts(), built.graph
     if starts is None or graph is None or built.chunks is None:
         return None
@@ -284,15 +286,12 @@ def _linked(traced: _Traced, evidence: Sequence[str], built: Built) -> set[str] 
     joined = (inside[graph.source] & inside[graph.target]) | (
         graph.synonym & near[graph.source] & near[graph.target]
     )
-    ends = np.stack([graph.source[joined], graph.target[joined]])
-    reached = np.zeros(graph.n_nodes, bool)
-    reached[starts] = True
-    before = -1
-    while before != int(reached.sum()):
-        before = int(reached.sum())
-        touched = reached[ends[0]] | reached[ends[1]]
-        reached[ends[:, touched]] = True
-        if not built.states_relationships:
-            for held in nodes.values():
-                reached[held] |= bool(reached[held].any())
+    sources, targets = [graph.source[joined]], [graph.target[joined]]
+    if not built.states_relationships:
+        sources += [held[:-1] for held in nodes.values()]
+        targets += [held[1:] for held in nodes.values()]
+    ends = np.concatenate(sources), np.concatenate(targets)
+    edges = coo_array((np.ones(len(ends[0])), ends), shape=(graph.n_nodes, graph.n_nodes))
+    component = connected_components(edges, directed=False)[1]
+    reached = np.isin(component, component[starts])
     return {document for document, held in nodes.items() if reached[held].any()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 STAGES = (
@@ -36,13 +36,9 @@ class Fate:
         A stage that was not passed does not count when a later one, up to the prompt, was: the
         evidence was found on another way.
         """
-        found = [row for row, stage in enumerate(STAGES) if self.found_at(stage)]
+        found = [STAGES.index(stage) for stage in _FOUND if self.verdicts.get(stage) is True]
         after = STAGES[found[-1] + 1 :] if found else STAGES
         return next((stage for stage in after if self.verdicts.get(stage) is False), None)
-
-    def found_at(self, stage: str) -> bool:
-        """Whether a stage of finding shows it."""
-        return stage in _FOUND and self.verdicts.get(stage) is True
 
     @property
     def found_otherwise(self) -> tuple[str, ...]:
@@ -93,32 +89,23 @@ class Funnel:
 
     def counts(self) -> tuple[StageCount, ...]:
         """A row for each stage; the losses and what is left at the end sum to all documents."""
-        first = self.of_questions()
-        return tuple(self._counts(first))
-
-    def _counts(self, first: Mapping[str, str | None]) -> Iterator[StageCount]:
-        left = self.n_documents
+        left, rows = self.n_documents, []
         for stage in self.stages:
             gone = [fate for fate in self.fates if fate.lost == stage]
             left -= len(gone)
-            yield StageCount(
-                stage,
-                len(gone),
-                left,
-                sum(lost == stage for lost in first.values()),
-                sum(stage in fate.found_otherwise for fate in self.fates),
-                sum(fate.right is True for fate in gone),
-                sum(_untold(fate, stage) for fate in self.fates),
-            )
+            otherwise = sum(stage in fate.found_otherwise for fate in self.fates)
+            anyway = sum(fate.right is True for fate in gone)
+            unknown = sum(_untold(fate, stage) for fate in self.fates)
+            n_questions = len(self.questions_at(stage))
+            rows.append(StageCount(stage, len(gone), left, n_questions, otherwise, anyway, unknown))
+        return tuple(rows)
 
     def of_questions(self) -> dict[str, str | None]:
         """The earliest stage at which a question lost any of its evidence, None for no loss."""
-        found: dict[str, str | None] = {}
+        lost: dict[str, list[str]] = {}
         for fate in self.fates:
-            before = found.setdefault(fate.question, fate.lost)
-            if fate.lost is not None and (before is None or _order(fate.lost) < _order(before)):
-                found[fate.question] = fate.lost
-        return found
+            lost.setdefault(fate.question, []).extend([fate.lost] if fate.lost else [])
+        return {name: min(held, key=STAGES.index, default=None) for name, held in lost.items()}
 
     def questions_at(self, stage: str | None) -> list[str]:
         """The questions whose first loss is at a stage; those without a loss for None."""
@@ -137,12 +124,8 @@ def funnel(stages: Sequence[str], fates: Sequence[Fate]) -> Funnel:
     return Funnel(tuple(had), tuple(fates))
 
 
-def _order(stage: str) -> int:
-    return STAGES.index(stage)
-
-
 def _untold(fate: Fate, stage: str) -> bool:
     """Whether nothing can be told of a stage, though the evidence was not lost before it."""
-    before = fate.lost is not None and _order(fate.lost) < _order(stage)
+    before = fate.lost is not None and STAGES.index(fate.lost) < STAGES.index(stage)
     failed = fate.verdicts.get("replied") is False
     return fate.verdicts.get(stage) is None and not before and not failed

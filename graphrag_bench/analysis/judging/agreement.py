@@ -34,7 +34,6 @@ class Agreement:
 def agreement(
     first: Mapping[ItemT, str],
     second: Mapping[ItemT, str],
-    seed: int = 0,
     *,
     scope: Callable[[ItemT], str] | None = None,
 ) -> Agreement | None:
@@ -56,7 +55,7 @@ def agreement(
     if np.isnan(kappa):
         return Agreement(len(items), alike, None)
     clusters = None if scope is None else clusters_of([scope(item) for item in items])
-    drawn = _kappa(resampled_sums(cells, clusters, _RESAMPLES, np.random.default_rng(seed)))
+    drawn = _kappa(resampled_sums(cells, clusters, _RESAMPLES, np.random.default_rng(0)))
     known = drawn[~np.isnan(drawn)]
     low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (kappa, kappa)
     return Agreement(

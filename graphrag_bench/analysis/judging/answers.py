@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from graphrag_bench.analysis.judging.cases import Bench, Case, Judgement
 from graphrag_bench.analysis.judging.measures import MEASURES, Measure
@@ -86,11 +84,8 @@ def judge_answers(
         take_away(folder, JUDGED.__eq__)
         todo = {n: _todo(folder, n, m, cases, models, asked.retry) for n, m in measures.items()}
         texts = _texts(stored)
-        if (
-            any(todo.values())
-            and not texts
-            and all(measure.context for measure in measures.values())
-        ):
+        of_contexts = all(measure.context for measure in measures.values())
+        if any(todo.values()) and not texts and of_contexts:
             raise UserError(f"The contexts of {folder} {NOT_KEPT}.")
         for name, measure in measures.items():
             part = todo[name]
@@ -186,15 +181,11 @@ def _judge(
     with progress.task(f"judging {name}", len(todo)) as advance:
         for first in range(0, len(todo), BLOCK):
             part = todo[first : first + BLOCK]
-            bench = Bench(Metered(models.llm_judge, log=log, gate=gate), partial(_embedder, models))
+            bench = Bench(Metered(models.llm_judge, log=log, gate=gate), lambda: models.embedder)
             found = measure.judge(bench, [case for case, _ in part])
             rows = [_row(case, of, one) | same for (case, of), one in zip(part, found, strict=True)]
             append_lines(folder / JUDGED, rows)
             advance(len(part))
-
-
-def _embedder(models: Models) -> Any:
-    return models.embedder
 
 
 def _of(measure: Measure, case: Case) -> str:

@@ -6,8 +6,13 @@ Which answer is better is a property of the question: it is the same in both ord
 depend on which one is longer. Both orders of many questions identify the weights: quality wins in
 both orders, position in one, length in both but for the longer answer.
 
-Verdicts alone cannot tell such a judge from one whose leaning adds to the quality it sees and acts
-where the answers are close: `by_degree` is the rate of that other model, and tables print both.
+Verdicts alone cannot tell such a judge from one whose leaning adds to the quality it sees, instead
+of deciding some verdicts alone: `by_degree` is the rate of that other model, and tables print both.
+There A wins where the quality of A over B, normal over the questions, with noise of each verdict's
+own, and with what its place and the longer length add, is above 0. Such a judge changes its mind
+where the answers are close, so that what it says in both orders is chosen in favour of clear cases.
+Two verdicts on each question tell the noise from the spread of quality: their correlation is that
+of a bivariate normal distribution (tetrachoric).
 """
 
 from __future__ import annotations
@@ -19,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.analysis.judging.both_orders import BothOrders
-from graphrag_bench.analysis.judging.degree import rate_by_degree
 from graphrag_bench.evaluation.significance import clusters_of
 from graphrag_bench.evaluation.statistics import resampled_sums
 from graphrag_bench.values import FloatArray
@@ -30,6 +34,7 @@ FEWEST = 10
 _ITERATIONS, _WARM = 4000, 200
 _RESAMPLES = 200
 _TINY = 1e-12
+_MOST, _LEAST = 0.9995, 1e-9
 
 
 @dataclass(frozen=True)
@@ -56,11 +61,7 @@ class Corrected:
 
 
 def corrected(
-    pairs: Sequence[BothOrders],
-    *,
-    length: bool,
-    seed: int = 0,
-    scopes: Sequence[str | None] | None = None,
+    pairs: Sequence[BothOrders], *, length: bool, scopes: Sequence[str | None] | None = None
 ) -> Corrected | str:
     """The rate without the judge's leaning to a place, and with `length` to longer answers.
 
@@ -87,7 +88,7 @@ def corrected(
     null = _fit(one, start[0], without / without.sum(), _ITERATIONS)[2]
     if 2 * float(likelihood[0] - null[0]) < chi2.ppf(0.99, 2):
         return f"place{' and length explain' if length else ' explains'} the verdicts as well"
-    drawn = resampled_sums(cells, clusters, _RESAMPLES, np.random.default_rng(seed))
+    drawn = resampled_sums(cells, clusters, _RESAMPLES, np.random.default_rng(0))
     shares, _, _ = _fit(
         drawn, np.repeat(share, _RESAMPLES), np.repeat(weights, _RESAMPLES, 0), _WARM
     )
@@ -165,3 +166,44 @@ def _fit(
     better = np.stack([share, 1 - share], 1)[:, :, None, None, None]
     joint = (better * chance[:, :, 0, :, :, None] * chance[:, :, 1, :, None, :]).sum(1)
     return share, weights, (counts * np.log(np.maximum(joint, _TINY))).sum((1, 2, 3))
+
+
+def rate_by_degree(counts: FloatArray, *, length: bool) -> float:
+    """The share of questions whose A is better, in 0..1, by maximum likelihood.
+
+    `counts` is (3, 2, 2): questions by length (A longer, same, B longer) and by whether A won
+    where it stood first and where it stood second. Source: Pearson 1900 (tetrachoric
+    correlation); Thurstone 1927 for the scale.
+    """
+    from scipy.optimize import minimize
+    from scipy.stats import norm
+
+    n = counts.sum()
+    first, second = counts[:, 1].sum() / n, counts[:, :, 1].sum() / n
+    ends = norm.ppf(np.clip([first, second], 0.5 / n, 1 - 0.5 / n))
+    start = np.array([ends.mean(), (ends[0] - ends[1]) / 2, 1.0, *([0.0] if length else [])])
+
+    def loss(at: FloatArray) -> float:
+        chances = _chances_of(at[0], at[1], at[3] if length else 0.0, _correlation(at[2]))
+        return -float((counts * np.log(np.maximum(chances, _LEAST))).sum()) / float(n)
+
+    found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-9,
+                                                                 "maxiter": 800}).x  # fmt: skip
+    return round(float(norm.cdf(found[0] / np.sqrt(_correlation(found[2])))), 6)
+
+
+def _correlation(at: float) -> float:
+    """Any number as a correlation above 0."""
+    return float(_MOST / (1 + np.exp(-at)) + 1e-4)
+
+
+def _chances_of(quality: float, place: float, length: float, correlation: float) -> FloatArray:
+    """The chance of each cell of `counts`, given its length."""
+    from scipy.stats import multivariate_normal, norm
+
+    longer = length * np.array([1.0, 0.0, -1.0])
+    ends = np.stack([quality + place + longer, quality - place + longer], 1)
+    both = multivariate_normal([0, 0], [[1, correlation], [correlation, 1]]).cdf(ends)
+    first, second = norm.cdf(ends).T
+    cells = [[1 - first - second + both, second - both], [first - both, both]]
+    return np.moveaxis(np.array(cells), 2, 0)

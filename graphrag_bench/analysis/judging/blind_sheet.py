@@ -37,9 +37,8 @@ def write_blind(
     """
     rng = np.random.default_rng(seed)
     items = [(name, *pair) for name in comparison.questions for pair in comparison.pairs]
-    shown = digest([comparison.of_duel(duel) for duel in comparison.duels()], list(criteria), seed)[
-        :4
-    ]
+    duels = [comparison.of_duel(duel) for duel in comparison.duels()]
+    shown = digest(duels, list(criteria), seed)[:4]
     turned = rng.permutation(len(items)) % 2
     rows, keys = [], []
     for number, at in enumerate(rng.permutation(len(items)), 1):
@@ -80,12 +79,9 @@ def read_people(
                     winner = {"1": one, "2": two}.get(said)
                     label = "tie" if winner is None else "A" if winner == a else "B"
                     labels[question, a, b, name] = label
-        found[_free(sheet.stem, found)] = labels
+        name = sheet.stem if sheet.stem not in found else f"{sheet.stem} {len(found) + 1}"
+        found[name] = labels
     return found
-
-
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    return name if name not in taken else f"{name} {len(taken) + 1}"
 
 
 def _places(comparison: Comparison, key: Path) -> dict[str, tuple[str, str, str]]:

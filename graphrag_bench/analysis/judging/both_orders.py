@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,15 +34,6 @@ class BothOrders:
 
 
 @dataclass(frozen=True)
-class Effect:
-    """A rate or difference with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class HeadToHead:
     """A against B over `n` questions with a verdict in both orders; `missing` have not both.
 
@@ -61,15 +52,15 @@ class HeadToHead:
     ties: int
     losses: int
     rate: Mean | None
-    flips: Effect | None
+    flips: Mean | None
     first: Mean | None
     longer: Mean | None
-    length: Effect | None
+    length: Mean | None
     p: float
 
 
 def head_to_head(
-    pairs: Sequence[BothOrders], seed: int = 0, *, scopes: Sequence[str | None] | None = None
+    pairs: Sequence[BothOrders], *, scopes: Sequence[str | None] | None = None
 ) -> HeadToHead:
     """The win rates from the verdicts on the questions; None where no question has both orders.
 
@@ -91,36 +82,35 @@ def head_to_head(
     differ = lengths != 0
     longer = np.where(lengths == 1, points, 1 - points)[differ]
     of_longer = [scope for scope, one in zip(held, differ, strict=True) if one]
-    (p,) = sign_flip_p(2 * points - 1, clusters_of(held), seed=seed)
+    (p,) = sign_flip_p(2 * points - 1, clusters_of(held))
     return HeadToHead(
         len(known),
         len(pairs) - len(known),
         wins,
         len(known) - wins - losses,
         losses,
-        mean_with_interval(list(points), seed=seed, scopes=held),
-        _flips(points == 0.5, held, seed),
-        mean_with_interval(list(firsts), seed=seed, scopes=held),
-        mean_with_interval(list(longer), seed=seed, scopes=of_longer) if len(longer) else None,
-        _length_effect(points, lengths, held, seed),
+        mean_with_interval(list(points), scopes=held),
+        _flips(points == 0.5, held),
+        mean_with_interval(list(firsts), scopes=held),
+        mean_with_interval(list(longer), scopes=of_longer) if len(longer) else None,
+        _length_effect(points, lengths, held),
         round(float(p), 6),
     )
 
 
-def _flips(flipped: NDArray[Any], scopes: Sequence[str | None], seed: int) -> Effect:
+def _flips(flipped: NDArray[Any], scopes: Sequence[str | None]) -> Mean:
     """The share of ties: with Wilson's interval, or a bootstrap one where questions share scopes.
 
     Wilson's has a width also where all or none are ties.
     """
     if clusters_of(scopes) is None:
         return proportion(int(flipped.sum()), len(flipped))
-    found = mean_with_interval([float(one) for one in flipped], seed=seed, scopes=scopes)
-    return Effect(found.mean, found.low, found.high)
+    return mean_with_interval([float(one) for one in flipped], scopes=scopes)
 
 
 def _length_effect(
-    points: NDArray[Any], lengths: NDArray[Any], scopes: Sequence[str | None], seed: int
-) -> Effect | None:
+    points: NDArray[Any], lengths: NDArray[Any], scopes: Sequence[str | None]
+) -> Mean | None:
     """The mean of the points of A where it is longer less that where B is, in -1..1.
 
     None where either side has less than two questions. The interval is that of the mean of what
@@ -132,13 +122,11 @@ def _length_effect(
         return None
     mean_a, mean_b = points[of_a].mean(), points[of_b].mean()
     added = of_a * (points - mean_a) / of_a.sum() - of_b * (points - mean_b) / of_b.sum()
-    found = mean_with_interval(
-        list(mean_a - mean_b + len(points) * added), seed=seed, scopes=scopes
-    )
-    return Effect(found.mean, max(found.low, -1.0), min(found.high, 1.0))
+    found = mean_with_interval(list(mean_a - mean_b + len(points) * added), scopes=scopes)
+    return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
 
 
-def proportion(count: int, total: int) -> Effect:
+def proportion(count: int, total: int) -> Mean:
     """A share with its 95 % Wilson interval; raises ValueError for a total of 0.
 
     Source: Wilson 1927.
@@ -146,8 +134,8 @@ def proportion(count: int, total: int) -> Effect:
     from scipy.stats import binomtest
 
     interval = binomtest(count, total).proportion_ci(method="wilson")
-    rounded = (round(float(v), 6) for v in (count / total, interval.low, interval.high))
-    return Effect(*rounded)
+    low, high = round(float(interval.low), 6), round(float(interval.high), 6)
+    return Mean(round(count / total, 6), low, high, total)
 
 
 def win_matrix(rates: Sequence[Sequence[float | None]]) -> list[list[float | None]]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from unicodedata import normalize
 
+from pydantic import BaseModel
+
 from graphrag_bench.analysis.judging.cases import (
     PROMPTS,
     Bench,
@@ -14,18 +16,27 @@ from graphrag_bench.analysis.judging.cases import (
     ask_judge,
     judgement_of,
 )
-from graphrag_bench.analysis.judging.replies import Agreed, Offered
 from graphrag_bench.evaluation.answer_form import abstained
 from graphrag_bench.prompts import Prompt
 
 OFFERED = Prompt(f"{PROMPTS}/offered.j2")
 AGREES = Prompt(f"{PROMPTS}/agrees.j2")
-
-
 LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
 """A text of so many entries of at most so many words is a list, one of so few words a name."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
+
+
+class Offered(BaseModel):
+    """What the first prompt returns."""
+
+    offered: list[str]
+
+
+class Agreed(BaseModel):
+    """What the second prompt returns."""
+
+    agrees: bool
 
 
 def correctness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean
 
 import numpy as np
+from pydantic import BaseModel
 
 from graphrag_bench.analysis.judging.cases import (
     PROMPTS,
@@ -21,14 +23,6 @@ from graphrag_bench.analysis.judging.cases import (
     judgement_of,
 )
 from graphrag_bench.analysis.judging.correctness import AGREES, OFFERED, correctness
-from graphrag_bench.analysis.judging.replies import (
-    AskedBack,
-    Recalled,
-    Statements,
-    SupportVerdicts,
-    Useful,
-)
-from graphrag_bench.analysis.judging.shares import answer_relevance, context_precision, share
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.json_replies import ModelT
 from graphrag_bench.models.llm import Chat
@@ -47,6 +41,51 @@ SUPPORTED = Prompt(f"{PROMPTS}/supported.j2")
 ASKED_BACK = Prompt(f"{PROMPTS}/asked_back.j2")
 RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
 PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
+
+
+class Statements(BaseModel):
+    """What the statements prompt returns."""
+
+    statements: list[str]
+
+
+class Supported(BaseModel):
+    """One verdict of the second step of faithfulness."""
+
+    number: int
+    supported: bool
+
+
+class SupportVerdicts(BaseModel):
+    """What the second step of faithfulness returns."""
+
+    verdicts: list[Supported]
+
+
+class AskedBack(BaseModel):
+    """What the prompt of answer relevance returns."""
+
+    questions: list[str]
+    evasive: bool
+
+
+class Found(BaseModel):
+    """A statement of the gold answer."""
+
+    text: str
+    found: bool
+
+
+class Recalled(BaseModel):
+    """What the prompt of context recall returns."""
+
+    statements: list[Found]
+
+
+class Useful(BaseModel):
+    """What the prompt of context precision returns."""
+
+    useful: list[int]
 
 
 def faithfulness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
@@ -80,13 +119,13 @@ def _supported(reply: SupportVerdicts, n: int) -> float:
     """The share supported; a reply without exactly one verdict for each is unreadable."""
     if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
         raise UnreadableReply("supported", f"{len(reply.verdicts)} verdicts on {n} statements")
-    return share([one.supported for one in reply.verdicts])
+    return fmean(one.supported for one in reply.verdicts)
 
 
 def relevance(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
     """The mean cosine of the question with questions made from the answer; 0 for an evasive one.
 
-    Source: Es et al. 2024, section 3.
+    A mean below 0 counts as 0. Source: Es et al. 2024, section 3; ragas for evasive answers.
     """
     chats = [ASKED_BACK.render({"answer": c.answer, "n": N_ASKED_BACK}) for c in cases]
     replies = ask_judge(bench, cases, chats, AskedBack, "asked back")
@@ -102,7 +141,7 @@ def _likeness(reply: AskedBack, case: Case, bench: Bench) -> float:
         raise UnreadableReply("asked back", "no question")
     vectors = bench.embedder().encode([case.question, *questions], kind="question")
     cosines = np.asarray(vectors[1:] @ vectors[0], np.float64)
-    return answer_relevance([float(cosine) for cosine in cosines], reply.evasive)
+    return 0.0 if reply.evasive else min(max(fmean(cosines), 0.0), 1.0)
 
 
 def recall(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
@@ -116,7 +155,7 @@ def recall(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
 def _recalled(_: Case, reply: Recalled) -> float:
     if not reply.statements:
         raise UnreadableReply("context recall", "no statement of the reference answer")
-    return share([one.found for one in reply.statements])
+    return fmean(one.found for one in reply.statements)
 
 
 def precision(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
@@ -131,7 +170,8 @@ def _precise(case: Case, reply: Useful) -> float:
     n = len(case.passages or ())
     if not set(reply.useful) <= set(range(1, n + 1)):
         raise UnreadableReply("context precision", f"{reply.useful} of {n} pieces")
-    return context_precision([number in reply.useful for number in range(1, n + 1)])
+    ranks = sorted(set(reply.useful))
+    return fmean(n / rank for n, rank in enumerate(ranks, 1)) if ranks else 0.0
 
 
 def _of_contexts(

@@ -12,11 +12,12 @@ from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.runs.folder import read_lines
 from graphrag_bench.runs.judged import judged_rows, judged_values
 
-Pair = tuple[str, str]
 Compared = tuple[str, str, str, str]
 """The keys of two runs, the criterion and the judge."""
 Scopes = Mapping[str, str | None]
 """Question to scope."""
+Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+"""Judge, then metric, then question to value."""
 
 
 @dataclass
@@ -24,33 +25,32 @@ class StoredVerdicts:
     """The verdicts below a home: comparisons/*/verdicts.jsonl, and judged.jsonl of each run."""
 
     home: Path
-    _judged: dict[Path, dict[str, dict[str, dict[str, float]]]] = field(default_factory=dict)
+    _judged: dict[Path, Values] = field(default_factory=dict)
 
     @cached_property
-    def _won(self) -> dict[tuple[str, str], dict[Pair, dict[str, dict[str, str]]]]:
-        """(judge, criterion) to pair of keys to question to who won, by who stood first."""
-        held: dict[tuple[str, str], dict[Pair, dict[str, dict[str, str]]]] = {}
+    def _won(self) -> dict[Compared, dict[str, dict[str, str]]]:
+        """Two keys in order, criterion and judge to question to who won, by who stood first."""
+        held: dict[Compared, dict[str, dict[str, str]]] = {}
         for path in sorted(self.home.glob(f"comparisons/*/{VERDICTS}")):
             for row in read_lines(path):
                 if row["winner"] is not None:
-                    of_pair = held.setdefault((row["judge"], row["criterion"]), {})
-                    asked = of_pair.setdefault(_pair(row["first"], row["second"]), {})
+                    one, other = sorted((row["first"], row["second"]))
+                    asked = held.setdefault((one, other, row["criterion"], row["judge"]), {})
                     asked.setdefault(row["question"], {})[row["first"]] = row["winner"]
         return held
 
     def judges(self, first: str, second: str, criterion: str) -> list[str]:
         """The judges, sorted, who compared two runs, given by key, by a criterion."""
-        pair = _pair(first, second)
-        return sorted(
-            j for (j, name), held in self._won.items() if name == criterion and pair in held
-        )
+        compared = [*sorted((first, second)), criterion]
+        return sorted(judge for *asked, judge in self._won if asked == compared)
 
     def won(self, first: str, second: str, criterion: str, judge: str) -> dict[str, float]:
         """Question to what the first run won of it, 0..1; one win in two orders is half.
 
         Questions without a verdict in both orders are left out.
         """
-        asked = self._won.get((judge, criterion), {}).get(_pair(first, second), {})
+        one, other = sorted((first, second))
+        asked = self._won.get((one, other, criterion, judge), {})
         return {
             question: sum(winner == first for winner in orders.values()) / 2
             for question, orders in asked.items()
@@ -67,35 +67,31 @@ class StoredVerdicts:
         for one in compared:
             for question, value in self.won(*one).items():
                 points.setdefault(question, []).append(value)
-        return _mean({question: sum(held) / len(held) for question, held in points.items()}, scopes)
+        return mean_of(
+            {question: sum(held) / len(held) for question, held in points.items()}, scopes
+        )
 
     def judges_of(self, folder: Path, metric: str) -> list[str]:
         """The judges, sorted, who judged the answers of a run by a metric."""
-        return sorted(j for j, held in self._of_run(folder).items() if held.get(metric))
+        return sorted(
+            judge
+            for judge, held in self._of_run(folder).items()
+            if any(value is not None for value in held.get(metric, {}).values())
+        )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
         """The mean of the judged values, 0..1, over questions with one; None without any."""
-        return _mean(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
+        return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
-    def _of_run(self, folder: Path) -> dict[str, dict[str, dict[str, float]]]:
-        """Judge to metric to question to value; what is missing is left out."""
+    def _of_run(self, folder: Path) -> Values:
         if folder not in self._judged:
-            self._judged[folder] = {
-                judge: {name: _known(values) for name, values in held.items()}
-                for judge, held in judged_values(judged_rows(folder)).items()
-            }
+            self._judged[folder] = judged_values(judged_rows(folder))
         return self._judged[folder]
 
 
-def _known(values: Mapping[str, float | None]) -> dict[str, float]:
-    return {question: float(value) for question, value in values.items() if value is not None}
-
-
-def _mean(values: Mapping[str, float], scopes: Scopes) -> Mean | None:
-    if not values:
+def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:
+    """The mean over the questions that have a value, drawn by scope; None without any."""
+    known = {question: value for question, value in values.items() if value is not None}
+    if not known:
         return None
-    return mean_with_interval(list(values.values()), scopes=[scopes.get(q) for q in values])
-
-
-def _pair(first: str, second: str) -> Pair:
-    return (first, second) if first < second else (second, first)
+    return mean_with_interval(list(known.values()), scopes=[scopes.get(q) for q in known])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from graphrag_bench.analysis.judging.verdicts import StoredVerdicts
@@ -21,6 +22,8 @@ from graphrag_bench.runs.stored import StoredRun
 Row = tuple[str, str, str, tuple[str, ...], str]
 """A row of the paper (`Printed.row`), and the kind of metric where that is graded apart."""
 Group = tuple[str, str, int, str]
+ORDER = attrgetter("order")
+"""The key by which candidates are sorted."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def _together(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
     made = []
     for group in sorted({one.group for held in found for one in held}):
         nearest = [
-            min((one for one in held if one.group == group), key=_order, default=None)
+            min((one for one in held if one.group == group), key=ORDER, default=None)
             for held in found
         ]
         there = [one for one in nearest if one is not None]
@@ -146,11 +149,7 @@ def _seen(
 
 
 def pair_candidate(
-    table: PaperTable,
-    cell: Printed,
-    part: Part,
-    pair: tuple[Offered, Offered],
-    judge: str = "",
+    table: PaperTable, cell: Printed, part: Part, pair: tuple[Offered, Offered], judge: str = ""
 ) -> Candidate:
     """A pair of runs with the grade of both sides; `judge` "" for one that nobody has compared."""
     one, other = pair
@@ -168,7 +167,7 @@ def chosen(found: Mapping[Row, Sequence[Candidate]]) -> dict[Row, Candidate]:
     rows, so that they compare.
     """
     best = {
-        row: sorted((one for one in held if one.grade.comparable), key=_order)
+        row: min((one for one in held if one.grade.comparable), key=ORDER, default=None)
         for row, held in found.items()
     }
     groups = {
@@ -176,14 +175,10 @@ def chosen(found: Mapping[Row, Sequence[Candidate]]) -> dict[Row, Candidate]:
         for llm in sorted({row[2] for row in found})
     }
     others = {
-        row: sorted((one for one in held if one.group == groups[row[2]]), key=_order)
+        row: min((one for one in held if one.group == groups[row[2]]), key=ORDER, default=None)
         for row, held in found.items()
     }
-    return {row: (best[row] or others[row])[0] for row in found if best[row] or others[row]}
-
-
-def _order(one: Candidate) -> tuple[Any, ...]:
-    return one.order
+    return {row: one for row in found if (one := best[row] or others[row])}
 
 
 def _largest_group(found: Mapping[Row, Sequence[Candidate]]) -> Group | None:

@@ -39,7 +39,7 @@ def collected(
                 kind = table.metric(cell).kind
                 apart = kind if kind in _BY_THEMSELVES else ""
                 rows.setdefault((*cell.row, apart), []).append(cell)
-        picked = chosen({row: _with_figure(table, row, rows, offered, source) for row in rows})
+        picked = chosen({r: _with_figure(table, rows[r], offered, source) for r in rows})
         for row, held in rows.items():
             errors = failures or {}
             if row not in picked:
@@ -50,15 +50,11 @@ def collected(
 
 
 def _with_figure(
-    table: PaperTable,
-    row: Row,
-    rows: Mapping[Row, Sequence[Printed]],
-    offered: Sequence[Offered],
-    source: FigureSource,
+    table: PaperTable, row: Sequence[Printed], offered: Sequence[Offered], source: FigureSource
 ) -> list[Candidate]:
     """The runs that have a figure for any cell of a row."""
     found: dict[tuple[object, ...], Candidate] = {}
-    for cell in rows[row]:
+    for cell in row:
         for one in candidates(table, cell, offered, source.verdicts):
             if one.order not in found and source.measured(table, cell, one):
                 found[one.order] = one

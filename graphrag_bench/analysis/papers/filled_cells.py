@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from graphrag_bench.analysis.papers.commands import run_lines
 from graphrag_bench.analysis.papers.grading import MISSING, Grade
 from graphrag_bench.analysis.papers.printed import Printed
 
@@ -51,11 +50,6 @@ class Filled:
     judge: tuple[str, ...] = ()
     reason: str = ""
     failure: str = ""
-
-    @property
-    def commands(self) -> list[str]:
-        """What makes its questions and its runs, in order."""
-        return [*([self.before] if self.before else []), *run_lines(self.runs)]
 
 
 Cells = Mapping[Printed, Filled]

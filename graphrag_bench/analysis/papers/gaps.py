@@ -6,16 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphrag_bench.analysis.papers.candidates import Candidate, pair_candidate, pairs
+from graphrag_bench.analysis.papers.candidates import ORDER, Candidate, pair_candidate, pairs
 from graphrag_bench.analysis.papers.filled_cells import Filled
 from graphrag_bench.analysis.papers.grading import grade
-from graphrag_bench.analysis.papers.offered import (
-    Offered,
-    conditions,
-    evaluator,
-    fitting,
-    opposite,
-)
+from graphrag_bench.analysis.papers.offered import Offered, conditions, evaluator, fitting, opposite
 from graphrag_bench.analysis.papers.printed import PaperTable, Part, Printed
 from graphrag_bench.data.dataset import QUESTIONS
 
@@ -73,7 +67,7 @@ def _stored(table: PaperTable, cell: Printed, offered: Sequence[Offered], part: 
         Candidate(one.run, grade(one.ours, theirs))
         for one in fitting(table, cell, offered, part.own)
     ]
-    return Gap(part, min(held, key=lambda one: one.order, default=None))
+    return Gap(part, min(held, key=ORDER, default=None))
 
 
 def _judging(
@@ -86,7 +80,7 @@ def _judging(
         there = pairs(table, cell, gap.part, offered)
         if there:
             held = [pair_candidate(table, cell, gap.part, pair) for pair in there]
-            best = min(held, key=lambda one: one.order)
+            best = min(held, key=ORDER)
             assert best.other is not None
             stored.append((str(best.run.folder.path), str(best.other.folder.path)))
             continue

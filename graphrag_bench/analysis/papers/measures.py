@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,14 @@ def share_of(found: Mean | None) -> Measured | None:
     return Measured(found.mean, found.n, found.low, found.high, share=True) if found else None
 
 
+def _mean_of(values: Sequence[float]) -> Measured | None:
+    """The mean with its interval; None where nothing was spent."""
+    if not sum(values):
+        return None
+    found = mean_with_interval(values)
+    return Measured(found.mean, found.n, found.low, found.high)
+
+
 def metric_of(held: Mapping[str, Any], names: str) -> Measured | None:
     """The first metric of `a|b` that a run has."""
     having = [name for name in names.split("|") if name in held["metrics"]]
@@ -67,13 +75,8 @@ def usage_of(held: Mapping[str, Any], name: str) -> Measured | None:
 
 def usd(held: Mapping[str, Any]) -> Measured | None:
     """The mean US dollars per question, cached replies at their price; None for none."""
-    spent = [
-        part["paid"]["usd"] + part["cached"]["usd"] for part in held["cost"]["questions"].values()
-    ]
-    if not spent or not sum(spent):
-        return None
-    found = mean_with_interval(spent)
-    return Measured(found.mean, found.n, found.low, found.high)
+    parts = held["cost"]["questions"].values()
+    return _mean_of([part["paid"]["usd"] + part["cached"]["usd"] for part in parts])
 
 
 def build_tokens(held: Mapping[str, Any], *, reports: bool) -> Measured | None:
@@ -117,7 +120,7 @@ def _is_of(step: str, what: str) -> bool:
 
 def step_tokens(rows: Iterable[Row], what: str) -> Measured | None:
     """The mean prompt and completion tokens per question in a stage or operator; None for none."""
-    totals = [
+    return _mean_of([
         sum(
             part.get("prompt_tokens", 0) + part.get("completion_tokens", 0)
             for name, part in row["steps"].items()
@@ -125,11 +128,7 @@ def step_tokens(rows: Iterable[Row], what: str) -> Measured | None:
         )
         for row in rows
         if row["status"] != "failed"
-    ]
-    if not sum(totals):
-        return None
-    found = mean_with_interval(totals)
-    return Measured(found.mean, found.n, found.low, found.high)
+    ])  # fmt: skip
 
 
 def layer_share(rows: Iterable[Row], layer: str) -> Measured | None:

@@ -6,18 +6,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-_BETWEEN, _TO = ",", ".."
-
 
 def values_of(text: str) -> tuple[str, ...]:
     """The settings of `NAME=a,b,c` or `NAME=0..9`, one for each value; none for ""."""
     name, equals, listed = text.partition("=")
     if not equals:
         return ()
-    first, to, last = listed.partition(_TO)
+    first, to, last = listed.partition("..")
     if to:
         return tuple(f"{name}={value}" for value in range(int(first), int(last) + 1))
-    return tuple(f"{name}={value.strip()}" for value in listed.split(_BETWEEN))
+    return tuple(f"{name}={value.strip()}" for value in listed.split(","))
 
 
 class _Entry(BaseModel):

@@ -30,16 +30,12 @@ def comparison_notes(
 ) -> tuple[str, ...]:
     """The notes of one data set's cells; `named` are the rows as the table names them."""
     units = ", ".join(dict.fromkeys(cell.unit for cell in cells))
-    paper = table.paper
+    paper, printed = table.paper, any(cell.value is not None for cell in cells)
     notes = [
         f"paper: {paper.citation}, {paper.llm}, embedder {paper.embedder or 'not named'}; "
         f"{paper.conditions}. Figures in {units}",
         *_about(table, dataset, cells),
-        *(
-            []
-            if any(c.value is not None for c in cells)
-            else ["the figure's numbers are not printed"]
-        ),
+        *([] if printed else ["the figure's numbers are not printed"]),
         *recipe_notes(table),
         *_grades(cells, filled, named),
         *rank_notes([_pair(cell, filled[cell]) for cell in cells]),

@@ -13,17 +13,8 @@ FEWEST_QUESTIONS = 30
 """Over fewer questions the means lie within each other's intervals, and their order is chance."""
 
 
-@dataclass(frozen=True)
-class RankCorrelation:
-    """Spearman's rho and Kendall's tau-b over `n` methods, -1..1; ties share a rank."""
-
-    spearman: float
-    kendall: float
-    n: int
-
-
-def rank_correlation(first: Sequence[float], second: Sequence[float]) -> RankCorrelation | None:
-    """The correlation of the ranks of paired figures.
+def rank_correlation(first: Sequence[float], second: Sequence[float]) -> tuple[float, float] | None:
+    """Spearman's rho and Kendall's tau-b of paired figures, -1..1; ties share a rank.
 
     None where one side is the same everywhere, which has no order.
     """
@@ -32,7 +23,7 @@ def rank_correlation(first: Sequence[float], second: Sequence[float]) -> RankCor
     from scipy.stats import kendalltau, spearmanr
 
     rho, tau = spearmanr(first, second).statistic, kendalltau(first, second).statistic
-    return RankCorrelation(round(float(rho), 6), round(float(tau), 6), len(first))
+    return round(float(rho), 6), round(float(tau), 6)
 
 
 @dataclass(frozen=True)
@@ -79,7 +70,8 @@ def _said(group: Sequence[Pair]) -> str:
     )
     if found is None:
         return f"none: the figures of one side are all alike (n = {len(group)})"
-    return f"Spearman {found.spearman:+.2f}, Kendall {found.kendall:+.2f} (n = {found.n})"
+    spearman, kendall = found
+    return f"Spearman {spearman:+.2f}, Kendall {kendall:+.2f} (n = {len(group)})"
 
 
 def _groups(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:

@@ -79,9 +79,7 @@ def _small(table: PaperTable, cell: Printed) -> Settings | None:
 
 
 def run_rows(
-    wanted: Sequence[WantedRow],
-    say: Callable[[str], None],
-    execute_one: Execute = execute,
+    wanted: Sequence[WantedRow], say: Callable[[str], None], execute_one: Execute = execute
 ) -> list[Done]:
     """What became of each row. A UserError of one row is kept and told; the others go on.
 

@@ -8,21 +8,9 @@ from functools import cached_property
 from pathlib import Path
 
 from graphrag_bench.analysis.judging.verdicts import StoredVerdicts
+from graphrag_bench.analysis.papers import measures
 from graphrag_bench.analysis.papers.candidates import Candidate
-from graphrag_bench.analysis.papers.measures import (
-    Measured,
-    averaged,
-    build_tokens,
-    corpus_tokens,
-    layer_share,
-    length,
-    metric_of,
-    seconds,
-    share_of,
-    step_tokens,
-    usage_of,
-    usd,
-)
+from graphrag_bench.analysis.papers.measures import Measured
 from graphrag_bench.analysis.papers.names import Metric
 from graphrag_bench.analysis.papers.printed import PaperTable, Printed
 from graphrag_bench.errors import UserError
@@ -67,7 +55,7 @@ class FigureSource:
         found = [self._mean(metric, layer, held) for held in levels.values()]
         over = table.over(cell)
         if over is None:
-            return averaged(found)
+            return measures.averaged(found)
         choose: Callable[..., Measured | None] = min if over == "lowest" else max
         there = [one for one in found if one is not None]
         return choose(there, key=lambda one: one.value, default=None)
@@ -76,13 +64,11 @@ class FigureSource:
         """The figure of the runs of one level, kept once it is known."""
         paths = [(o.run.folder.path, o.other and o.other.folder.path, o.judge) for o in held]
         key = (metric, layer, *paths)
-        if key not in self._known:
-            won = bool(metric.criteria)
-            self._known[key] = (
-                self._won(metric, held)
-                if won
-                else averaged(self._measured(metric, layer, one) for one in held)
-            )
+        if key not in self._known and metric.criteria:
+            self._known[key] = self._won(metric, held)
+        elif key not in self._known:
+            of_runs = (self._measured(metric, layer, one) for one in held)
+            self._known[key] = measures.averaged(of_runs)
         return self._known[key]
 
     def _won(self, metric: Metric, held: Sequence[Candidate]) -> Measured | None:
@@ -92,26 +78,27 @@ class FigureSource:
             if one.other is not None
             for criterion in metric.criteria
         ]
-        return share_of(self.verdicts.win_rate(compared, held[0].run.scopes)) if compared else None
+        return measures.share_of(self.verdicts.win_rate(compared, held[0].run.scopes))
 
     def _measured(self, metric: Metric, layer: str, one: Candidate) -> Measured | None:
         run, held, path = one.run, one.run.metrics, one.run.folder.path
         if metric.judged_answer:
-            return share_of(self.verdicts.judged(path, metric.judged_answer, one.judge, run.scopes))
+            mean = self.verdicts.judged(path, metric.judged_answer, one.judge, run.scopes)
+            return measures.share_of(mean)
         if metric.metric:
-            return metric_of(held, metric.metric)
+            return measures.metric_of(held, metric.metric)
         if metric.usage:
-            return usage_of(held, metric.usage)
+            return measures.usage_of(held, metric.usage)
         if metric.cost:
-            return usd(held)
+            return measures.usd(held)
         if metric.build:
-            return build_tokens(held, reports=metric.build == "report_tokens")
+            return measures.build_tokens(held, reports=metric.build == "report_tokens")
         if metric.time or metric.seconds:
-            return seconds(path, metric.seconds or "")
+            return measures.seconds(path, metric.seconds or "")
         if metric.tokens:
-            return step_tokens(run.rows.values(), metric.tokens)
+            return measures.step_tokens(run.rows.values(), metric.tokens)
         if metric.layers:
-            return layer_share(run.rows.values(), layer) if layer else None
+            return measures.layer_share(run.rows.values(), layer) if layer else None
         what = metric.count or metric.graph
         return self._size(run, what) if what else None
 
@@ -121,7 +108,7 @@ class FigureSource:
         if what in ("documents", "questions"):
             return Measured(len(getattr(found, what)), n) if found else None
         if what == "tokens":
-            return Measured(corpus_tokens(found, self.home), n) if found else None
+            return Measured(measures.corpus_tokens(found, self.home), n) if found else None
         try:
             experiment = Experiment.prepare(
                 {**run.config, "paths": {"home": str(self.home)}}, found
@@ -133,6 +120,7 @@ class FigureSource:
         if not items or not experiment.store().holds(items[0]):
             return None
         try:
-            return Measured(length(experiment.store().folder(items[0]), items[0], what), n)
+            folder = experiment.store().folder(items[0])
+            return Measured(measures.length(folder, items[0], what), n)
         except UserError:
             return None

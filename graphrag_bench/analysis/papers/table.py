@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graphrag_bench.analysis.papers.commands import run_lines
 from graphrag_bench.analysis.papers.filled_cells import Cells, Figure, Filled, difference
 from graphrag_bench.analysis.papers.grading import MISSING
 from graphrag_bench.analysis.papers.notes import (
@@ -54,22 +55,17 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     rows: dict[Row, dict[str, Printed]] = {}
     for cell in cells:
         rows.setdefault(cell.row, {})[cell.metric] = cell
-    compared = [name for name in metrics if any(_comparable(c, filled) for c in _of(name, cells))]
+    comparable = {cell.metric for cell in cells if _comparable(cell, filled)}
+    compared = [name for name in metrics if name in comparable]
     heads = ["method"]
     for name in metrics:
         heads += [name, "ours [95 %]", *(["ours − paper"] if name in compared else [])]
     heads += ["n", "model", "profile", "grade"]
     named = {row: _row_name(table, row) for row in rows}
-    made = [
-        _row(named[row], held, metrics, compared, filled) for row, held in rows.items()
-    ]  # fmt: skip
+    made = [_row(named[row], held, metrics, compared, filled) for row, held in rows.items()]
     notes = comparison_notes(table, dataset, cells, filled, named)
     texts = ("method", "model", "profile", "grade")
     return Table(_caption(table, dataset), tuple(heads), tuple(made), notes, texts)
-
-
-def _of(metric: str, cells: Sequence[Printed]) -> list[Printed]:
-    return [cell for cell in cells if cell.metric == metric]
 
 
 def _comparable(cell: Printed, filled: Cells) -> bool:
@@ -105,7 +101,8 @@ def _row(
         counts = dict.fromkeys(str(figure.n) for figure in figures)
         grades = dict.fromkeys(_graded(figure) for figure in figures)
         one = figures[0]
-        made += [" / ".join(counts), short(one.llm), _sources(one), " / ".join(grades)]
+        profile = f"{one.profile}, paper" if one.fidelity == "paper" else one.profile
+        made += [" / ".join(counts), short(one.llm), profile, " / ".join(grades)]
     else:
         made += [MISSING] * 4
     return tuple(made)
@@ -115,10 +112,6 @@ def _graded(figure: Figure) -> str:
     """The grade, with our data set where it is not the paper's."""
     other = any(reason.startswith("data: ") for reason in figure.grade.others)
     return f"{figure.grade.letter} ({figure.dataset})" if other else figure.grade.letter
-
-
-def _sources(figure: Figure) -> str:
-    return f"{figure.profile}, paper" if figure.fidelity == "paper" else figure.profile
 
 
 def short(identity: str) -> str:
@@ -164,8 +157,8 @@ def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...
         "; ".join(cell.setting), cell.shown, cell.unit, "yes" if cell.suspicious else "",
         cell.note,
     ]  # fmt: skip
-    commands = [*one.commands, *comparing([one]), *([one.after] if one.after else [])]
-    fill = one.failure or " && ".join(commands) or one.reason
+    commands = [one.before, *run_lines(one.runs), *comparing([one]), one.after]
+    fill = one.failure or " && ".join(filter(None, commands)) or one.reason
     figure = one.figure
     if figure is None:
         return (*printed, *[""] * 14, fill)

@@ -45,11 +45,8 @@ class Protocol:
     @property
     def wanted(self) -> int:
         """The number of questions asked for."""
-        return min(self.n or self._all, self._all)
-
-    @property
-    def _all(self) -> int:
-        return self.users * self.tasks * self.per_task
+        most = self.users * self.tasks * self.per_task
+        return min(self.n or most, most)
 
 
 def described(dataset: Dataset, own: str | None = None) -> str:

@@ -8,12 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import BaseModel
 
-from graphrag_bench.analysis.questions.chains import (
-    Chain,
-    Chains,
-    as_written,
-    evidence_chunks,
-)
+from graphrag_bench.analysis.questions.chains import Chain, Chains, as_written, evidence_chunks
 from graphrag_bench.analysis.questions.made import Made, distinct
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph

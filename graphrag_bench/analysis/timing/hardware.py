@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -51,11 +52,9 @@ def load() -> float | None:
 def _processor() -> str | None:
     """The model name of the processor."""
     path = Path("/proc/cpuinfo")
-    if path.is_file():
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                return value.strip()
+    told = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    if model := re.search(r"^model name\s*:(.*)$", told, re.MULTILINE):
+        return model[1].strip()
     return platform.processor() or platform.machine() or None
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphrag_bench.analysis.timing.hardware import BUSY, cores, hardware, load
-from graphrag_bench.analysis.timing.percentiles import METHOD, Spread, spread
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.estimate import Estimate, estimates
 from graphrag_bench.experiment.execute import build_resources, start_state
@@ -26,10 +27,14 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.runs.folder import SERIAL, RunFolder
 from graphrag_bench.runs.provenance import environment
 from graphrag_bench.runs.stored import StoredRun
-from graphrag_bench.values import Question
+from graphrag_bench.values import DECIMALS, Question
 
 LEDGER = "timing_serial.ledger.jsonl"
 """The calls of the timing; none of them counts as a cost of the run."""
+METHOD = (
+    "p50 and p95 by linear interpolation between the sorted values: the q-th lies at place "
+    "(n - 1) q / 100 counted from 0 (NumPy's 'linear', Hyndman and Fan's type 7)"
+)
 
 
 class OneAtATime(OnTrial):
@@ -38,11 +43,7 @@ class OneAtATime(OnTrial):
     def __init__(self, inner: FanOut) -> None:
         """The model as it is, one call after the other."""
         super().__init__(inner, 0)
-
-    @property
-    def concurrency(self) -> int:
-        """One."""
-        return 1
+        self.concurrency = 1
 
 
 @dataclass(frozen=True)
@@ -128,14 +129,29 @@ def is_busy(load_average: float | None) -> bool:
     return load_average is not None and load_average / cores() > BUSY
 
 
-def measure(timing: Timing, progress: Progress | None = None) -> dict[str, Any]:
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """`p50`, `p95`, `mean`, `least` and `most`, rounded to 6 decimals, and `n`.
+
+    With few values p95 is little more than the largest: of 20 it lies between the two largest.
+    Raises ValueError for none. Source: Hyndman & Fan 1996, type 7.
+    """
+    sample = np.asarray(values, np.float64)
+    if not len(sample):
+        raise ValueError("no values have no spread")
+    p50, p95 = np.percentile(sample, [50, 95])
+    figures = {"p50": p50, "p95": p95, "mean": sample.mean(),
+               "least": sample.min(), "most": sample.max()}  # fmt: skip
+    return {name: round(float(one), DECIMALS) for name, one in figures.items()} | {"n": len(sample)}
+
+
+def measure(timing: Timing) -> dict[str, Any]:
     """Ask the questions one after the other; what `timing_serial.json` holds, which is written.
 
     A question's seconds are those of all its steps by the wall clock; loading chunks, graph and
     models is not in them. Failed questions are counted and left out. Raises UserError when all
     failed, RunStopped when the budget ends; nothing is written then.
     """
-    shown = progress or Progress()
+    shown = Progress()
     experiment, folder = timing.experiment, timing.folder
     ledger = folder.path / LEDGER
     before = load()
@@ -155,7 +171,7 @@ def measure(timing: Timing, progress: Progress | None = None) -> dict[str, Any]:
                 if finished.failure is not None:
                     failures.append(f"{finished.failure.step}: {finished.failure.message}")
                     continue
-                seconds[question.id] = round(took, 6)
+                seconds[question.id] = round(took, DECIMALS)
                 for step in finished.trace:
                     held = steps.setdefault(step.step, {})
                     held[question.id] = held.get(question.id, 0.0) + step.seconds
@@ -211,8 +227,8 @@ def _found(
         "failed": len(failures),
         "warm_up": len(timing.warm_up),
         "answered": timing.answering,
-        "seconds": asdict(spread(list(seconds.values()))),
-        "steps": {name: asdict(one) for name, one in _by_step(steps)},
+        "seconds": spread(list(seconds.values())),
+        "steps": {name: spread(list(held.values())) for name, held in steps.items()},
         "questions": dict(seconds),
         "percentiles": METHOD,
         "how": "one question at a time, one call at a time, no cache of replies, after a warm-up; "
@@ -221,9 +237,3 @@ def _found(
         "hardware": hardware(),
         "environment": environment(timing.experiment.settings.seed),
     }
-
-
-def _by_step(steps: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, Spread]]:
-    """The spread of every step over the questions that it ran for."""
-    for name, held in steps.items():
-        yield name, spread(list(held.values()))

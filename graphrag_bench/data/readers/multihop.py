@@ -19,18 +19,13 @@ from graphrag_bench.data.readers.passages import (
     supporting,
 )
 from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import FileRow, Rows, json_list
+from graphrag_bench.data.rows import FileRow, OneOrSeveral, Rows, json_list
 from graphrag_bench.values import Question
 
 
 class _Answered(FileRow):
-    answer: list[str]
+    answer: OneOrSeveral
     answer_aliases: list[str] = []
-
-    @field_validator("answer", mode="before")
-    @classmethod
-    def _one_or_several(cls, value: object) -> object:
-        return [value] if isinstance(value, str) else value
 
     @property
     def answers(self) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +11,8 @@ from pydantic import AliasChoices, Field
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.readers.options import choice_gold, with_options
 from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import FileRow, Rows, read_text, shaped
+from graphrag_bench.data.rows import FileRow, Rows, json_file, read_text, shaped
 from graphrag_bench.errors import UserError
-from graphrag_bench.plain_json import read_json
 from graphrag_bench.values import Question
 
 
@@ -99,10 +97,7 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 
 def _asked(file: Path) -> Iterator[tuple[str, str, _NovelQuestion]]:
     """Place, QID and row of every question of a file."""
-    try:
-        content = read_json(read_text(file), str(file))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{file}, line {error.lineno}: not JSON ({error.msg}).") from None
+    content = json_file(file)
     named: list[tuple[str, object]]
     if isinstance(content, Mapping):
         named = list(content.items())

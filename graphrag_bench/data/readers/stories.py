@@ -8,12 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import field_validator
-
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.readers.options import choice_gold, with_options
 from graphrag_bench.data.records import records
-from graphrag_bench.data.rows import FileRow, Rows
+from graphrag_bench.data.rows import FileRow, OneOrSeveral, Rows
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
 
@@ -127,13 +125,8 @@ class _LongBook(FileRow):
     id: str
     context: str
     input: str
-    answer: list[str]
+    answer: OneOrSeveral
     options: list[str] = []
-
-    @field_validator("answer", mode="before")
-    @classmethod
-    def _one_or_several(cls, value: object) -> object:
-        return [value] if isinstance(value, str) else value
 
 
 def infinitebench(corpus: Path, questions: Path) -> Rows:

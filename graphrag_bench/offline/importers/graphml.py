@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,9 +16,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.rows import (
     ChunksBy,
-    ImportedGraph,
     ImportedNode,
     ImportedRelationship,
+    imported_graph,
+    weight_of,
 )
 from graphrag_bench.offline.importers.sources import chunks_by_digest, chunks_of_texts
 from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES, SYNONYM
@@ -45,8 +45,8 @@ def graphml(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy =
     their texts, with <SEP> between.
     Raises UserError for a file that cannot be read.
     """
-    imported = _imported(import_from, chunk_table, unnamed="related to")
-    made = imported.graph(chunk_table, chunks_by, named=True, described=False)
+    held = _held(import_from, chunk_table, unnamed="related to")
+    made = imported_graph(import_from, *held, chunk_table, chunks_by, named=True, described=False)
     return replace(made, synonym=np.array([name == SYNONYM for name in made.relations], bool))
 
 
@@ -59,7 +59,8 @@ def graphml_tkg(
     As `graph.graphml`, with `type` or `entity_type` and `description` of nodes, and
     `description` of relationships, which are merged by their unordered ends.
     """
-    return _imported(import_from, chunk_table).graph(chunk_table, chunks_by)
+    held = _held(import_from, chunk_table)
+    return imported_graph(import_from, *held, chunk_table, chunks_by)
 
 
 @artifact("graph.graphml_rkg", provides=RKG_ATTRIBUTES)
@@ -70,29 +71,26 @@ def graphml_rkg(
 
     As `graph.graphml_tkg`, with `keywords` of relationships, split at commas.
     """
-    return _imported(import_from, chunk_table).graph(chunk_table, chunks_by, keywords=True)
+    held = _held(import_from, chunk_table)
+    return imported_graph(import_from, *held, chunk_table, chunks_by, keywords=True)
 
 
 def graphml_variant(path: Path) -> str:
     """The builder that keeps all that a GraphML file declares: graphml, graphml_tkg or _rkg."""
-    keys = {(key.domain, key.name) for key in _read(path).keys.values()}
+    keys = set(_read(path).keys.values())
     described = any((domain, "description") in keys for domain in ("node", "all"))
     if described and any((domain, "keywords") in keys for domain in ("edge", "all")):
         return "graphml_rkg"
     return "graphml_tkg" if described else "graphml"
 
 
-@dataclass(frozen=True)
-class _Key:
-    """A declared attribute: what has it (node, edge, all) and its name."""
-
-    domain: str
-    name: str
+Key = tuple[str, str]
+"""A declared attribute: what has it (node, edge, all) and its name."""
 
 
 @dataclass(frozen=True)
 class _File:
-    keys: Mapping[str, _Key]
+    keys: Mapping[str, Key]
     nodes: list[tuple[str, dict[str, str]]]
     edges: list[tuple[str, str, dict[str, str]]]
 
@@ -110,7 +108,7 @@ def _read(path: Path) -> _File:
     if _tag(root) != "graphml":
         raise UserError(f"{path}: not GraphML, its outermost element is '{_tag(root)}'.")
     keys = {
-        one.get("id", ""): _Key(one.get("for", "all"), one.get("attr.name", one.get("id", "")))
+        one.get("id", ""): (one.get("for", "all"), one.get("attr.name", one.get("id", "")))
         for one in root
         if _tag(one) == "key"
     }
@@ -128,17 +126,19 @@ def _tag(element: Any) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def _fields(element: Any, keys: Mapping[str, _Key]) -> dict[str, str]:
+def _fields(element: Any, keys: Mapping[str, Key]) -> dict[str, str]:
     """The attributes of a node or edge by name."""
     return {
-        keys[one.get("key", "")].name: one.text or ""
+        keys[one.get("key", "")][1]: one.text or ""
         for one in element
         if _tag(one) == "data" and one.get("key", "") in keys
     }
 
 
-def _imported(path: Path, chunk_table: ChunkTable, unnamed: str = "") -> ImportedGraph:
-    """What the file holds; `unnamed` is the name of relationships that have none."""
+def _held(
+    path: Path, chunk_table: ChunkTable, unnamed: str = ""
+) -> tuple[list[ImportedNode], list[ImportedRelationship]]:
+    """The nodes and relationships of the file; `unnamed` names relationships that have no name."""
     file = _read(path)
     units = _units(path, chunk_table)
     names = {node: _first(fields, _NAMES) or node for node, fields in file.nodes}
@@ -151,9 +151,7 @@ def _imported(path: Path, chunk_table: ChunkTable, unnamed: str = "") -> Importe
         )
         for node, fields in file.nodes
     ]
-    told = list(_relationships(path, file, names, units))
-    told = [row if row.relation else replace(row, relation=unnamed) for row in told]
-    return ImportedGraph(str(path), nodes, told)
+    return nodes, list(_relationships(path, file, names, units, unnamed))
 
 
 def _relationships(
@@ -161,6 +159,7 @@ def _relationships(
     file: _File,
     names: Mapping[str, str],
     units: Mapping[str, tuple[int, ...]],
+    unnamed: str,
 ) -> Iterator[ImportedRelationship]:
     for number, (source, target, fields) in enumerate(file.edges, 1):
         for end in (source, target):
@@ -170,10 +169,10 @@ def _relationships(
         yield ImportedRelationship(
             names[source],
             names[target],
-            normalise_name(_first(fields, _RELATIONS)),
+            normalise_name(_first(fields, _RELATIONS)) or unnamed,
             _text(fields.get("description", "")),
             tuple(dict.fromkeys(word.strip() for word in keywords if word.strip())),
-            _weight(fields.get("weight", ""), f"{path}, edge {number}"),
+            weight_of(fields.get("weight"), f"{path}, edge {number}"),
             _chunks(fields, units),
         )
 
@@ -185,16 +184,6 @@ def _first(fields: Mapping[str, str], names: tuple[str, ...]) -> str:
 def _text(text: str) -> str:
     """A description; LightRAG's separators become spaces."""
     return " ".join(part.strip() for part in text.split(SEPARATOR) if part.strip())
-
-
-def _weight(text: str, place: str) -> float:
-    try:
-        weight = float(text) if text.strip() else 1.0
-    except ValueError:
-        weight = math.nan
-    if not (math.isfinite(weight) and weight >= 0):
-        raise UserError(f"{place}: weight is {text!r}; a number of at least 0 was expected.")
-    return weight
 
 
 def _chunks(

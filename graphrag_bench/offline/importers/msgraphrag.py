@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
@@ -18,12 +18,12 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.parquet import Row, list_of, read_parquet, text_of
 from graphrag_bench.offline.importers.rows import (
     ChunksBy,
-    ImportedGraph,
     ImportedNode,
     ImportedRelationship,
+    imported_graph,
+    weight_of,
 )
 from graphrag_bench.offline.importers.sources import chunks_of_texts, squash
-from graphrag_bench.offline.merging import incidence
 from graphrag_bench.offline.text_graph import TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
 
@@ -61,6 +61,7 @@ def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "
     entities = read_parquet(import_from, "entities", ("id", "title"))
     told = read_parquet(import_from, "relationships", ("source", "target"))
     units = _unit_chunks(import_from, chunk_table)
+    table = import_from / "relationships.parquet"
     nodes = [
         ImportedNode(
             text_of(row["title"]),
@@ -75,12 +76,12 @@ def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "
             text_of(row["source"]),
             text_of(row["target"]),
             description=text_of(row.get("description")),
-            weight=_weight(row, number, import_from),
+            weight=weight_of(row.get("weight"), f"{table}, row {number}"),
             chunks=_chunks(row, units),
         )
         for number, row in enumerate(told, 1)
     ]
-    return ImportedGraph(str(import_from), nodes, relationships).graph(chunk_table, chunks_by)
+    return imported_graph(import_from, nodes, relationships, chunk_table, chunks_by)
 
 
 @artifact("communities.msgraphrag")
@@ -163,13 +164,11 @@ def _chunk_sets(
     graph: Graph,
 ) -> list[dict[int, None]]:
     """The chunks of each community."""
-    matrix = graph.node_chunk
     found = []
     for row, nodes in zip(rows, members, strict=True):
         chunks = dict.fromkeys(_chunks(row, units) or ())
         for node in nodes if not chunks else ():
-            own = matrix.indices[matrix.indptr[node] : matrix.indptr[node + 1]]
-            chunks.update(dict.fromkeys(own.tolist()))
+            chunks.update(dict.fromkeys(row_ids(graph.node_chunk, node).tolist()))
         found.append(chunks)
     return found
 
@@ -217,15 +216,3 @@ def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
 
 def _number(value: Any) -> int:
     return int(value) if isinstance(value, int) else -1
-
-
-def _weight(row: Row, number: int, folder: Path) -> float:
-    weight = row.get("weight")
-    if weight is None:
-        return 1.0
-    if not (isinstance(weight, int | float) and 0 <= weight < float("inf")):
-        raise UserError(
-            f"{folder}/relationships.parquet, row {number}: weight is {weight!r}; a number of at "
-            "least 0 was expected."
-        )
-    return float(weight)

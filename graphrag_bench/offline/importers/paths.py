@@ -8,7 +8,14 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.offline.importers.graphml import graphml_variant
 
-TABLES = ("entities", "relationships", "communities", "community_reports", "text_units")
+_MADE_FROM = {
+    "graph": "relationships",
+    "chunk_table": "text_units",
+    "communities": "communities",
+    "reports": "community_reports",
+}
+"""The table of a folder of Microsoft GraphRAG that each resource is made from."""
+_READ = ("entities", "relationships", "communities", "community_reports", "text_units", "documents")
 _FORMATS = (
     "a folder with entities.parquet (Microsoft GraphRAG), a .graphml file (LightRAG and others), "
     "or a .jsonl or .csv file of triples"
@@ -22,26 +29,13 @@ def variants_for(path: Path) -> dict[str, str]:
     units as the chunk table.
     """
     if (path / "entities.parquet").is_file():
-        made_from = {
-            "graph": "relationships",
-            "chunk_table": "text_units",
-            "communities": "communities",
-            "reports": "community_reports",
-        }
-        there = {
-            resource: "msgraphrag"
-            for resource, table in made_from.items()
-            if resource == "graph" or (path / f"{table}.parquet").is_file()
-        }
-        return there
-    if path.is_dir() and len(inside := sorted(path.glob("*.graphml"))) == 1:
-        return {"graph": graphml_variant(inside[0])}
-    suffix = path.suffix.lower()
-    if not path.is_file():
-        raise UserError(f"graph.import_from: '{path}' is not {_FORMATS}.")
-    if suffix == ".graphml":
-        return {"graph": graphml_variant(path)}
-    if suffix in (".jsonl", ".csv"):
+        there = {one for one, table in _MADE_FROM.items() if (path / f"{table}.parquet").is_file()}
+        return {one: "msgraphrag" for one in _MADE_FROM if one in {"graph", *there}}
+    file = file_of(path)
+    kind = file.suffix.lower() if file.is_file() else ""
+    if kind == ".graphml":
+        return {"graph": graphml_variant(file)}
+    if kind in (".jsonl", ".csv"):
         return {"graph": "triples"}
     raise UserError(f"graph.import_from: '{path}' is not {_FORMATS}.")
 
@@ -61,5 +55,5 @@ def content_digest(path: Path) -> str:
         chunk_file = file.parent / "kv_store_text_chunks.json"
         with_chunks = file.suffix.lower() == ".graphml" and chunk_file.is_file()
         return digest(*(file_digest(one) for one in (file, *([chunk_file] if with_chunks else ()))))
-    tables = [file / f"{name}.parquet" for name in (*TABLES, "documents")]
+    tables = [file / f"{name}.parquet" for name in _READ]
     return digest([(one.name, file_digest(one)) for one in tables if one.is_file()])

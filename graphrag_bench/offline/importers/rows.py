@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
@@ -38,62 +39,66 @@ class ImportedRelationship:
     chunks: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
-class ImportedGraph:
-    """What a file holds, and its path."""
+def weight_of(value: Any, place: str) -> float:
+    """The weight that a field or cell holds, 1 for none; raises UserError for no number from 0."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return 1.0
+    try:
+        weight = float(value)
+    except (TypeError, ValueError, OverflowError):
+        weight = math.nan
+    if not (math.isfinite(weight) and weight >= 0):
+        raise UserError(f"{place}: weight is {value!r}; a number of at least 0 was expected.")
+    return weight
 
-    where: str
-    nodes: Sequence[ImportedNode]
-    relationships: Sequence[ImportedRelationship]
 
-    def graph(
-        self,
-        chunk_table: ChunkTable,
-        chunks_by: ChunksBy,
-        *,
-        named: bool = False,
-        described: bool = True,
-        keywords: bool = False,
-    ) -> Graph:
-        """The graph; `named` and the columns as of `Merger`.
+def imported_graph(
+    where: object,
+    nodes: Sequence[ImportedNode],
+    relationships: Sequence[ImportedRelationship],
+    chunk_table: ChunkTable,
+    chunks_by: ChunksBy,
+    *,
+    named: bool = False,
+    described: bool = True,
+    keywords: bool = False,
+) -> Graph:
+    """The graph of what the file `where` holds; `named` and the columns as of `Merger`.
 
-        `source` puts nodes and relationships into the chunks that the file names, `mentions` into
-        those that name the node, or both ends; `auto` takes mentions where the file names no
-        chunk at all. Raises UserError for a file without nodes, and when `source` finds no chunk.
-        """
-        sourced = any(row.chunks for row in self.nodes) or any(
-            row.chunks for row in self.relationships
+    `source` puts nodes and relationships into the chunks that the file names, `mentions` into
+    those that name the node, or both ends; `auto` takes mentions where the file names no
+    chunk at all. Raises UserError for a file without nodes, and when `source` finds no chunk.
+    """
+    sourced = any(row.chunks for row in nodes) or any(row.chunks for row in relationships)
+    if chunks_by == "source" and not sourced:
+        raise UserError(
+            f"{where}: no chunk that it names is one of the corpus; the corpus and its "
+            "chunking must be those of the file, or set build.graph.chunks_by=mentions."
         )
-        if chunks_by == "source" and not sourced:
-            raise UserError(
-                f"{self.where}: no chunk that it names is one of the corpus; the corpus and its "
-                "chunking must be those of the file, or set build.graph.chunks_by=mentions."
-            )
-        by_mention = chunks_by == "mentions" or not sourced
-        ends = [name for row in self.relationships for name in (row.source, row.target)]
-        names = [*(node.name for node in self.nodes), *ends]
-        named_in = mentions(names, chunk_table) if by_mention else {}
-        merger = Merger(named=named)
-        for node in self.nodes:
-            chunks = named_in.get(node.name, ()) if by_mention else node.chunks or ()
-            merger.node(node.name, node.type, node.description, chunks)
-        for name in dict.fromkeys(ends) if by_mention else ():
-            merger.node(name, chunks=named_in.get(name, ()))
-        for row in self.relationships:
-            if by_mention:
-                both = set(named_in.get(row.target, ()))
-                chunks = tuple(c for c in named_in.get(row.source, ()) if c in both)
-            else:
-                chunks = row.chunks or ()
-            merger.relationship(
-                row.source,
-                row.target,
-                relation=row.relation,
-                description=row.description,
-                keywords=row.keywords,
-                weight=row.weight,
-                chunks=chunks,
-            )
-        if not merger.nodes:
-            raise UserError(f"{self.where}: it holds no node with a name.")
-        return merger.graph(len(chunk_table), described=described, keywords=keywords)
+    by_mention = chunks_by == "mentions" or not sourced
+    ends = [name for row in relationships for name in (row.source, row.target)]
+    names = [*(node.name for node in nodes), *ends]
+    named_in = mentions(names, chunk_table) if by_mention else {}
+    merger = Merger(named=named)
+    for node in nodes:
+        chunks = named_in.get(node.name, ()) if by_mention else node.chunks or ()
+        merger.node(node.name, node.type, node.description, chunks)
+    for name in dict.fromkeys(ends) if by_mention else ():
+        merger.node(name, chunks=named_in.get(name, ()))
+    for row in relationships:
+        chunks = row.chunks or ()
+        if by_mention:
+            both = set(named_in.get(row.target, ()))
+            chunks = tuple(c for c in named_in.get(row.source, ()) if c in both)
+        merger.relationship(
+            row.source,
+            row.target,
+            relation=row.relation,
+            description=row.description,
+            keywords=row.keywords,
+            weight=row.weight,
+            chunks=chunks,
+        )
+    if not merger.nodes:
+        raise UserError(f"{where}: it holds no node with a name.")
+    return merger.graph(len(chunk_table), described=described, keywords=keywords)

@@ -19,7 +19,7 @@ def chunks_of_texts(
     that fails.
     """
     same: defaultdict[str, list[int]] = defaultdict(list)
-    squashed = [squash(chunk_table.texts[row]) for row in range(len(chunk_table))]
+    squashed = [squash(text) for text in chunk_table.texts]
     for row, text in enumerate(squashed):
         same[text].append(row)
     found = {}
@@ -35,8 +35,8 @@ def chunks_of_texts(
 def chunks_by_digest(chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
     """The chunks by LightRAG's id of their text: `chunk-` and its md5."""
     found: defaultdict[str, list[int]] = defaultdict(list)
-    for row in range(len(chunk_table)):
-        found[chunk_id(chunk_table.texts[row])].append(row)
+    for row, text in enumerate(chunk_table.texts):
+        found[chunk_id(text)].append(row)
     return {name: tuple(rows) for name, rows in found.items()}
 
 
@@ -48,11 +48,7 @@ def chunk_id(text: str) -> str:
 
 def chunks_of_documents(chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
     """The chunks of each document, by its id."""
-    found: defaultdict[str, list[int]] = defaultdict(list)
-    for row in range(len(chunk_table)):
-        for name in chunk_table.documents_of(row):
-            found[name].append(row)
-    return {name: tuple(rows) for name, rows in found.items()}
+    return {name: tuple(chunk_table.chunks_of(name)) for name in chunk_table.documents}
 
 
 def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
@@ -66,8 +62,8 @@ def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, tuple[i
     wanted.pop((), None)
     lengths = sorted({len(words) for words in wanted})
     found: defaultdict[str, list[int]] = defaultdict(list)
-    for row in range(len(chunk_table)):
-        words = normalise_name(chunk_table.passage(row)).split()
+    for row, passage in enumerate(chunk_table.passages):
+        words = normalise_name(passage).split()
         for name in _in_words(words, wanted, lengths):
             found[name].append(row)
     return {name: tuple(rows) for name, rows in found.items()}

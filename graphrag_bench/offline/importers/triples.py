@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.rows import read_text
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.rows import (
     ChunksBy,
-    ImportedGraph,
     ImportedRelationship,
+    imported_graph,
+    weight_of,
 )
 from graphrag_bench.offline.importers.sources import chunks_of_documents
 from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES
@@ -43,8 +44,9 @@ def triples(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy =
     documents = chunks_of_documents(chunk_table)
     rows = [_row(fields, place, documents) for place, fields in _lines(import_from)]
     kept = [row for row in rows if row.relation]
-    imported = ImportedGraph(str(import_from), (), kept)
-    return imported.graph(chunk_table, chunks_by, named=True, described=False)
+    return imported_graph(
+        import_from, (), kept, chunk_table, chunks_by, named=True, described=False
+    )
 
 
 def _row(
@@ -58,7 +60,7 @@ def _row(
         head,
         tail,
         normalise_name(relation),
-        weight=_weight(fields.get("weight"), place),
+        weight=weight_of(fields.get("weight"), place),
         chunks=documents[str(document)] if document not in (None, "") else None,
     )
 
@@ -70,26 +72,9 @@ def _part(fields: Mapping[str, Any], names: tuple[str, ...], place: str) -> str:
     raise UserError(f"{place}: the field '{names[0]}' is missing or no text.")
 
 
-def _weight(value: Any, place: str) -> float:
-    if value in (None, ""):
-        return 1.0
-    try:
-        weight = float(value)
-    except (TypeError, ValueError):
-        weight = math.nan
-    if not (math.isfinite(weight) and weight >= 0):
-        raise UserError(f"{place}: weight is {value!r}; a number of at least 0 was expected.")
-    return weight
-
-
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The place and the fields of every triple."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: not UTF-8.") from None
+    text = read_text(path)
     yield from _csv(path, text) if path.suffix.lower() == ".csv" else _jsonl(path, text)
 
 

@@ -86,10 +86,10 @@ def test_four_questions_by_hand() -> None:
     found = head_to_head(pairs)
     assert (found.n, found.missing, found.wins, found.ties, found.losses) == (4, 1, 2, 1, 1)
     assert found.rate is not None and found.rate.mean == 0.625
-    assert found.flips is not None and found.flips.value == 0.25
+    assert found.flips is not None and found.flips.mean == 0.25
     assert found.first is not None and found.first.mean == 5 / 8
     assert found.longer is not None and found.longer.mean == (1 + 0.5 + 1 + 0) / 4
-    assert found.length is not None and found.length.value == 0.75 - 0.5
+    assert found.length is not None and found.length.mean == 0.75 - 0.5
 
 
 def test_questions_of_one_document_count_together_by_hand() -> None:
@@ -138,7 +138,7 @@ def test_the_flip_rate_exposes_a_judge_that_always_takes_the_first() -> None:
     pairs = judged(always_first, 200)
     found = head_to_head(pairs)
     assert found.flips is not None and found.first is not None and found.rate is not None
-    assert (found.flips.value, found.first.mean, found.rate.mean) == (1.0, 1.0, 0.5)
+    assert (found.flips.mean, found.first.mean, found.rate.mean) == (1.0, 1.0, 0.5)
     assert "place explains" in str(corrected(pairs, length=False))
 
 
@@ -146,14 +146,14 @@ def test_the_length_effect_exposes_a_judge_that_takes_the_longer() -> None:
     pairs = judged(longer_wins, 200)
     found = head_to_head(pairs)
     assert found.length is not None and found.longer is not None and found.flips is not None
-    assert (found.length.value, found.longer.mean, found.flips.value) == (1.0, 1.0, 0.0)
+    assert (found.length.mean, found.longer.mean, found.flips.mean) == (1.0, 1.0, 0.0)
     assert "place and length explain" in str(corrected(pairs, length=True))
 
 
 def test_a_judge_that_tosses_a_coin_cannot_be_corrected() -> None:
     pairs = judged(coin, 500)
     found = head_to_head(pairs)
-    assert found.flips is not None and found.flips.value == approx(0.5, abs=0.07)
+    assert found.flips is not None and found.flips.mean == approx(0.5, abs=0.07)
     assert "place explains" in str(corrected(pairs, length=False))
     assert "explain" in str(corrected(pairs, length=True))
 
@@ -162,7 +162,7 @@ def test_a_judge_that_goes_by_quality_shows_no_leaning() -> None:
     pairs = judged(fair, 1000)
     found = head_to_head(pairs)
     assert found.rate is not None and found.rate.mean == TRUTH
-    assert found.flips is not None and found.flips.value == 0.0
+    assert found.flips is not None and found.flips.mean == 0.0
     assert found.length is not None and found.length.low < 0 < found.length.high
     both = corrected(pairs, length=True)
     assert isinstance(both, Corrected) and both.rate == approx(TRUTH, abs=0.005)
@@ -240,4 +240,4 @@ def test_a_matrix_has_fifty_on_its_diagonal_and_mirrored_cells_sum_to_a_hundred(
 def test_the_wilson_interval_of_two_of_ten() -> None:
     """Centre (0.2 + z²/20) / (1 + z²/10) with z = 1.96: 0.2832, half width 0.2264."""
     found = proportion(2, 10)
-    assert (found.value, found.low, found.high) == approx((0.2, 0.0567, 0.5098), abs=1e-4)
+    assert (found.mean, found.low, found.high) == approx((0.2, 0.0567, 0.5098), abs=1e-4)

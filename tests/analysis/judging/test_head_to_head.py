@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from graphrag_bench.analysis.judging.answers_table import judged_table
 from graphrag_bench.analysis.judging.both_orders import BothOrders
-from graphrag_bench.analysis.judging.pairs_table import (
+from graphrag_bench.analysis.judging.tables import (
     Match,
     agreement_table,
     audit_table,
+    judged_table,
     match_table,
     people_table,
 )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from pytest import approx
 
 from graphrag_bench.analysis.judging.cases import Bench, Case, Judgement
 from graphrag_bench.analysis.judging.measures import MEASURES
-from graphrag_bench.analysis.judging.shares import answer_relevance, context_precision, share
 from graphrag_bench.evaluation.metrics import metric_names
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.llm import Metered
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Reply, Scripted
+from graphrag_bench.values import FloatArray
 
 ADA = Case(
     "q",
@@ -178,16 +181,21 @@ def test_a_useful_piece_that_is_not_there_is_not_read() -> None:
 
 
 def test_precision_is_the_mean_over_the_ranks_that_hold_something() -> None:
-    assert context_precision([True, False, True, False]) == approx((1 + 2 / 3) / 2)
-    assert context_precision([False, False]) == 0.0
+    four = replace(ADA, passages=("a", "b", "c", "d"))
+    found = judged("context_precision", '{"useful": [3, 1, 3]}', case=four)
+    assert found.value == approx((1 + 2 / 3) / 2, abs=1e-6)
 
 
-def test_shares_and_likeness_refuse_to_average_nothing() -> None:
-    assert share([True, False, True, True]) == 0.75
-    assert answer_relevance([-0.5, 0.1], evasive=False) == 0.0
-    for nothing in (lambda: share([]), lambda: context_precision([])):
-        with pytest.raises(ValueError, match="no "):
-            nothing()
+def test_a_likeness_below_zero_counts_as_zero() -> None:
+    class Opposite:
+        """The question points one way, what is asked back the other."""
+
+        def encode(self, texts: Sequence[str], kind: str) -> FloatArray:
+            return np.array([[1.0, 0.0]] + [[-1.0, 0.0]] * (len(texts) - 1))
+
+    meter = Metered(Scripted(answer=lambda chat: '{"questions": ["Who?"], "evasive": false}'))
+    bench = Bench(meter, Opposite)  # type: ignore[arg-type]
+    assert MEASURES["answer_relevance"].judge(bench, [ADA]) == [Judgement(0.0)]
 
 
 def test_text_of_an_answer_is_never_read_as_a_template() -> None:

@@ -12,10 +12,10 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, command, ran
 
 from graphrag_bench.analysis.papers.candidates import Candidate
-from graphrag_bench.analysis.papers.conditions import decided, holds, stated
 from graphrag_bench.analysis.papers.figures import collected
 from graphrag_bench.analysis.papers.filled_cells import Filled
 from graphrag_bench.analysis.papers.grading import Grade
+from graphrag_bench.analysis.papers.offered import decided, holds, stated
 from graphrag_bench.analysis.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.analysis.papers.runs import (
     SMALL,
@@ -68,7 +68,7 @@ def told(method: str, *given: str, **fields: Any) -> Told:
         "method": method, "dataset": "sample", "llm": "small:1", "llm_build": "", "embedder": "",
         "n": 10, "selected": 10, "failed": 0, "errors": [], "key": f"key-{method}",
         "profile": "default", "fidelity": "default", "metrics": {"accuracy": mean},
-        "settings": decided([f"method={method}", *given], None), "usage": {}, "cost": {},
+        "settings": decided((f"method={method}", *given), None), "usage": {}, "cost": {},
     }  # fmt: skip
     return Told(RunFolder(Path(f"runs/{method}")), held={**held, **fields})
 
@@ -329,7 +329,7 @@ def test_values_are_read_as_the_command_line_reads_them(text: str, value: object
 
 
 def test_settings_are_found_where_a_run_stores_them() -> None:
-    held = decided(["method=raptor", "pooling=off", "chunking=token", "build.graph.max_layers=2"],
+    held = decided(("method=raptor", "pooling=off", "chunking=token", "build.graph.max_layers=2"),
                    None)  # fmt: skip
     assert holds(held, "method=raptor")
     assert holds(held, "chunking=token")

@@ -136,9 +136,7 @@ def rank_note(n_methods: int, n_questions: int, same: float | None = None) -> li
 
 def test_rank_correlation_by_hand() -> None:
     # ranks 1 2 3 4 against 2 1 3 4: d^2 = 2, rho = 1 - 6*2/(4*15); 5 of 6 pairs agree
-    found = rank_correlation([10, 20, 30, 40], [2, 1, 3, 4])
-    assert found is not None
-    assert (found.spearman, found.kendall, found.n) == (0.8, 0.666667, 4)
+    assert rank_correlation([10, 20, 30, 40], [2, 1, 3, 4]) == (0.8, 0.666667)
     assert rank_correlation([1, 1, 1], [1, 2, 3]) is None
 
 

@@ -22,7 +22,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import read_words
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.sweeps.cells import cells, one_method_only
+from graphrag_bench.sweeps.cells import composed_cells, one_method_only, split_cells
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +107,7 @@ def test_a_command_and_the_run_have_one_key(name: str) -> None:
     shortest = min(lines, key=lambda line: (len(expanded(line)), line))
     words = weightless(tuple(word for word in shlex.split(shortest)[2:] if word != "-m"))
     told = {Experiment.prepare(one_method_only(one), swept=True).key
-            for one in cells(checked_words(words))}  # fmt: skip
+            for one in composed_cells(split_cells(checked_words(words)))}  # fmt: skip
     made = {
         Experiment.prepare(composed(read_words(weightless(one.settings))), swept=True).key
         for one in wanted_rows(load_table(name), [], small=False)

@@ -9,7 +9,7 @@ from small_worlds import said_by_a_process
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.leiden import hierarchical_leiden
+from graphrag_bench.offline.communities import leiden
 
 CLIQUES = [*combinations(range(3), 2), *combinations(range(3, 6), 2), (2, 3)]
 """Two triangles, 0-1-2 and 3-4-5, joined by the edge 2-3."""
@@ -21,8 +21,7 @@ def graph(edges, weight=None, node_chunk=None, n_nodes=None) -> Graph:
 
 
 def communities(made: Graph, **other) -> Communities:
-    settings = {"max_cluster_size": 10, "resolution": 1.0, "use_lcc": False, "seed": 0xDEADBEEF}
-    return hierarchical_leiden(made, **settings | other)
+    return leiden(graph=made, **other)
 
 
 def members(found: Communities) -> list[list[int]]:
@@ -127,7 +126,7 @@ def digest_of_communities() -> str:
 
 def test_communities_do_not_depend_on_the_hash_seed():
     statement = (
-        "import sys; sys.path.insert(0, 'tests/graph');"
+        "import sys; sys.path.insert(0, 'tests/offline');"
         "import test_leiden as t; print(t.digest_of_communities())"
     )
     here = digest_of_communities()

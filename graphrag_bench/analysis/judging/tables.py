@@ -1,24 +1,26 @@
-"""Tables of pairwise comparisons: win rates with the judge's biases, matrices, agreement."""
+"""Tables of judged answers and of pairwise comparisons: win rates, biases, matrices, agreement."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
-from graphrag_bench.analysis.judging.agreement import agreement
+from graphrag_bench.analysis.judging.agreement import Agreement, agreement
 from graphrag_bench.analysis.judging.bias import Corrected, corrected
+from graphrag_bench.analysis.judging.blind_sheet import Item, Labels
 from graphrag_bench.analysis.judging.both_orders import (
     BothOrders,
-    Effect,
     HeadToHead,
     head_to_head,
     win_matrix,
 )
+from graphrag_bench.analysis.judging.verdicts import Scopes, Values, mean_of
 from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
-from graphrag_bench.report.notes import said_clusters
-from graphrag_bench.report.rendering import MISSING, Table, shown_p
+from graphrag_bench.report.notes import drawn_over
+from graphrag_bench.report.rendering import MISSING, Table, shown_interval, shown_p
 
 _HEADS = (
     "A", "B", "criterion", "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]",
@@ -95,9 +97,8 @@ def match_table(caption: str, matches: Sequence[Match]) -> Table:
         rows.append((*match.names, *map(str, counts), _percent(found.rate), p, *without))
         for what, one in zip(("place", "place and length"), match.without, strict=True):
             if isinstance(one, str):
-                why.setdefault(f"not corrected for {what}: {one}", []).append(
-                    " - ".join(match.names)
-                )
+                reason = f"not corrected for {what}: {one}"
+                why.setdefault(reason, []).append(" - ".join(match.names))
     notes = [f"{reason} ({', '.join(names)})" for reason, names in why.items()]
     of_p = (
         "p: two-sided paired permutation test of A's points against B's (mid-p; of questions by "
@@ -109,9 +110,7 @@ def match_table(caption: str, matches: Sequence[Match]) -> Table:
 
 
 def _drawn(matches: Sequence[Match]) -> str:
-    """What the intervals are drawn over."""
-    held = {match.found.rate.clusters for match in matches if match.found.rate} - {0}
-    return f"scopes ({said_clusters(held)})" if held else "questions"
+    return drawn_over(match.found.rate.clusters for match in matches if match.found.rate)
 
 
 def audit_table(matches: Sequence[Match]) -> Table:
@@ -120,9 +119,7 @@ def audit_table(matches: Sequence[Match]) -> Table:
     for match in matches:
         found = match.found
         effect = found.length
-        shown = (
-            f"{effect.value:+.2f} [{effect.low:+.2f}, {effect.high:+.2f}]" if effect else MISSING
-        )
+        shown = f"{effect.mean:+.2f} [{effect.low:+.2f}, {effect.high:+.2f}]" if effect else MISSING
         place, both = match.without
         held = both if isinstance(both, Corrected) else place
         of_place = MISSING if isinstance(held, str) else f"{held.place:+.2f}"
@@ -133,11 +130,11 @@ def audit_table(matches: Sequence[Match]) -> Table:
     return Table("the judge", _AUDITED, tuple(rows), notes, texts=_AUDITED[:3])
 
 
-def _percent(held: Mean | Effect | Corrected | None) -> str:
+def _percent(held: Mean | Corrected | None) -> str:
     if held is None:
         return MISSING
-    value = {Mean: "mean", Effect: "value", Corrected: "rate"}[type(held)]
-    return f"{100 * getattr(held, value):.1f} [{100 * held.low:.0f}, {100 * held.high:.0f}]"
+    rate = held.rate if isinstance(held, Corrected) else held.mean
+    return f"{100 * rate:.1f} [{100 * held.low:.0f}, {100 * held.high:.0f}]"
 
 
 def _corrected(held: Corrected | str) -> str:
@@ -150,8 +147,9 @@ def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table
     """For each criterion the percentage of questions that the row wins against the column."""
     tables = []
     for criterion in dict.fromkeys(match.criterion for match in matches):
-        found = {(m.a, m.b): m.found.rate for m in matches if m.criterion == criterion}
-        rates = [[_mean(found.get((row, column))) for column in titles] for row in titles]
+        held = ((m.a, m.b, m.found.rate) for m in matches if m.criterion == criterion)
+        found = {(a, b): rate.mean if rate else None for a, b, rate in held}
+        rates = [[found.get((row, column)) for column in titles] for row in titles]
         rows = tuple(
             (title, *[MISSING if cell is None else f"{cell:.1f}" for cell in cells])
             for title, cells in zip(titles, win_matrix(rates), strict=True)
@@ -164,50 +162,42 @@ def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table
     return tables
 
 
-def _mean(held: Mean | None) -> float | None:
-    return None if held is None else held.mean
-
-
-Labels = Mapping[tuple[str, str, str, str], str]
-"""Question, two runs and criterion to `A`, `B` or `tie`."""
-
-
-def agreement_table(raters: Mapping[str, Labels], scopes: Mapping[str, str | None]) -> Table:
+def agreement_table(raters: Mapping[str, Labels], scopes: Scopes) -> Table:
     """A row for each two raters and criterion, and one over all criteria.
 
     Intervals draw the items of one question together, and those of one scope (`scopes`, by
     question).
     """
 
-    def scope(item: tuple[str, str, str, str]) -> str:
+    def scope(item: Item) -> str:
         return scopes.get(item[0]) or f"question {item[0]}"
 
     heads = ("who", "with", "criterion", "n", "alike", "kappa [95 %]")
     criteria = list(dict.fromkeys(item[3] for held in raters.values() for item in held))
-    names, rows = list(raters), []
-    for place, one in enumerate(names):
-        for other in names[place + 1 :]:
-            for criterion in (*criteria, "all"):
-                ours, theirs = (
-                    {i: v for i, v in raters[n].items() if criterion in ("all", i[3])}
-                    for n in (one, other)
-                )
-                found = agreement(ours, theirs, scope=scope)
-                cells = [one, other, criterion, str(found.n if found else 0)]
-                cells.append(f"{found.alike:.0%}" if found else MISSING)
-                known = found is not None and found.kappa is not None
-                cells.append(
-                    f"{found.kappa:.2f} [{found.low:.2f}, {found.high:.2f}]"
-                    if found is not None and known
-                    else MISSING
-                )
-                rows.append(tuple(cells))
+    rows = []
+    for (one, first), (other, second) in combinations(raters.items(), 2):
+        for criterion in (*criteria, "all"):
+            ours, theirs = (
+                {item: label for item, label in held.items() if criterion in ("all", item[3])}
+                for held in (first, second)
+            )
+            rows.append((one, other, criterion, *_agreed(agreement(ours, theirs, scope=scope))))
     notes = (
         "Cohen's kappa over A, B and tie: 1 is full agreement, 0 what chance gives; items are "
         "questions and pairs that both have labelled; none where both gave one label throughout; "
         "intervals resample whole questions, and questions that share a scope, together",
     )
     return Table("agreement", heads, tuple(rows), notes, texts=heads[:3])
+
+
+def _agreed(found: Agreement | None) -> tuple[str, str, str]:
+    """The number of items, the share labelled alike, and kappa with its interval."""
+    if found is None:
+        return "0", MISSING, MISSING
+    kappa = MISSING
+    if found.kappa is not None:
+        kappa = f"{found.kappa:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    return str(found.n), f"{found.alike:.0%}", kappa
 
 
 _POINTS = {"A": 1.0, "tie": 0.5, "B": 0.0}
@@ -217,7 +207,7 @@ def people_table(
     titles: Mapping[str, str],
     people: Mapping[str, Labels],
     pairs: Sequence[tuple[str, str]],
-    scopes: Mapping[str, str | None],
+    scopes: Scopes,
 ) -> Table:
     """A row for each person, pair and criterion: wins, ties, losses and A's rate.
 
@@ -233,7 +223,37 @@ def people_table(
                     labels = list(said.values())
                     counts = (len(said), *map(labels.count, ("A", "tie", "B")))
                     points = [_POINTS[label] for label in labels]
-                    rate = mean_with_interval(points, scopes=[scopes.get(q) for q in said])
+                    rate = mean_with_interval(points, scopes=list(map(scopes.get, said)))
                     cells = (who, titles[a], titles[b], criterion, *map(str, counts))
                     rows.append((*cells, _percent(rate)))
     return Table("what people said", heads, tuple(rows), (), texts=heads[:4])
+
+
+def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
+    """A row for each run, metric and judge; means are over the answers that have a value.
+
+    Runs are (title, values, scopes); intervals draw the questions of one scope together.
+    """
+    heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
+    rows = []
+    clusters: set[int] = set()
+    for title, values, scopes in runs:
+        for judge, metrics in values.items():
+            for metric, held in metrics.items():
+                mean = mean_of(held, scopes)
+                n = mean.n if mean else 0
+                clusters.add(mean.clusters if mean else 0)
+                rows.append((title, metric, str(n), str(len(held) - n), _shown(mean), judge))
+    notes = (
+        "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
+        "they are in no mean",
+        f"intervals are 95 % bootstrap over {drawn_over(clusters)}",
+        "a judge of the same family as the reader tends to favour it",
+    )
+    return Table("judged answers", heads, tuple(rows), notes, texts=("method", "metric", "judge"))
+
+
+def _shown(found: Mean | None) -> str:
+    if found is None:
+        return MISSING
+    return f"{found.mean:.3f}{shown_interval(found.low, found.high, found.n)}"

@@ -1,1 +1,0 @@
-"""DALK: paths and neighbours of a knowledge graph as evidence in sentences."""

@@ -1,1 +1,0 @@
-"""Question decomposition without a graph."""

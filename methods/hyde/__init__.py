@@ -1,1 +1,0 @@
-"""HyDE: hypothetical document embeddings."""

@@ -1,1 +1,0 @@
-"""IRCoT: retrieval interleaved with a chain of thought."""

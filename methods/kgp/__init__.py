@@ -1,1 +1,0 @@
-"""KGP: knowledge graph prompting over a passage graph."""

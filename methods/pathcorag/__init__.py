@@ -1,1 +1,0 @@
-"""PathCoRAG: reasoning steps for a question, and the paths between what they find."""

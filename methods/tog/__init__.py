@@ -1,1 +1,0 @@
-"""Think-on-Graph: a model explores the graph hop by hop."""
