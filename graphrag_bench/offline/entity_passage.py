@@ -115,7 +115,7 @@ def _bracketed(chunk_table: ChunkTable, titles: Titles) -> Iterator[Merge]:
     """A merge for each title with brackets, in the order of the chunks."""
     seen: dict[str, None] = {}
     for row, title in enumerate(chunk_table.titles):
-        if title in titles and title not in seen and "(" in title:
+        if title in titles and title not in seen and any(sign in title for sign in "(["):
             seen[title] = None
             document = chunk_table.documents_of(row)[0]
             yield Merge(normalise_name(title), titles[title][0].shown, BRACKETS, document, True)
