@@ -134,6 +134,15 @@ def smallest(schema: Any, root: Any) -> Any:
     return {"string": "Ada Marsh", "integer": 1, "number": 0.5, "boolean": True}[schema["type"]]
 
 
+class SharedLetters:
+    """A passage's score is the number of letters that it shares with the question."""
+
+    identity = "letters"
+
+    def scores(self, question: str, passages: Sequence[str]) -> np.ndarray:
+        return np.array([float(len(set(question) & set(one))) for one in passages])
+
+
 @dataclass(frozen=True)
 class World:
     """Facts by chunk, and whatever operators may need made of them."""
@@ -181,6 +190,7 @@ class World:
             "sentence_index": index(texts),
             "tfidf": Tfidf.of(list(graph.descriptions or ())),
             "nlp": Capitals(),
+            "cross_encoder": SharedLetters(),
             "llm": model,
             "llm_build": model,
             "progress": Progress(quiet=True),
