@@ -60,6 +60,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "– titles weigh as other names": ("method=entitypassage", "build.graph.title_weight=1"),
     "– without the dictionary": ("method=entitypassage", "method.linking=[mentions]"),
     "– without the tagger's mentions": ("method=entitypassage", "method.linking=[dictionary]"),
+    "– without resolution": ("method=entitypassage", "build.graph.resolve=[]"),
     "– single words always": ("method=entitypassage", "method.single_words=any"),
     "– without dense weight": ("method=entitypassage", "method.dense_weight=0.0"),
     "– names in one passage left out": ("method=entitypassage", "build.graph.min_chunks=2"),
