@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import yaml
 
 from graphrag_bench.errors import UserError
@@ -10,9 +12,11 @@ MOST_VALUES = 100_000
 """Values of a file with every alias written out; the largest method has some hundred."""
 
 
-def read_yaml(
-    text: str, where: str, loader_type: type[yaml.SafeLoader] = yaml.SafeLoader
-) -> object:
+_FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The same loader in C, where PyYAML was built with it: ten times as fast."""
+
+
+def read_yaml(text: str, where: str, loader_type: Any = _FAST) -> object:
     """The content of a YAML text; raises UserError, with file and line where YAML tells it.
 
     Refused are tags that make objects, keys given twice, and more than `MOST_VALUES` values once

@@ -17,8 +17,12 @@ _PACKAGES = (
 )  # fmt: skip
 
 
+@cache
 def commit() -> str:
-    """The short commit of the checkout, `+` behind it when the tree is dirty; the version else."""
+    """The short commit of the checkout, `+` behind it when the tree is dirty; the version else.
+
+    Git is asked once: what counts is the code that this process has loaded.
+    """
     root = checkout()
     if root is None or not (root / ".git").exists():
         return f"v{_version('graphrag-bench')}"
