@@ -7,6 +7,8 @@ PIP_ARGS ?=
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
        --constraint constraints.txt $(PIP_ARGS)
 export HF_HUB_OFFLINE ?= 1
+# one worker more than two cores: tests of kills and outages wait
+PYTEST := $(BIN)/pytest -n 3 --dist loadfile
 
 .PHONY: help quickstart test quick lint types unit clean
 
@@ -23,7 +25,7 @@ quickstart: $(VENV)/.installed
 test: lint types unit
 
 quick: lint types
-	$(BIN)/pytest -n 2 --dist loadfile -m "not slow and not real"
+	$(PYTEST) -m "not slow and not real"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -33,7 +35,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(PYTEST)
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -15,6 +15,11 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow files go first, so that no worker is left alone with one at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture
 def open_registries(monkeypatch):
     """Registries that take new operators and builders, and are put back after the test.
