@@ -7,6 +7,8 @@ PIP_ARGS ?=
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
        --constraint constraints.txt $(PIP_ARGS)
 export HF_HUB_OFFLINE ?= 1
+# modules are compiled once and not again in each process that a test starts
+export PYTHONDONTWRITEBYTECODE :=
 # one worker more than two cores: tests of kills and outages wait
 PYTEST := $(BIN)/pytest -n 3 --dist loadfile
 
