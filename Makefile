@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # one worker more than two cores: tests of kills and outages wait
 PYTEST := $(BIN)/pytest -n 3 --dist loadfile
 
-.PHONY: help quickstart test quick lint types unit clean
+.PHONY: help quickstart test quick checked lint types imports unit clean
 
 help:
 	@echo "make quickstart   install, then five methods on the sample set and one table (6 minutes)"
@@ -24,10 +24,18 @@ quickstart: $(VENV)/.installed
 	$(BIN)/graphrag-bench run -m dataset=sample method=zeroshot,bm25,vanilla,hipporag,oracle answer=20 \
 	  budget_context=500
 
-test: lint types unit
+test: checked
+	$(PYTEST)
 
-quick: lint types
+quick: checked
 	$(PYTEST) -m "not slow and not real"
+
+# types on one core; on the other every test file is imported and compiled, once for all workers
+checked: lint
+	$(MAKE) --no-print-directory --jobs 2 types imports
+
+imports: $(VENV)/.installed-dev
+	@$(BIN)/pytest --collect-only -qq > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

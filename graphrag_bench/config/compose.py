@@ -148,7 +148,7 @@ def compose(
         if word.name == "pooling.mode":
             pooling["mode"] = word.value
     held["method"] = applied(held["method"], *sources, pooling=pooling)
-    merged = OmegaConf.merge(OmegaConf.create(held), OmegaConf.create(dict(rest)))
+    merged = OmegaConf.unsafe_merge(OmegaConf.create(held), OmegaConf.create(dict(rest)))
     for word in words:
         _set(merged, word)
     return resolve(merged)

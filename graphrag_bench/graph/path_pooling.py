@@ -53,7 +53,7 @@ def pooled(
     """
     from graphrag_bench.graph.pooling_kernels import Pooling
 
-    base = np.asarray(scores, np.float64)
+    base = np.ascontiguousarray(scores, np.float64)  # one layout, compiled once
     best: FloatArray = np.full(len(base), -np.inf)
     if not len(base):
         return best

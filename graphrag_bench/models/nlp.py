@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
@@ -89,17 +90,21 @@ class Spacy:
         """The named entities of a text, as written, in order."""
         return [entity.text for entity in self._loaded(text).ents]
 
-    @cached_property
+    @property
     def _loaded(self) -> Any:
-        from importlib import import_module
-
         try:
-            return import_module(self.model).load()
+            return _pipeline(self.model)
         except ModuleNotFoundError:
             raise UserError(
                 f"The spaCy model '{self.model}' is not installed: pip install "
                 "'graphrag-bench[nlp]'"
             ) from None
+
+
+@cache
+def _pipeline(model: str) -> Any:
+    """The pipeline of a package, loaded once for all runs of a process."""
+    return import_module(model).load()
 
 
 def _sentence(span: Any) -> Sentence:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -13,7 +14,14 @@ from toy_runs import WEIGHTLESS
 
 from graphrag_bench.analysis.papers.commands import run_lines
 from graphrag_bench.analysis.papers.figures import collected
-from graphrag_bench.analysis.papers.printed import load_paper, load_table, paper_names, table_names
+from graphrag_bench.analysis.papers.filled_cells import Filled
+from graphrag_bench.analysis.papers.printed import (
+    Printed,
+    load_paper,
+    load_table,
+    paper_names,
+    table_names,
+)
 from graphrag_bench.analysis.papers.runs import wanted_rows
 from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.analysis.papers.table import comparison_tables, long_table
@@ -40,14 +48,23 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told_of(name: str) -> list[str]:
+def of_nothing(name: str) -> dict[Printed, Filled]:
+    """The cells of a table for which nothing is stored."""
+    return collected(load_table(name), [], FigureSource(Path()))
+
+
+def notes_under(name: str, filled: Mapping[Printed, Filled]) -> list[str]:
+    """The notes under a table that is filled so."""
+    return [note for block in comparison_tables(load_table(name), filled) for note in block.notes]
+
+
+unfilled = cache(of_nothing)
+
+
+@cache
+def notes(name: str) -> list[str]:
     """The notes under a table for which nothing is stored."""
-    table = load_table(name)
-    filled = collected(table, [], FigureSource(Path()))
-    return [note for block in comparison_tables(table, filled) for note in block.notes]
-
-
-notes = cache(told_of)
+    return notes_under(name, unfilled(name))
 
 
 def printed(
@@ -91,7 +108,7 @@ def test_the_commands_of_a_table_are_the_runs_that_it_makes(name: str) -> None:
 def test_each_cell_has_the_command_of_its_own_runs(name: str) -> None:
     table = load_table(name)
     made = {tuple(sorted(one.settings)) for one in wanted_rows(table, [], small=False)}
-    for cell, one in collected(table, [], FigureSource(Path())).items():
+    for cell, one in unfilled(name).items():
         told = {run for line in run_lines(one.runs) for run in expanded(line)}
         assert told <= made
         assert bool(told) != bool(one.reason), cell
@@ -133,11 +150,11 @@ def test_an_abstract_table_begins_with_the_making_of_its_questions(name: str) ->
 
 
 def test_questions_that_are_there_are_not_made_again(home: Path) -> None:
-    assert printed(told_of("zhou2025/fig7"), "questions")
+    assert printed(notes("zhou2025/fig7"), "questions")
     folder = home / "questions" / "multihoprag" / "abstract"
     folder.mkdir(parents=True)
     (folder / "questions.jsonl").write_text("")
-    told = told_of("zhou2025/fig7")
+    told = notes_under("zhou2025/fig7", of_nothing("zhou2025/fig7"))
     assert not printed(told, "questions")
     asked = "dataset.questions=questions/multihoprag/abstract"
     assert printed(told) and all(asked in line for line in printed(told))
@@ -145,7 +162,7 @@ def test_questions_that_are_there_are_not_made_again(home: Path) -> None:
 
 def test_the_command_in_the_csv_makes_questions_then_runs_then_compares() -> None:
     table = load_table("zhou2025/fig7")
-    shown = long_table(table, collected(table, [], FigureSource(Path())))
+    shown = long_table(table, of_nothing("zhou2025/fig7"))
     fills = [row[-1] for row in shown.rows if row[-1].startswith("graphrag-bench")]
     order = re.compile(r"graphrag-bench questions .* && graphrag-bench run .* && .* compare ")
     assert fills and all(order.match(fill) for fill in fills)
