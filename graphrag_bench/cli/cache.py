@@ -21,7 +21,8 @@ _ABOUT = """
 Every reply of a language model (and every embedding by API) is kept the moment it arrives, in
 HOME/cache/replies.sqlite, and is not paid for again. With the replies of a paper in a file,
 everybody can repeat its tables. Vectors of local embedders are in HOME/cache/vectors.sqlite, by
-model and text: deleting that file costs nothing but time.
+model and text, and what the tagger has read in HOME/cache/sentences.sqlite: deleting these two
+costs nothing but time.
 
 examples
   graphrag-bench cache stats

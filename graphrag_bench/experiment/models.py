@@ -21,6 +21,7 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.fan_out import FanOut
 from graphrag_bench.models.from_config import make
+from graphrag_bench.models.kept_sentences import KeptSentences, ReadingStore
 from graphrag_bench.models.kept_vectors import KeptVectors
 from graphrag_bench.models.ledger import Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
@@ -122,9 +123,14 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def nlp(self) -> Nlp:
-        """The tagger and parser."""
-        made: Nlp = make("nlp", self.settings.nlp)
-        return made
+        """The tagger and parser, behind a store of what it has read."""
+        made: Nlp = self._bare("nlp", self.settings.nlp)
+        mode = self.settings.cache.mode
+        path = Path(self.settings.paths.home) / "cache" / "sentences.sqlite"
+        if mode == "off" or (mode == "read" and not path.is_file()):
+            return made
+        journal = self.settings.cache.journal
+        return KeptSentences(made, ReadingStore(path, journal, reading=mode == "read"), mode)
 
     @cached_property
     def cross_encoder(self) -> PassageScorer:
@@ -259,6 +265,7 @@ class Models(Mapping[str, Any]):
             "llm": self.settings.llm,
             "llm_build": self.settings.llm_build,
             "embedder": self.settings.embedder,
+            "nlp": self.settings.nlp,
         }
         if name == "llm_judge":
             return self._known(name, self._bare(name, self._judge))

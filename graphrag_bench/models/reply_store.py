@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from graphrag_bench.errors import UserError
 from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.marked_rows import MarkedRows, R, create
-from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
-from graphrag_bench.models.sqlite_file import Commits, Journal, Session, SqliteFile, Work
+from graphrag_bench.models.marked_file import MarkedFile, always, never
+from graphrag_bench.models.marked_rows import MarkedRows, create
+from graphrag_bench.models.outcomes import CallFailed, Completion
+from graphrag_bench.models.sqlite_file import Journal, Work
 
 VERSION = 3
 """2: rows have marks; 3: vectors by text. An earlier file can be read, and becomes one of 3 when it
@@ -27,7 +25,6 @@ REUSABLE = ("new", "valid", "corrected")
 VERDICTS = (*REUSABLE, "unreadable", "failed")
 _MANY = 500
 _FEW = 16
-_VECTORS = 2000
 _BY_TEXT = 3
 KEY_DIGITS = 32
 
@@ -119,27 +116,19 @@ def _create(connection: sqlite3.Connection) -> None:
     create(connection, StoredVector, "vectors")
 
 
-class ReplyStore:
-    """The file. Safe under threads, processes and kill -9: a call that returned is in it."""
+class ReplyStore(MarkedFile):
+    """Replies and vectors by key. A call that returned is in the file."""
 
     def __init__(
         self, path: str | Path, journal: Journal = "auto", *, reading: bool = False
     ) -> None:
-        """Open it, or make it; raises UserError when that cannot be done, and for another's file.
-
-        With `reading` the file must be there and is not changed, nor is anything made next to it: a
-        disk that cannot be written to will do. Whatever writes raises RunStopped then.
-        """
-        self.path = Path(path)
+        """Open it, or make it, as `MarkedFile` says."""
         own = ("replies", COLUMNS)
-        self.file = SqliteFile(self.path, _create, VERSION, journal, own=own, reading=reading)
+        super().__init__(path, _create, VERSION, journal, own=own, reading=reading)
         marked = self.file.version > 1
         self._replies = MarkedRows(self.path, StoredReply, "replies", marked=marked)
         self._blocks = MarkedRows(self.path, StoredVectors, "vector_blocks", marked=marked)
         self._vectors = MarkedRows(self.path, StoredVector, "vectors")
-        self._writer = None if reading else Commits(self.file)
-        self._session = Session(self.file)
-        self._reading = threading.Lock()
         self._verdicts: dict[str, str] = {}
 
     def get(self, key: str) -> StoredReply | None:
@@ -154,7 +143,7 @@ class ReplyStore:
         A readable reply that is there already (another process was faster) stays, unless
         `replace`. Raises RunStopped when the file cannot be written.
         """
-        gives_way = _always if replace else _not_reusable
+        gives_way = always if replace else _not_reusable
         replies = self._replies  # a job holds the rows and not the store, as `judge` has it
         done = self._commits.submit(lambda into: replies.put(into, reply, gives_way))
         return cast(StoredReply, done.result())
@@ -178,7 +167,7 @@ class ReplyStore:
 
         def judged(into: sqlite3.Connection) -> None:
             if (row := replies.held(into, key)) is not None:
-                replies.put(into, replace(row, verdict=verdict), _always)
+                replies.put(into, replace(row, verdict=verdict), always)
 
         done = self._commits.submit(judged, may_wait=True)
         done.add_done_callback(lambda _: verdicts.pop(key, None))
@@ -196,21 +185,11 @@ class ReplyStore:
 
         One that is there already stays, or is replaced. Thousands share a transaction.
         """
-        return self._put_all(self._vectors, vectors, _always if replace else _never)
+        return self._put_all(self._vectors, vectors, always if replace else never)
 
     def put_blocks(self, blocks: Iterable[StoredVectors]) -> list[StoredVectors]:
         """The same for blocks of an earlier version, of an exported file."""
-        return self._put_all(self._blocks, blocks, _never)
-
-    def _put_all(
-        self, table: MarkedRows[R], rows: Iterable[R], gives_way: Callable[[object], bool]
-    ) -> list[R]:
-        left = iter(rows)
-        done: list[R] = []
-        while batch := list(islice(left, _VECTORS)):
-            work = partial(_put_each, table, batch, gives_way)
-            done += cast(list[R], self._commits.submit(work).result())
-        return done
+        return self._put_all(self._blocks, blocks, never)
 
     def block(self, key: str) -> StoredVectors | None:
         """The block of a key, of an earlier version; None when there is none that is whole."""
@@ -226,50 +205,13 @@ class ReplyStore:
             yield from self._vectors.all(self._read, _MANY)
         yield from self._blocks.all(self._read, _FEW)
 
-    @property
-    def _commits(self) -> Commits:
-        if self._writer is None:
-            raise RunStopped(f"The cache {self.path} is read, and not written to.")
-        return self._writer
-
-    def close(self) -> None:
-        """Write what waits and let go of the file."""
-        if self._writer is not None:
-            self._writer.close()
-        with self._reading:
-            self._session.close()
-
     def _adding(self, batch: list[StoredReply]) -> Work:
         replies = self._replies
         return lambda into: [replies.put(into, reply, _not_reusable) for reply in batch]
 
-    def _read(self, query: str, keys: Sequence[str]) -> list[tuple[object, ...]]:
-        try:
-            with self._reading, self._session.connection() as connection:
-                return connection.execute(query, keys).fetchall()
-        except sqlite3.Error as error:
-            raise UserError(f"The cache {self.path} cannot be read: {error}.") from None
-
-
-def _put_each(
-    table: MarkedRows[R],
-    rows: list[R],
-    gives_way: Callable[[object], bool],
-    into: sqlite3.Connection,
-) -> list[R]:
-    return [table.put(into, row, gives_way) for row in rows]
-
 
 def _not_reusable(held: StoredReply) -> bool:
     return held.verdict not in REUSABLE
-
-
-def _always(held: object) -> bool:
-    return True
-
-
-def _never(held: object) -> bool:
-    return False
 
 
 def vector_key(identity: str, kind: str, text: str) -> str:
