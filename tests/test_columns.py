@@ -16,7 +16,7 @@ from graphrag_bench.columns import (
 def test_an_array_comes_back_as_a_read_only_map(tmp_path):
     save_array(tmp_path, "weight", np.array([1.5, 2.5]))
     loaded = load_array(tmp_path, "weight")
-    assert isinstance(loaded, np.memmap)
+    assert isinstance(loaded.base, np.memmap)
     assert loaded.tolist() == [1.5, 2.5]
     with pytest.raises(ValueError, match="read-only"):
         loaded[0] = 9.0

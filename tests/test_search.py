@@ -103,7 +103,7 @@ def test_a_vector_index_comes_back_from_disk(tmp_path):
     index = VectorIndex(Hashing(8).encode(["ada", "norvik"], kind="passage"))
     index.save(tmp_path)
     loaded = VectorIndex.load(tmp_path)
-    assert isinstance(loaded.vectors, np.memmap)
+    assert isinstance(loaded.vectors.base, np.memmap)
     query = Hashing(8).encode(["norvik"], kind="question")
     assert loaded.search(query, 2)[0].ids.tolist() == [1, 0]
     np.testing.assert_allclose(loaded.scores(query[0]), index.vectors @ query[0])

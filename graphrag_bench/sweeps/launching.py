@@ -24,7 +24,7 @@ from graphrag_bench.sweeps.cells import (
     split_cells,
 )
 from graphrag_bench.sweeps.manifest import CellRow, Manifest, manifest_of
-from graphrag_bench.sweeps.multirun import launch
+from graphrag_bench.sweeps.multirun import launch, one_by_one
 from graphrag_bench.sweeps.objectives import check_objective
 
 Results = dict[Cell, RunResult]
@@ -84,14 +84,20 @@ class Grid:
         return {cell_of(experiment): given for experiment, given in cells}
 
     def run(self, results: Results) -> dict[int, str]:
-        """Run every cell, add what came out to `results`, and return the errors by cell."""
+        """Run every cell, add what came out to `results`, and return the errors by cell.
+
+        Hydra launches the cells where a word names a launcher or another setting of Hydra's.
+        """
         manifest, preparing, values = self.started(), Preparing(), self.values
 
-        def job(number: int, _: Mapping[str, str]) -> None:
+        def job(number: int, _: Mapping[str, str] | None = None) -> None:
             run_cell(manifest, number, values[number - 1], results, preparing)
 
-        every = Word(CELL, ",".join(str(number) for number in range(1, len(values) + 1)))
-        launched = launch([every], self.words, manifest.folder, job)
+        if any(word.is_hydras for word in self.words):
+            every = Word(CELL, ",".join(str(number) for number in range(1, len(values) + 1)))
+            launched = launch([every], self.words, manifest.folder, job)
+        else:
+            launched = one_by_one(len(values), job)
         errors = failures(manifest)
         if not (launched or errors):
             raise UserError("Hydra could not start the sweep; its message is above.")

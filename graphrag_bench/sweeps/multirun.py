@@ -1,14 +1,16 @@
-"""Hydra's multirun: its sweepers choose the values, its launchers give them to a function."""
+"""Cells one by one, or by Hydra's multirun: its sweepers choose values, its launchers run cells."""
 
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.config.words import Word
+from graphrag_bench.errors import caught
 from graphrag_bench.locations import project_folder
 
 _CHOSEN = "choices."
@@ -49,6 +51,24 @@ def launch(
     except SystemExit:
         return False
     return True
+
+
+def one_by_one(n_cells: int, job: Callable[[int], object]) -> bool:
+    """Whether every cell, from 1, ended without an error of the program.
+
+    What Hydra's basic sweeper and launcher do with a grid, without a configuration of Hydra's own
+    for each cell, which takes it as long as a small run. An error ends its cell alone; the first
+    one is shown on the terminal after the last cell.
+    """
+    failed = [one for number in range(1, n_cells + 1) if (one := _error_of(job, number))]
+    if failed:
+        traceback.print_exception(failed[0])
+    return not failed
+
+
+def _error_of(job: Callable[[int], object], number: int) -> Exception | None:
+    found = caught(lambda: job(number))
+    return found if isinstance(found, Exception) else None
 
 
 @contextmanager

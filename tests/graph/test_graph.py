@@ -83,7 +83,7 @@ def test_a_graph_with_types_and_descriptions_comes_back_with_them(graph, tmp_pat
 def test_a_loaded_graph_is_a_memory_map_with_the_same_views(graph, tmp_path):
     graph.save(tmp_path)
     loaded = Graph.load(tmp_path)
-    assert isinstance(loaded.source, np.memmap)
+    assert isinstance(loaded.source.base, np.memmap)
     assert np.array_equal(loaded.transition.toarray(), graph.transition.toarray())
     assert loaded.pair_chunk.toarray().tolist() == graph.pair_chunk.toarray().tolist()
 
