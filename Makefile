@@ -10,7 +10,7 @@ export HF_HUB_OFFLINE ?= 1
 # modules are compiled once and not again in each process that a test starts
 export PYTHONDONTWRITEBYTECODE :=
 # more workers than two cores: tests of kills, servers and outages wait
-PYTEST := $(BIN)/pytest -n 4 --dist loadfile
+PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help quickstart test quick checked lint types imports unit clean
 

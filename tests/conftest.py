@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # before NumPy loads: two workers share two cores
@@ -18,6 +21,25 @@ from graphrag_bench.contract import builders, operators
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The slow files go first, so that no worker is left alone with one at the end."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files that load a packaged model go to one worker: torch and spaCy are imported once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ModelsTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return "models" if _loads_models(config.rootpath / file) else file
+
+    return ModelsTogether(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+@cache
+def _loads_models(file: Path) -> bool:
+    text = file.read_text(encoding="utf-8")
+    return "mark.real" in text or "embedder=sentence_transformers" in text
 
 
 @pytest.fixture
