@@ -184,7 +184,7 @@ def _resolve(path: tuple[str, ...], namespace: dict[str, Any]) -> Any:
 def _tree(item: Any) -> ast.AST:
     node = _definitions(item.__module__).get(item.__qualname__)
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return node
+        return _undocumented(node)
     return _parsed(inspect.getsource(item))
 
 
@@ -194,7 +194,8 @@ def _parsed(source: str) -> ast.AST:
     return _undocumented(ast.parse(flush))
 
 
-def _undocumented(tree: ast.Module) -> ast.Module:
+@lru_cache(maxsize=None)
+def _undocumented(tree: ast.AST) -> ast.AST:
     """The tree, from which the docstrings of functions and classes are taken out."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
@@ -215,7 +216,7 @@ def _definitions(module_name: str) -> dict[str, ast.AST]:
     if not path or module_name == "__main__":
         return {}
     found: dict[str, ast.AST] = {}
-    for node in _undocumented(ast.parse(Path(path).read_text(encoding="utf-8"))).body:
+    for node in ast.parse(Path(path).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found[node.name] = node
         elif isinstance(node, ast.ImportFrom):

@@ -88,6 +88,14 @@ def _decoder(encoding: Encoding) -> Any:
     return bpe_openai.get_encoding(f"{encoding}_base")
 
 
+def _bytes_of(tokens: list[int], encoding: Encoding) -> bytes:
+    """The bytes of tokens; only tokens of half a character need the tables of `_decoder`."""
+    try:
+        return str(_encoder(encoding).decode(tokens)).encode()
+    except ValueError:
+        return bytes(_decoder(encoding).decode_bytes(tokens))
+
+
 def encodable(text: str) -> str:
     """The text with `?` for every half character (lone surrogate), which no file can hold."""
     return text.encode("utf-8", "replace").decode()
@@ -100,16 +108,15 @@ def encode(text: str, encoding: Encoding = "cl100k") -> list[int]:
 
 def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
     """The text of token ids; a character cut in two at the ends is left out."""
-    return bytes(_decoder(encoding).decode_bytes(list(tokens))).decode("utf-8", errors="ignore")
+    return _bytes_of(list(tokens), encoding).decode("utf-8", errors="ignore")
 
 
 def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int]]:
     """Start and end of every token in characters; a character cut in two belongs to both tokens."""
     first = list(accumulate((len(char.encode()) for char in _whole(text)), initial=0))
-    decoder = _decoder(encoding)
     spans, at = [], 0
     for token in encode(text, encoding):
-        end = at + len(decoder.decode_bytes([token]))
+        end = at + len(_bytes_of([token], encoding))
         spans.append((bisect_right(first, at) - 1, bisect_left(first, end)))
         at = end
     return spans

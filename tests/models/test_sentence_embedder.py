@@ -86,12 +86,12 @@ def test_in_bfloat16_vectors_stay_near_those_in_float32(exact):
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_the_bits_of_a_passage_depend_on_its_text_alone(precision):
     made = SentenceEmbedder(precision=precision)
-    texts = [" ".join([f"town{n}", *["river"] * (n * 7 % 90)]) for n in range(90)]
+    texts = [" ".join([f"town{n}", *["river"] * (n * 7 % 90)]) for n in range(45)]
     rows = made.encode(texts, kind="passage")
-    chosen = np.random.default_rng(0).permutation(len(texts))[:41]
+    chosen = np.random.default_rng(0).permutation(len(texts))[:21]
     assert np.array_equal(made.encode([texts[n] for n in chosen], kind="passage"), rows[chosen])
-    (alone,) = made.encode([texts[89]], kind="passage")
-    assert np.array_equal(alone, rows[89])
+    (alone,) = made.encode([texts[12]], kind="passage")
+    assert np.array_equal(alone, rows[12])
 
 
 @pytest.mark.real
