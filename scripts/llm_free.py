@@ -80,10 +80,9 @@ their 1,890 passages in HippoRAG's layout, `sample`, the 61 documents of UltraDo
 questions made from chains of facts (`questions kind=specific wording=template`), and the made world
 in three sizes. all-MiniLM-L6-v2, entities by the packaged spaCy model, no OpenIE file, no language
 model, no answers; defaults but for what a row says. `seconds`: to build all that a row retrieves
-from, on two cores that were not idle, so that only their order of magnitude means something; what
-rows share is counted in each, and a text that a row above has embedded is not embedded again.
-`MB`: the most memory that the process of the row held. The rows with a dash change one part of the
-entity-passage graph.
+from, on two cores; what rows share is counted in each, and nothing comes from the stores of vectors
+and readings (`cache.mode=off`), but in the rows with a dash, which change one part of the
+entity-passage graph. `MB`: the most memory that the process of the row held.
 """
 DIFFERENCES = """\
 Paired bootstrap over questions; p by a paired permutation test (mid-p), not corrected for the
@@ -133,6 +132,7 @@ def run(name: str, words: Sequence[str], home: str) -> Row:
         "reference_rows=off",
         "evaluation.cuts=[2,5,8,10]",
         f"paths.home={home}",
+        f"cache.mode={'write' if name.startswith('–') else 'off'}",
     ]
     ended = execute(Experiment.prepare(composed(read_words(given))), Progress())
     held = ended.metrics["metrics"]
