@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import PositiveInt
+from pydantic import NonNegativeFloat, PositiveInt
 
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
@@ -89,6 +89,22 @@ def bm25(
     texts = (question.text,) if query is None else query.texts
     scores = np.sum([bm25.scores(text) for text in texts], axis=0) if texts else np.zeros(0)
     return Ranked.top(scores, top_k, among=np.flatnonzero(scores > 0))
+
+
+@operator("chunk.min_max", unordered="the order given")
+def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
+    """The chunks in the same order, with scores from 0 (the lowest) to `weight` (the highest).
+
+    So that lists whose scores have other units can be added (`merge: sum`). A list whose scores
+    are all the same has `weight` everywhere.
+    Source: Bruch, Gai and Ingber, TOIS 2023, section 3 (convex combination of min-max scores).
+    """
+    if not len(chunks):
+        return chunks
+    low, high = float(chunks.scores.min()), float(chunks.scores.max())
+    spread = high - low
+    unit = (chunks.scores - low) / spread if spread > 0 else np.ones(len(chunks))
+    return Ranked(chunks.ids, unit * weight)
 
 
 @operator("chunk.aggregator")

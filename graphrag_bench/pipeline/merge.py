@@ -23,7 +23,7 @@ from graphrag_bench.values import (
     unique,
 )
 
-Rule = Literal["interleave", "reciprocal_rank_fusion", "sum_of_normalised", "union", "max"]
+Rule = Literal["interleave", "reciprocal_rank_fusion", "sum", "sum_of_normalised", "union", "max"]
 Keep = Literal["last", "union", "max"]
 MERGEABLE = {
     "nodes", "relationships", "chunks", "communities",
@@ -38,11 +38,12 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
 
     Lists of names and texts are joined, each item once, in order; so are the nodes, relationships,
     paths and texts of subgraphs, ranked paths, and explorations round by round. Score vectors are
-    summed, each divided by its own sum first (`max` takes the larger of the raw scores). Ranked
-    rows follow the rule: `interleave` takes rank 1 of every value, then rank 2, and so on, and
-    keeps the score a row first came with; `reciprocal_rank_fusion` scores a row by the sum of 1 /
-    (60 + rank) (Cormack et al. 2009); `sum_of_normalised` by the sum of its scores, each divided by
-    its list's sum; `union` in order of first appearance; `max` by its best score. Ties by lower id.
+    summed, each divided by its own sum first (`sum`: as they are; `max`: the larger raw score).
+    Ranked rows follow the rule: `interleave` takes rank 1 of every value, then rank 2, and so on,
+    and keeps the score a row first came with; `reciprocal_rank_fusion` scores a row by the sum of
+    1 / (60 + rank) (Cormack et al. 2009); `sum` by the sum of its scores as they are, and
+    `sum_of_normalised` by the sum of its scores, each divided by its list's sum; `union` in order
+    of first appearance; `max` by its best score. Ties by lower id.
     """
     if len(values) == 1:
         return values[0]
@@ -77,6 +78,8 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
 def _vectors(vectors: list[Any], rule: Rule) -> Any:
     if rule == "max":
         return np.maximum.reduce(vectors)
+    if rule == "sum":
+        return np.sum(vectors, axis=0)
     return np.sum([_normalised(vector) for vector in vectors], axis=0)
 
 
@@ -139,6 +142,7 @@ _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
     "interleave": _interleave,
     "union": _union,
     "max": _best,
+    "sum": lambda values: _scored(values, lambda v: v.scores),
     "sum_of_normalised": lambda values: _scored(values, lambda v: _normalised(v.scores)),
     "reciprocal_rank_fusion": lambda values: _scored(
         values, lambda v: 1.0 / (_FUSION + 1 + np.arange(len(v)))

@@ -12,7 +12,7 @@ from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question, Ranked, RelationshipScores
-from operators.chunk import aggregator, bm25, vdb
+from operators.chunk import aggregator, bm25, min_max, vdb
 from operators.node.pagerank import ppr
 from operators.relationship import ranking as relationship
 
@@ -103,6 +103,25 @@ def test_from_a_node_to_its_chunks(graph):
     found = aggregator(of_relationships, graph=graph)
     assert found.ids.tolist() == [1, 0]
     np.testing.assert_allclose(found.scores, [11 / 12 + 5 / 12, 11 / 12], atol=1e-9)
+
+
+# ---- chunk.min_max
+
+
+def test_scores_go_from_nothing_to_the_weight_and_keep_their_order():
+    """12, 6 and 2 lie 10, 4 and 0 above the lowest."""
+    found = min_max(Ranked(np.array([4, 9, 1]), np.array([12.0, 6.0, 2.0])), weight=0.5)
+    assert found.ids.tolist() == [4, 9, 1]
+    np.testing.assert_allclose(found.scores, [0.5, 0.2, 0.0])
+
+
+def test_equal_scores_all_have_the_weight():
+    assert min_max(Ranked(np.array([3]), np.array([-0.2]))).scores.tolist() == [1.0]
+    assert min_max(Ranked(np.array([3, 5]), np.array([2.0, 2.0])), weight=3).scores.tolist() == [
+        3,
+        3,
+    ]
+    assert len(min_max(Ranked.empty())) == 0
 
 
 # ---- chunk.bm25

@@ -60,19 +60,27 @@ def test_normalised_scores_add_up():
     assert merged == [(3, 0.375 + 0.8), (7, 0.5625), (9, 0.2), (5, 0.0625)]
 
 
+def test_a_sum_takes_scores_as_they_are():
+    """Row 3: 0.6 + 0.8."""
+    merged = pairs(merge([LEFT, RIGHT], "sum"))
+    assert merged == [(3, 1.4), (7, 0.9), (9, 0.2), (5, 0.1)]
+    vectors = [NodeScores(np.array([3.0, 0.0])), NodeScores(np.array([1.0, 1.0]))]
+    assert merge(vectors, "sum").values.tolist() == [4.0, 1.0]
+
+
 def test_negative_scores_count_as_nothing_when_normalised():
     merged = merge([rows((1, 3.0), (2, -1.0)), rows((2, 1.0), (1, 1.0))], "sum_of_normalised")
     assert pairs(merged) == [(1, 1.5), (2, 0.5)]
 
 
 def test_equal_scores_go_to_the_lower_id():
-    for rule in ("max", "reciprocal_rank_fusion", "sum_of_normalised"):
+    for rule in ("max", "reciprocal_rank_fusion", "sum", "sum_of_normalised"):
         merged = merge([rows((8, 1.0)), rows((2, 1.0))], rule)
         assert merged.ids.tolist() == [2, 8]
 
 
 @pytest.mark.parametrize(
-    "rule", ["interleave", "union", "max", "reciprocal_rank_fusion", "sum_of_normalised"]
+    "rule", ["interleave", "union", "max", "reciprocal_rank_fusion", "sum", "sum_of_normalised"]
 )
 def test_no_rows_merge_with_some_and_with_none(rule):
     assert merge([rows(), RIGHT], rule).ids.tolist() == RIGHT.ids.tolist()
