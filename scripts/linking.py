@@ -1,8 +1,8 @@
-"""How a question's entities are linked to nodes: evidence recall of the parts, dev and test apart.
+"""Linking and merging of names: evidence recall of their parts, dev and test apart.
 
 Runs HippoRAG (spaCy graph), LinearRAG and the entity-passage graph with the parts of
-`method.linking` and the rules of `method.single_words`, without a language model, and writes
-docs/results/linking.md. The defaults of the methods were chosen on the dev halves. What is stored
+`method.linking` and the rules of `method.single_words`, and the last one with the rules of
+`build.graph.resolve`, without a language model, and writes docs/results/linking.md. What is stored
 is not run again.
 
 Usage: python scripts/linking.py --musique FOLDER [--home FOLDER]
@@ -20,6 +20,7 @@ from statistics import fmean
 from llm_free import COMPARED, Row, run, sets
 
 from graphrag_bench.data.splits import is_dev
+from graphrag_bench.offline.entity_passage import RULES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "results" / "linking.md"
@@ -39,14 +40,20 @@ ROWS: Sequence[tuple[str, str, str, tuple[str, ...]]] = (
       for rule in ("proper", "any", "none")),
 )  # fmt: skip
 """Method, parts, rule for single words, and words of the command."""
+MERGED = ((), RULES, *((rule,) for rule in RULES), (*RULES, "also_known"))
 ABOUT = """\
-# Linking: from a question's entities to nodes
+# Linking and merging of names
 
 Written by `python scripts/linking.py --musique FOLDER`: evidence recall@5 without a language model
 (all-MiniLM-L6-v2, graphs by spaCy), as dev half / test half of the questions (`split=dev|test`).
 `linking` are the parts of `method.linking` in their order: the longest node names that the question
 has (`dictionary`), the tagger's names (`mentions`), the nearest node by vector for each that is
 left (`vectors`). `single words`: which names of one word the dictionary links.
+"""
+ABOUT_MERGED = """\
+## Names that are merged
+
+The entity-passage graph with the rules of `build.graph.resolve`.
 """
 
 
@@ -66,6 +73,12 @@ def page(known: Mapping[str, Sequence[str]], home: str) -> str:
         own = (*words, f"method.linking=[{parts}]", f"method.single_words={rule}")
         cells = [told(run(method, (*known[name], *own), home)) for name in SETS]
         lines.append(f"| {' | '.join((method, parts.replace(',', ', '), rule, *cells))} |")
+    lines += ["", *ABOUT_MERGED.splitlines(), "", f"| rules | {' | '.join(SETS)} |"]
+    lines.append("|---" * (1 + len(SETS)) + "|")
+    for rules in MERGED:
+        own = (*PASSAGES, f"build.graph.resolve=[{','.join(rules)}]")
+        cells = [told(run(f"– {rules}", (*known[name], *own), home)) for name in SETS]
+        lines.append(f"| {' | '.join((', '.join(rules) or 'none', *cells))} |")
     return "\n".join(lines) + "\n"
 
 
