@@ -71,6 +71,7 @@ METRICS = ("evidence_recall@2", "evidence_recall@5", "evidence_recall@10", "all_
 HEADS = (
     "", "recall@2", "recall@5", "recall@10", "all evidence@8", "seconds", "MB", "nodes",
 )  # fmt: skip
+SETS = ("musique", "sample", "mix", "world_300", "world_1000", "world_3000")
 COMPARED = "evidence_recall@5"
 ABOUT = """\
 # Retrieval without a language model
@@ -82,7 +83,8 @@ in three sizes. all-MiniLM-L6-v2, entities by the packaged spaCy model, no OpenI
 model, no answers; defaults but for what a row says. `seconds`: to build all that a row retrieves
 from, on two cores; what rows share is counted in each, and nothing comes from the stores of vectors
 and readings (`cache.mode=off`), but in the rows with a dash, which change one part of the
-entity-passage graph. `MB`: the most memory that the process of the row held.
+entity-passage graph. `MB`: the most memory that the process which built held; – where all of it
+was there already.
 """
 DIFFERENCES = """\
 Paired bootstrap over questions; p by a paired permutation test (mid-p), not corrected for the
@@ -92,19 +94,23 @@ number of rows.
 
 @dataclass(frozen=True)
 class Row:
-    """One run: means, seconds to build, peak memory, nodes, and the scores of each question."""
+    """One run: means, seconds to build, peak memory, nodes, and the scores of each question.
+
+    The memory is that of a process which built something; None where all was stored.
+    """
 
     name: str
     means: tuple[float, ...]
     seconds: float
-    megabytes: float
+    megabytes: float | None
     n_nodes: int | None
     scores: Mapping[str, Mapping[str, float]]
 
     def cells(self) -> list[str]:
         """The cells of its line."""
         nodes = "–" if self.n_nodes is None else f"{self.n_nodes:,}"
-        cost = (f"{self.seconds:.0f}", f"{self.megabytes:,.0f}", nodes)
+        megabytes = "–" if self.megabytes is None else f"{self.megabytes:,.0f}"
+        cost = (f"{self.seconds:.0f}", megabytes, nodes)
         return [self.name, *(f"{mean:.3f}" for mean in self.means), *cost]
 
 
@@ -124,8 +130,8 @@ def sets(musique: str, mix: str, home: str) -> dict[str, tuple[str, ...]]:
     return found | {f"world_{n}": ("dataset=world", f"dataset.size={n}") for n in sizes}
 
 
-def run(name: str, words: Sequence[str], home: str) -> Row:
-    """The row of one run, which is made where it is not stored."""
+def prepared(name: str, words: Sequence[str], home: str) -> Experiment:
+    """The experiment of a row."""
     given = [
         *words,
         "answer=off",
@@ -134,7 +140,14 @@ def run(name: str, words: Sequence[str], home: str) -> Row:
         f"paths.home={home}",
         f"cache.mode={'write' if name.startswith('–') else 'off'}",
     ]
-    ended = execute(Experiment.prepare(composed(read_words(given))), Progress())
+    return Experiment.prepare(composed(read_words(given)))
+
+
+def run(name: str, words: Sequence[str], home: str) -> Row:
+    """The row of one run, which is made where it is not stored."""
+    experiment = prepared(name, words, home)
+    builds = not all(experiment.store().folder(item).is_dir() for item in experiment.plan)
+    ended = execute(experiment, Progress())
     held = ended.metrics["metrics"]
     means = tuple(float(held[metric]["mean"]) for metric in METRICS)
     scores = {
@@ -142,32 +155,41 @@ def run(name: str, words: Sequence[str], home: str) -> Row:
         for question, found in scores_over_repeats(ended.experiment).items()
         if COMPARED in found
     }
-    return Row(name, means, *_built(ended), scores)
+    seconds, n_nodes = _built(ended)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    return Row(name, means, seconds, peak if builds else None, n_nodes, scores)
 
 
 def run_alone(name: str, words: Sequence[str], home: str) -> Row:
-    """The row of one run, in a process of its own, whose memory is measured."""
+    """The row of one run, in a process of its own, whose memory is measured; kept in the home."""
     asked = json.dumps([name, list(words), home])
+    kept = Path(home) / "llm_free" / f"{prepared(name, words, home).key}.json"
+    if kept.is_file():
+        return Row(**json.loads(kept.read_text(encoding="utf-8")))
     done = subprocess.run(
         [sys.executable, __file__, "--one", asked], check=True, stdout=subprocess.PIPE, text=True
     )
-    return Row(**json.loads(done.stdout.splitlines()[-1]))
+    told = done.stdout.splitlines()[-1]
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text(told, encoding="utf-8")
+    return Row(**json.loads(told))
 
 
-def _built(ended: RunResult) -> tuple[float, float, int | None]:
-    """The seconds that the artifacts of a run took, the peak memory, the nodes of its graph."""
+def _built(ended: RunResult) -> tuple[float, int | None]:
+    """The seconds that the artifacts of a run took, and the nodes of its graph."""
     store, seconds, nodes = ended.experiment.store(), 0.0, None
     for item in ended.experiment.plan:
         seconds += float(store.recipe(item).get("seconds", 0.0))
         if item.resource == "graph":
             nodes = Graph.load(store.folder(item)).n_nodes
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    return seconds, peak, nodes
+    return seconds, nodes
 
 
 def page(found: Mapping[str, Sequence[Row]]) -> str:
     """The page: for each set its figures, then the differences."""
     lines = ABOUT.splitlines()
+    if absent := [name for name in SETS if name not in found]:
+        lines += ["", f"Not run: {', '.join(absent)}."]
     for name, rows in found.items():
         n = len(rows[0].scores)
         missing = [row for row in ROWS if row not in {held.name for held in rows}]
