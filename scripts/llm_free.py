@@ -38,7 +38,6 @@ PAGE = ROOT / "docs" / "results" / "llm_free.md"
 GRAPHRAG_BENCH = (sys.executable, "-m", "graphrag_bench.cli.main")
 NLP = "build.extraction=nlp"
 VECTORS = "method.linking=[vectors]"
-NAMES = "method.linking=[dictionary,mentions,vectors]"
 PRUNED = ("build.extraction.variant=nlp", "build.extraction.prune=unjoined")
 ROWS: Mapping[str, tuple[str, ...]] = {
     "VanillaRAG": ("method=vanilla",),
@@ -53,7 +52,7 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "HippoRAG, linked by vectors": ("method=hipporag", NLP, VECTORS),
     "HippoRAG, unjoined phrases pruned": ("method=hipporag", *PRUNED),
     "HippoRAG 2": ("method=hipporag2", NLP),
-    "HippoRAG 2, names linked too": ("method=hipporag2", NLP, NAMES),
+    "HippoRAG 2, facts alone": ("method=hipporag2", NLP, "method.linking=[]"),
     "HippoRAG 2, NER to node": ("method=hipporag2_ner", NLP),
     "entity-passage graph": ("method=entitypassage",),
     "– without titles": ("method=entitypassage", "build.graph.title_weight=0"),
@@ -165,7 +164,7 @@ def run_alone(name: str, words: Sequence[str], home: str) -> Row:
     asked = json.dumps([name, list(words), home])
     kept = Path(home) / "llm_free" / f"{prepared(name, words, home).key}.json"
     if kept.is_file():
-        return Row(**json.loads(kept.read_text(encoding="utf-8")))
+        return Row(**{**json.loads(kept.read_text(encoding="utf-8")), "name": name})
     done = subprocess.run(
         [sys.executable, __file__, "--one", asked], check=True, stdout=subprocess.PIPE, text=True
     )

@@ -28,7 +28,7 @@ HEADS = (
 FIRST = "VanillaRAG"
 OPENIE, ABOUT, TKG, RKG = "OpenIE", "OpenIE, titles=about", "TKG (spaCy)", "RKG (spaCy)"
 NONE, ONE, ALL = "–", "vectors", "dictionary, mentions, vectors"
-VECTORS = "method.linking=[vectors]"
+FACTS, VECTORS = "method.linking=[]", "method.linking=[vectors]"
 NAMES = "method.linking=[dictionary,mentions,vectors]"
 TITLES = "build.graph.titles=about"
 Told = tuple[str, str, str, tuple[str, ...]]
@@ -40,10 +40,10 @@ ROWS: Sequence[Told] = (
      ("method=entitypassage",)),
     ("HippoRAG", OPENIE, ALL, ("method=hipporag",)),
     ("HippoRAG", OPENIE, ONE, ("method=hipporag", VECTORS)),
-    ("HippoRAG 2", OPENIE, "none", ("method=hipporag2",)),
+    ("HippoRAG 2", OPENIE, "none", ("method=hipporag2", FACTS)),
     ("HippoRAG 2", OPENIE, ONE, ("method=hipporag2", VECTORS)),
     ("HippoRAG 2", OPENIE, ALL, ("method=hipporag2", NAMES)),
-    ("HippoRAG 2", ABOUT, "none", ("method=hipporag2", TITLES)),
+    ("HippoRAG 2", ABOUT, "none", ("method=hipporag2", TITLES, FACTS)),
     ("HippoRAG 2", ABOUT, ONE, ("method=hipporag2", TITLES, VECTORS)),
     ("HippoRAG 2", ABOUT, ALL, ("method=hipporag2", TITLES, NAMES)),
     ("HippoRAG 2 (NER to node)", OPENIE, ALL, ("method=hipporag2_ner",)),
