@@ -138,6 +138,16 @@ def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
     return Keywords(_words(named), _words(phrases))
 
 
+@operator("question.entities.keywords", unordered="the order of the keywords")
+def entities_keywords(keywords: Keywords) -> Mentions:
+    """The low-level keywords as the question's entities, normalised, each once, in order.
+
+    Source: LightRAG (Guo et al. 2024), section 3.2: low-level keywords are entities and details;
+    looking them up by name is ours.
+    """
+    return _mentions(list(keywords.low))
+
+
 @operator("query.low")
 def query_low(question: Question, keywords: Keywords) -> Query:
     """The low-level keywords joined by a comma; the question itself when there is none.

@@ -1,7 +1,7 @@
 """Linking and merging of names: evidence recall of their parts, dev and test apart.
 
-Runs HippoRAG (spaCy graph), LinearRAG and the entity-passage graph with the parts of
-`method.linking` and the rules of `method.single_words`, and the last one with the rules of
+Runs methods that link names on graphs by spaCy with the parts of `method.linking`, the rules of
+`method.single_words` and thresholds, and the entity-passage graph with the rules of
 `build.graph.resolve`, without a language model, and writes docs/results/linking.md. What is stored
 is not run again.
 
@@ -26,20 +26,24 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "results" / "linking.md"
 SETS = ("musique", "sample", "world_1000")
 HIPPORAG = ("method=hipporag", "build.extraction=nlp")
+HIPPORAG2 = ("method=hipporag2", "build.extraction=nlp")
 LINEARRAG, PASSAGES = ("method=linearrag",), ("method=entitypassage",)
-ALL = "dictionary,mentions,vectors"
+LIGHTRAG, FASTGRAPHRAG = ("method=hlightrag",), ("method=fastgraphrag",)
+TWO, ALL = "dictionary,mentions", "dictionary,mentions,vectors"
+TRIED = ("vectors", "mentions,vectors", "dictionary,vectors", ALL)
+THRESHOLDS = ("method.min_score=0.6", "method.min_score=0.8", "method.min_score=0.95")
+SINGLE = tuple(f"method.single_words={rule}" for rule in ("proper", "any", "none"))
 ROWS: Sequence[tuple[str, str, str, tuple[str, ...]]] = (
-    *(("HippoRAG", parts, "titles", HIPPORAG)
-      for parts in ("vectors", "mentions,vectors", "dictionary,vectors", ALL)),
-    *(("HippoRAG", ALL, rule, HIPPORAG) for rule in ("proper", "any", "none")),
-    *(("LinearRAG", parts, "titles", LINEARRAG)
-      for parts in ("vectors", "mentions,vectors", "dictionary,vectors", ALL)),
-    *(("entity-passage graph", parts, "titles", PASSAGES)
-      for parts in ("mentions", "dictionary", "dictionary,mentions")),
-    *(("entity-passage graph", "dictionary,mentions", rule, PASSAGES)
-      for rule in ("proper", "any", "none")),
-)  # fmt: skip
-"""Method, parts, rule for single words, and words of the command."""
+    *(("HippoRAG", parts, "", HIPPORAG) for parts in TRIED),
+    *(("HippoRAG", ALL, more, HIPPORAG) for more in (*SINGLE, *THRESHOLDS)),
+    *(("HippoRAG 2", parts, "", HIPPORAG2) for parts in ("", "vectors", TWO, ALL)),
+    *(("LinearRAG", parts, "", LINEARRAG) for parts in TRIED),
+    *(("FastGraphRAG", parts, "", FASTGRAPHRAG) for parts in ("vectors", ALL)),
+    *(("LightRAG, hybrid", parts, "", LIGHTRAG) for parts in ("", TWO, ALL)),
+    *(("entity-passage graph", parts, "", PASSAGES) for parts in ("mentions", "dictionary", TWO)),
+    *(("entity-passage graph", TWO, more, PASSAGES) for more in SINGLE),
+)
+"""Method, parts, another setting and words of the command."""
 MERGED = ((), RULES, *((rule,) for rule in RULES), (*RULES, "also_known"))
 ABOUT = """\
 # Linking and merging of names
@@ -48,7 +52,8 @@ Written by `python scripts/linking.py --musique FOLDER`: evidence recall@5 witho
 (all-MiniLM-L6-v2, graphs by spaCy), as dev half / test half of the questions (`split=dev|test`).
 `linking` are the parts of `method.linking` in their order: the longest node names that the question
 has (`dictionary`), the tagger's names (`mentions`), the nearest node by vector for each that is
-left (`vectors`). `single words`: which names of one word the dictionary links.
+left (`vectors`); `none` links nothing, so that HippoRAG 2 starts at facts and LightRAG at the nodes
+nearest to its keywords. `besides`: another setting than the default.
 """
 ABOUT_MERGED = """\
 ## Names that are merged
@@ -67,12 +72,13 @@ def told(row: Row) -> str:
 
 def page(known: Mapping[str, Sequence[str]], home: str) -> str:
     """The page; runs what is missing."""
-    heads = ("method", "linking", "single words", *SETS)
+    heads = ("method", "linking", "besides", *SETS)
     lines = [*ABOUT.splitlines(), "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for method, parts, rule, words in ROWS:
-        own = (*words, f"method.linking=[{parts}]", f"method.single_words={rule}")
+    for method, parts, more, words in ROWS:
+        own = (*words, f"method.linking=[{parts}]", *([more] if more else []))
         cells = [told(run(method, (*known[name], *own), home)) for name in SETS]
-        lines.append(f"| {' | '.join((method, parts.replace(',', ', '), rule, *cells))} |")
+        said = (method, parts.replace(",", ", ") or "none", f"`{more}`" if more else "")
+        lines.append(f"| {' | '.join((*said, *cells))} |")
     lines += ["", *ABOUT_MERGED.splitlines(), "", f"| rules | {' | '.join(SETS)} |"]
     lines.append("|---" * (1 + len(SETS)) + "|")
     for rules in MERGED:

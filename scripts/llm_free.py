@@ -38,6 +38,8 @@ PAGE = ROOT / "docs" / "results" / "llm_free.md"
 GRAPHRAG_BENCH = (sys.executable, "-m", "graphrag_bench.cli.main")
 NLP = "build.extraction=nlp"
 VECTORS = "method.linking=[vectors]"
+NAMES = "method.linking=[dictionary,mentions,vectors]"
+TITLES = "build.graph.titles=about"
 PRUNED = ("build.extraction.variant=nlp", "build.extraction.prune=unjoined")
 ROWS: Mapping[str, tuple[str, ...]] = {
     "VanillaRAG": ("method=vanilla",),
@@ -46,13 +48,16 @@ ROWS: Mapping[str, tuple[str, ...]] = {
     "RAPTOR": ("method=raptor",),
     "FastGraphRAG": ("method=fastgraphrag",),
     "LightRAG, hybrid": ("method=hlightrag",),
+    "LightRAG, linked by vectors": ("method=hlightrag", "method.linking=[]"),
     "LinearRAG": ("method=linearrag",),
-    "LinearRAG, linked by vectors": ("method=linearrag", VECTORS),
+    "LinearRAG, linked by names first": ("method=linearrag", NAMES),
     "HippoRAG": ("method=hipporag", NLP),
     "HippoRAG, linked by vectors": ("method=hipporag", NLP, VECTORS),
     "HippoRAG, unjoined phrases pruned": ("method=hipporag", *PRUNED),
+    "HippoRAG, titles as entities": ("method=hipporag", NLP, TITLES),
     "HippoRAG 2": ("method=hipporag2", NLP),
     "HippoRAG 2, facts alone": ("method=hipporag2", NLP, "method.linking=[]"),
+    "HippoRAG 2, titles as entities": ("method=hipporag2", NLP, TITLES),
     "HippoRAG 2, NER to node": ("method=hipporag2_ner", NLP),
     "entity-passage graph": ("method=entitypassage",),
     "– without titles": ("method=entitypassage", "build.graph.title_weight=0"),

@@ -27,8 +27,8 @@ HEADS = (
 )  # fmt: skip
 FIRST = "VanillaRAG"
 OPENIE, ABOUT, TKG, RKG = "OpenIE", "OpenIE, titles=about", "TKG (spaCy)", "RKG (spaCy)"
-NONE, ONE, ALL = "–", "vectors", "dictionary, mentions, vectors"
-FACTS, VECTORS = "method.linking=[]", "method.linking=[vectors]"
+NONE, ONE, TWO, ALL = "–", "vectors", "dictionary, mentions", "dictionary, mentions, vectors"
+UNLINKED, VECTORS = "method.linking=[]", "method.linking=[vectors]"
 NAMES = "method.linking=[dictionary,mentions,vectors]"
 TITLES = "build.graph.titles=about"
 Told = tuple[str, str, str, tuple[str, ...]]
@@ -36,20 +36,19 @@ ROWS: Sequence[Told] = (
     (FIRST, "none", NONE, ("method=vanilla",)),
     ("BM25", "none", NONE, ("method=bm25",)),
     ("hybrid (BM25 + dense)", "none", NONE, ("method=hybrid",)),
-    ("entity-passage graph", "names and titles (spaCy)", "dictionary, mentions",
-     ("method=entitypassage",)),
+    ("entity-passage graph", "names and titles (spaCy)", TWO, ("method=entitypassage",)),
     ("HippoRAG", OPENIE, ALL, ("method=hipporag",)),
     ("HippoRAG", OPENIE, ONE, ("method=hipporag", VECTORS)),
-    ("HippoRAG 2", OPENIE, "none", ("method=hipporag2", FACTS)),
+    ("HippoRAG 2", OPENIE, "none", ("method=hipporag2", UNLINKED)),
     ("HippoRAG 2", OPENIE, ONE, ("method=hipporag2", VECTORS)),
     ("HippoRAG 2", OPENIE, ALL, ("method=hipporag2", NAMES)),
-    ("HippoRAG 2", ABOUT, "none", ("method=hipporag2", TITLES, FACTS)),
+    ("HippoRAG 2", ABOUT, "none", ("method=hipporag2", TITLES, UNLINKED)),
     ("HippoRAG 2", ABOUT, ONE, ("method=hipporag2", TITLES, VECTORS)),
     ("HippoRAG 2", ABOUT, ALL, ("method=hipporag2", TITLES, NAMES)),
     ("HippoRAG 2 (NER to node)", OPENIE, ALL, ("method=hipporag2_ner",)),
     ("HippoRAG 2 (NER to node)", OPENIE, ONE, ("method=hipporag2_ner", VECTORS)),
-    ("LinearRAG", "entities (spaCy)", ALL, ("method=linearrag",)),
-    ("LinearRAG", "entities (spaCy)", ONE, ("method=linearrag", VECTORS)),
+    ("LinearRAG", "entities (spaCy)", ONE, ("method=linearrag",)),
+    ("LinearRAG", "entities (spaCy)", ALL, ("method=linearrag", NAMES)),
     ("FastGraphRAG", TKG, ALL, ("method=fastgraphrag",)),
     ("FastGraphRAG", TKG, ONE, ("method=fastgraphrag", VECTORS)),
     ("LGraphRAG", TKG, NONE, ("method=lgraphrag",)),
@@ -57,9 +56,11 @@ ROWS: Sequence[Told] = (
     ("GraphRAG-CC", TKG, NONE, ("method=graphrag_cc",)),
     ("VGraphRAG-CC", TKG, NONE, ("method=vgraphrag_cc",)),
     ("CheapRAG", TKG, NONE, ("method=cheaprag",)),
-    ("LLightRAG", RKG, NONE, ("method=llightrag",)),
+    ("LLightRAG", RKG, TWO, ("method=llightrag",)),
+    ("LLightRAG", RKG, "none", ("method=llightrag", UNLINKED)),
     ("GLightRAG", RKG, NONE, ("method=glightrag",)),
-    ("HLightRAG", RKG, NONE, ("method=hlightrag",)),
+    ("HLightRAG", RKG, TWO, ("method=hlightrag",)),
+    ("HLightRAG", RKG, "none", ("method=hlightrag", UNLINKED)),
     ("PathRAG", RKG, NONE, ("method=pathrag",)),
     ("PathRAG-lt", RKG, NONE, ("method=pathrag_lt",)),
     ("PathCoRAG", RKG, NONE, ("method=pathcorag",)),

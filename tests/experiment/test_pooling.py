@@ -158,7 +158,8 @@ def test_names_are_found_as_the_method_finds_them() -> None:
         return [op["op"] for op in made["convert"] if op["op"].startswith("question.entities")]
 
     assert finders("lgraphrag") == ["question.entities.nlp"]
-    assert finders("llightrag", conversion="llm") == ["question.entities.llm"]
+    assert finders("glightrag", conversion="llm") == ["question.entities.llm"]
+    assert finders("llightrag", conversion="llm") == ["question.entities.keywords"]
     assert finders("fastgraphrag") == ["question.entities.nlp"]
 
 

@@ -1,8 +1,13 @@
-"""A question without a named entity gives its noun phrases, so that it is not silently empty."""
+"""The question's entities: by the tagger, by noun phrases where it has none, by its keywords."""
+
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, ran, records
 
 from graphrag_bench.models.nlp import Sentence
-from graphrag_bench.values import Question
-from methods.conversion import entities_or_phrases
+from graphrag_bench.values import Keywords, Mentions, Question
+from methods.conversion import entities_keywords, entities_or_phrases
 
 ASKED = Question("q", "who taught the discoverer of the neutron?")
 
@@ -40,3 +45,24 @@ def test_a_number_or_date_names_nothing() -> None:
 
 def test_neither_gives_none() -> None:
     assert names(Sentence("", (), (), ())) == names() == ()
+
+
+def test_low_keywords_are_entities_by_their_normalised_names_each_once() -> None:
+    found = entities_keywords(
+        Keywords(("Ada  Lovelace", "ada lovelace", "!", "Engine"), ("maths",))
+    )
+    assert found == Mentions(("ada lovelace", "engine"))
+
+
+@pytest.mark.slow
+def test_lightrag_starts_at_names_in_the_question_before_nodes_by_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = [*TOY, "method=llightrag", "method.top_k=1", "answer=off", "reference_rows=off"]
+    alone, named = (
+        [row["context"]["pieces"][0] for row in records(ran(*own, *more).folder)]
+        for more in (["method.linking=[]"], [])
+    )
+    assert all(piece["kind"] == "node" and piece["score"] < 1 for piece in alone)
+    assert [piece["score"] for piece in named].count(1.0) >= 2
