@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
 from graphrag_bench.world.facts import Chain, Entity, Fact, Passage, Role, World, WorldSettings
+from graphrag_bench.world.filling import Filling
 from graphrag_bench.world.grammar import (
     ALSO,
     BY_PHRASE,
@@ -22,7 +23,9 @@ from graphrag_bench.world.grammar import (
 )
 from graphrag_bench.world.names import Names
 
-_STREAMS = ("names", "facts", "aliases", "removed", "chains", "order", "noise", "outsiders")
+_STREAMS = (
+    "names", "facts", "aliases", "removed", "chains", "order", "noise", "outsiders", "filling",
+)  # fmt: skip
 _TRIES = 200
 _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYPES}
 
@@ -33,6 +36,7 @@ def make_world(settings: WorldSettings) -> World:
     Every entity has a passage that is titled with its name, says what it is, introduces its alias
     where a fact uses it, and states `facts_per_passage` facts about it. Noise is drawn near the
     questions: it is about the facts of the chains first, then about the others, in random order.
+    Sentences that state no fact fill every passage up to `words`.
     Raises UserError when the world is too small for so many different questions.
     """
     entities = _entities(settings)
@@ -45,14 +49,15 @@ def make_world(settings: WorldSettings) -> World:
         (place, _passage(entity, entity.id in used, facts, settings.facts_per_passage))
         for place, entity in zip(order, entities, strict=True)
     ]
-    passages = sorted([*placed, *noise.placed], key=lambda pair: (pair[0], pair[1].id))
+    ordered = sorted([*placed, *noise.placed], key=lambda pair: (pair[0], pair[1].id))
+    passages = _filled(settings, entities, [passage for _, passage in ordered])
     return World(
         settings,
         (*entities, *noise.outsiders),
         tuple(facts),
         tuple(noise.distractors),
         tuple(noise.contradictions),
-        tuple(passage for _, passage in passages),
+        passages,
         tuple(chains),
         frozenset(used),
     )
@@ -168,6 +173,19 @@ def _passage(entity: Entity, introduced: bool, facts: Sequence[Fact], n_each: in
     sentences += [_statement(fact).sentence for fact in stated]
     rows = tuple(fact.id for fact in stated)
     return Passage(_passage_id(entity), entity.name, " ".join(sentences), "facts", entity.id, rows)
+
+
+def _filled(
+    settings: WorldSettings, entities: Sequence[Entity], passages: Sequence[Passage]
+) -> tuple[Passage, ...]:
+    """The passages, each of at least `words` words."""
+    filling = Filling(_random(settings, "filling"), [entity.name for entity in entities])
+    return tuple(
+        replace(passage, text=" ".join((passage.text, *filling.sentences(missing))))
+        if (missing := settings.words - len(passage.text.split())) > 0
+        else passage
+        for passage in passages
+    )
 
 
 def _statement(fact: Fact, *, rumour: bool = False) -> Statement:

@@ -70,6 +70,16 @@ def test_the_exact_share_of_mentions_uses_an_alias_that_its_own_passage_introduc
     assert introduced == {made.entities[row].alias for row in made.introduced}
 
 
+def test_filled_passages_have_the_words_asked_for_and_state_the_same() -> None:
+    plain, filled = world(noise=0.25), world(noise=0.25, words=66)
+    assert min(len(passage.text.split()) for passage in filled.passages) >= 66
+    for short, long in zip(plain.passages, filled.passages, strict=True):
+        assert long.text.startswith(short.text)
+        assert list(statements(long.text)) == list(statements(short.text))
+        assert list(kinds(long.text)) == list(kinds(short.text))
+    assert (filled.facts, filled.chains) == (plain.facts, plain.chains)
+
+
 def test_without_aliases_noise_or_removal_the_corpus_states_the_facts_and_nothing_else() -> None:
     made = world(alias_rate=0.0, noise=0.0)
     read = [one for passage in made.passages for one in statements(passage.text)]
