@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import openai  # noqa: F401  (a second of import is not part of a call)
 from fake_openai import FakeOpenAI, running
 from pydantic import BaseModel
@@ -39,6 +40,7 @@ PATIENCE = {"first_pause": 0.02, "longest_pause": 0.5, "total": 120.0}
 ROOT = Path(__file__).resolve().parents[1]
 PAYING = ROOT / "tests" / "models" / "paying_process.py"
 Numbers = tuple[float, float, str]
+Timed = tuple[float, float, str, Mapping[str, float]]
 
 
 class Answer(BaseModel):
@@ -68,17 +70,18 @@ def asked(
     return found, list(read_ledger(ledger.path)), seconds
 
 
-def throughput(n_calls: int = 5000, latency: float = 0.5) -> Numbers:
-    """Calls per second against the ideal: concurrency / latency."""
+def throughput(n_calls: int = 5000, latency: float = 0.5) -> Timed:
+    """Calls per second against the ideal: concurrency / latency; seconds of one call, p50, p95."""
     with running() as fake, tempfile.TemporaryDirectory() as folder:
         url = fake.scenario(latency=latency)
         model = OpenAICompatible("fake", url, None, limits={"concurrency": CONCURRENCY})
         found, lines, seconds = asked(model, n_calls, Path(folder))
         check(found, lines, fake, url)
-    return n_calls / seconds, CONCURRENCY / latency, "calls/s"
+    p50, p95 = np.percentile([line.seconds for line in lines], [50, 95]).tolist()
+    return n_calls / seconds, CONCURRENCY / latency, "calls/s", {"p50_s": p50, "p95_s": p95}
 
 
-def throughput_50ms() -> Numbers:
+def throughput_50ms() -> Timed:
     """The same with ten times shorter calls, where the client's own work shows."""
     return throughput(latency=0.05)
 
