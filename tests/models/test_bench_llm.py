@@ -25,8 +25,9 @@ def test_every_call_ends_in_a_valid_reply_or_a_counted_failure(bench):
 
 
 def test_throughput_is_measured_with_everything_on(bench):
-    ours, reference, unit = bench.throughput(n_calls=200, latency=0.05)
+    ours, reference, unit, call = bench.throughput(n_calls=200, latency=0.05)
     assert unit == "calls/s" and 0 < ours < reference == 1280
+    assert 0.05 <= call["p50_s"] <= call["p95_s"]
 
 
 def test_a_stopped_step_makes_no_further_calls_and_those_under_way_are_entered(
