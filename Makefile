@@ -12,12 +12,13 @@ export PYTHONDONTWRITEBYTECODE :=
 # more workers than two cores: tests of kills, servers and outages wait
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help quickstart test quick checked lint types imports unit clean
+.PHONY: help quickstart test quick checked lint types imports unit docs clean
 
 help:
 	@echo "make quickstart   install, then five methods on the sample set and one table (6 minutes)"
 	@echo "make test         lint, types, tests"
 	@echo "make quick        lint, types, the fast tests (under 90 seconds)"
+	@echo "make docs         the documentation site, in site/"
 	@echo "make clean        remove .venv"
 
 quickstart: $(VENV)/.installed
@@ -56,6 +57,16 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) --editable '.[local,nlp,dev]'
+	touch $@
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python scripts/docs_site.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	$(BIN)/python scripts/docs_site.py api
+	@echo "site/README.html"
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(PIP) --editable '.[site]'
 	touch $@
 
 clean:

@@ -1,4 +1,4 @@
-"""The generated pages are what the code says today, and the README's example is the file itself."""
+"""The generated pages are what the code says today, and a guide's example is the file itself."""
 
 from __future__ import annotations
 
@@ -53,10 +53,9 @@ def test_every_method_has_a_page(writer: ModuleType) -> None:
     assert all(writer.page_of(name).is_file() for name in names("method"))
 
 
-def test_the_new_method_of_the_readme_is_the_example_file() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme.partition("## A method of your own")[2]
-    shown = re.search(r"```yaml\n(.*?)```", section, re.S)
+def test_the_method_that_the_guide_begins_with_is_the_example_file() -> None:
+    guide = (ROOT / "docs" / "guides" / "method.md").read_text(encoding="utf-8")
+    shown = re.search(r"```yaml\n(.*?)```", guide, re.S)
     assert shown is not None
     file = ROOT / "configs" / "method" / "example_new_method.yaml"
     held = yaml.safe_load(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The page on writing an operator, executed block by block, and the example of the README."""
+"""The page on writing an operator, block by block, and the operator of the guide to methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toy_runs import WEIGHTLESS, Ended, shell
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "writing_operators.md"
+PAGE = ROOT / "docs" / "guides" / "operator.md"
 SMALL = ["dataset=toy", *WEIGHTLESS, "reference_rows=off"]
 """What takes the place of models that need weights."""
 
@@ -97,15 +97,15 @@ def test_plan_list_and_runs_show_the_operator_and_its_method(done: dict[str, End
 def test_the_blocks_of_the_page_hold_what_is_said_of_them() -> None:
     found = blocks(PAGE.read_text(encoding="utf-8"))
     assert [language for language, _ in found].count("bash") == 2
-    assert "(docs/writing_operators.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "(docs/guides/operator.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_operator_of_the_readme_runs_beside_vanilla(
+def test_the_operator_of_the_guide_to_methods_runs_beside_vanilla(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme.partition("An operator that does not exist yet")[2].partition("\n## ")[0]
+    guide = (ROOT / "docs" / "guides" / "method.md").read_text(encoding="utf-8")
+    section = guide.partition("An operator that does not exist yet")[2]
     commands = []
     for language, text in blocks(section):
         if written(language, text) is None:

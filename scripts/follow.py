@@ -1,0 +1,125 @@
+"""Follows the README and the guides block by block, and compares what is printed with the page.
+
+Each page gets an empty folder. A block with a file's name (`title="notes/a.md"`, or a first line
+`# a.yaml`) is written there, a block `bash` is run line by line, a block `python` without a name is
+run as a script, and a block `text` behind either is what it must print; `...` stands for anything,
+and a run of spaces for one. Blocks without a language are for the reader.
+
+Usage: python scripts/follow.py [PAGE ...] [--show] [--skip WORD,...]
+  PAGE    README.md and docs/guides/*.md without any
+  --show  print what every command printed, to paste
+  --skip  commands with one of these words are not run (keys, servers); default: gpt-4o-mini
+"""
+
+from __future__ import annotations
+
+import argparse
+import doctest
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+_BLOCK = re.compile(r'^```(\w+)(?: title="(.+?)")?\n(.*?)^```$', re.M | re.S)
+_NAMED = re.compile(r"# (\S+\.\w+)( \(at the end\))?\n")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the file it is written to, if any, and its text."""
+
+    language: str
+    file: str
+    text: str
+    appended: bool = False
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands of a block `bash`, continued lines joined."""
+        joined = self.text.replace("\\\n", " ")
+        return [line for line in joined.splitlines() if line.strip()]
+
+
+def pages() -> list[Path]:
+    """The README and the guides."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a page that have a language, in order."""
+    for language, title, held in _BLOCK.findall(text):
+        named = None if title or language in ("bash", "text") else _NAMED.match(held)
+        if named:
+            yield Block(language, named[1], held[named.end() :], bool(named[2]))
+        else:
+            yield Block(language, title, held)
+
+
+def write(block: Block, folder: Path) -> None:
+    """Write the file of a block below a folder, or add to it."""
+    path = folder / block.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = path.read_text(encoding="utf-8") + "\n\n" if block.appended else ""
+    path.write_text(before + block.text, encoding="utf-8")
+
+
+def followed(page: Path, folder: Path, skip: list[str], *, show: bool) -> list[str]:
+    """What went wrong on a page, a line or more each; empty when all of it is as it says."""
+    wrong: list[str] = []
+    printed = ""
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.file:
+            write(block, folder)
+        elif block.language == "text":
+            if not doctest.OutputChecker().check_output(block.text, printed, SAME):
+                wrong.append(f"printed:\n{printed}\nnot:\n{block.text}")
+        elif block.language in ("bash", "python"):
+            python = [sys.executable, "-c", block.text]
+            commands = block.commands if block.language == "bash" else [""]
+            printed = ""
+            for line in commands:
+                if any(word in line for word in skip):
+                    continue
+                done = _ran(["bash", "-c", line] if line else python, folder)
+                printed += done.stdout
+                if show:
+                    print(f"$ {line or 'python'}\n{done.stdout}", flush=True)
+                if done.returncode:
+                    wrong.append(f"{line}\nended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return wrong
+
+
+def _ran(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    given = {**os.environ, "PATH": path, "COLUMNS": "100"}
+    return subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True)
+
+
+def main() -> int:
+    """Follow the pages; the exit code is 1 when one of them is not as it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("page", nargs="*", type=Path)
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--skip", default="gpt-4o-mini,OPENAI_API_KEY")
+    asked = parser.parse_args()
+    failed = 0
+    for page in asked.page or pages():
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = followed(page.resolve(), Path(folder), asked.skip.split(","), show=asked.show)
+        print(f"{page.resolve().relative_to(ROOT)}: {'as it says' if not wrong else 'WRONG'}")
+        for part in wrong:
+            print(part)
+        failed += bool(wrong)
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
