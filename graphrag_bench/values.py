@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from types import GenericAlias
 from typing import Any, Generic, TypeVar
 
@@ -160,6 +160,10 @@ class RowScores:
     def __len__(self) -> int:
         """The number of rows, those with score 0 too."""
         return self._n_rows
+
+    def __repr__(self) -> str:
+        """The kind and the number of rows."""
+        return f"{type(self).__name__}({self._n_rows:,} rows)"
 
     @property
     def values(self) -> FloatArray:
@@ -321,7 +325,8 @@ _slots: dict[Any, str] = {
     Context: "context",
     Answer: "answer",
 }
-show_briefly(Ranked, Path, Piece, *(kind for kind in _slots if isinstance(kind, type)))
+show_briefly(Ranked, Path, Piece)
+show_briefly(*(kind for kind in _slots if isinstance(kind, type) and is_dataclass(kind)))
 
 
 def value(slot: str) -> Any:
