@@ -189,6 +189,9 @@ class RowScores:
         if self._rows is None:
             return Ranked[Any].top(self._read(), k)
         rows, values = self._rows
+        found: Ranked[Any] = best_of(rows, values, k)
+        if len(found) == k and np.round(found.scores[-1], DECIMALS) > 0:
+            return found
         others = np.setdiff1d(np.arange(min(self._n_rows, len(rows) + k)), rows)[:k]
         return best_of(
             np.concatenate([rows, others]), np.concatenate([values, np.zeros(len(others))]), k
@@ -385,12 +388,14 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
 
 def best_of(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
     """The `k` best of some rows, each given once, ties by lower id, as `Ranked.top` says."""
-    rounded = np.round(scores, DECIMALS)
-    keys = np.where(np.isfinite(rounded), rounded, -np.inf)
     kept = np.arange(len(rows))
     if k < len(rows):
-        kept = np.flatnonzero(keys >= np.partition(keys, len(keys) - k)[len(keys) - k])
-    order = kept[np.lexsort((rows[kept], -keys[kept]))[:k]]
+        cut = np.partition(scores, len(rows) - k)[len(rows) - k]
+        if np.isfinite(scores).all():
+            kept = np.flatnonzero(scores >= cut - 10.0**-DECIMALS)
+    rounded = np.round(scores[kept], DECIMALS)
+    keys = np.where(np.isfinite(rounded), rounded, -np.inf)
+    order = kept[np.lexsort((rows[kept], -keys))[:k]]
     return Ranked(rows[order], scores[order])
 
 

@@ -70,7 +70,7 @@ def ppr(
     tolerance: Positive = 1e-10,
     method: Method = "auto",
     exact_up_to: PositiveInt = 200_000,
-    error: Positive = 1e-6,
+    error: Positive = 2e-6,
 ) -> list[Ranked[Chunk]]:
     """The best chunks by personalised PageRank over a graph in which chunks are nodes too.
 

@@ -22,7 +22,7 @@ import networkx
 import numpy as np
 
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.pagerank import How, Reset, masses, personalised_pagerank
+from graphrag_bench.graph.pagerank import personalised_pagerank
 from graphrag_bench.graph.walk import Walk, walk_of_nodes, walk_with_chunks
 from graphrag_bench.values import ChunkScores, FloatArray, IntArray, Node, Ranked
 from operators.chunk_walk import ppr as chunk_ppr

@@ -49,7 +49,7 @@ class How(NamedTuple):
     tolerance: float = 1e-10
     method: Method = "auto"
     exact_up_to: int = 200_000
-    error: float = 1e-6
+    error: float = 2e-6
 
     def pushes(self, n_nodes: int) -> bool:
         """Whether a walk over so many nodes is pushed."""
@@ -145,7 +145,10 @@ def _enough(damping: float, tolerance: float) -> int:
 def _all_pushed(
     walk: Walk, resets: Sequence[Reset], how: How, top_k: int, first: int
 ) -> Iterator[Mass]:
-    at = scratch(len(walk))
+    try:
+        at = walk.idle.pop()
+    except IndexError:
+        at = scratch(len(walk))
     uniform: Mass | None = None
     for reset in resets:
         if reset.weights.sum() > 0:
@@ -155,6 +158,7 @@ def _all_pushed(
             exact = personalised_pagerank(walk, np.zeros(len(walk)), how.damping, how.tolerance)
             uniform = Mass(None, exact)
         yield uniform
+    walk.idle.append(at)
 
 
 def pushed_pagerank(
@@ -177,7 +181,7 @@ def pushed_pagerank(
     hence the bound. The mass of isolated nodes goes back to the reset, as in the exact one.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest is ours.
     """
-    from graphrag_bench.graph.pagerank_kernels import around, clear, push
+    from graphrag_bench.graph.pagerank_kernels import around, clear, mass_of, push
 
     at = scratch(len(walk)) if at is None else at
     damping, strength, steps = how.damping, walk.strength, _steps(walk)
@@ -188,16 +192,15 @@ def pushed_pagerank(
     seeds, starts = rows[~alone], weights[~alone] / strength[rows[~alone]]
     border = how.error / (walk.mean_strength or 1.0)
     n_touched, _ = push(steps, seeds, starts, damping, border, at)
+    whole = len(walk) * (walk.mean_strength or 1.0)
+    values, added = mass_of(strength, damping, whole, n_touched, at)
     found = at.touched[:n_touched].astype(np.int64)
-    left, own = at.residual[found], strength[found]
-    rest = damping * float((left * own).sum()) / (len(walk) * (walk.mean_strength or 1.0))
-    values = at.mass[found] + (1.0 - damping) * left + rest
-    best = _best(found, values * own, LOOKED_AROUND * top_k + 100, first)
-    near = around(steps, strength, found[best], at.residual)
-    values[best] += damping * (1.0 - damping) * near - (1.0 - damping) * rest
+    best = _best(found, values, LOOKED_AROUND * top_k + 100, first)
+    near = around(steps, strength, at.touched[best], at)
+    values[best] += (1.0 - damping) * (damping * near - added * strength[found[best]])
     clear(n_touched, at)
     isolated = (1.0 - damping) * weights[alone]
-    return Mass(np.concatenate([found, rows[alone]]), np.concatenate([values * own, isolated]))
+    return Mass(np.concatenate([found, rows[alone]]), np.concatenate([values, isolated]))
 
 
 def _best(rows: IntArray, values: FloatArray, k: int, first: int) -> IntArray:
@@ -214,7 +217,7 @@ def scratch(n_nodes: int) -> Scratch:
     from graphrag_bench.graph.pagerank_kernels import Scratch
 
     ring, touched = np.empty(n_nodes + 1, np.int32), np.empty(n_nodes, np.int32)
-    return Scratch(np.zeros(n_nodes), np.zeros(n_nodes), ring, touched)
+    return Scratch(np.zeros((n_nodes, 2)), ring, touched)
 
 
 def _steps(walk: Walk) -> Steps:

@@ -77,15 +77,14 @@ def step_eight(
 
 
 class Scratch(NamedTuple):
-    """Arrays over all nodes for one push after another, all 0 before and after each.
+    """Arrays over all nodes for one push after another.
 
-    `residual` and `mass` float64 (n,) are divided by the strength of their node; `waiting`, int32
-    (n + 1,), is a ring of nodes whose residual is above the border; `touched`, int32 (n,), lists
-    those whose residual or mass is not 0.
+    `state` float64 (n, 2), residual and mass of each node divided by its strength, is 0 before and
+    after each; `waiting`, int32 (n + 1,), is a ring of nodes whose residual is above the border;
+    `touched`, int32 (n,), lists those whose residual or mass is not 0.
     """
 
-    residual: FloatArray
-    mass: FloatArray
+    state: FloatArray
     waiting: Int32Array
     touched: Int32Array
 
@@ -99,50 +98,72 @@ def push(
     `seeds`, each once, have the residuals `starts` (divided by strength). What a node passes on to
     a neighbour, both divided by their strengths, is its residual times the chance of the way back.
     """
+    state, waiting = at.state, at.waiting
     first = n_waiting = n_touched = n_steps = 0
     for place in range(len(seeds)):
-        at.residual[seeds[place]] = starts[place]
+        state[seeds[place], 0] = starts[place]
         at.touched[n_touched] = seeds[place]
         n_touched += 1
         if starts[place] > border:
-            at.waiting[n_waiting] = seeds[place]
+            waiting[n_waiting] = seeds[place]
             n_waiting += 1
     while n_waiting:
-        node = at.waiting[first]
-        first = first + 1 if first + 1 < len(at.waiting) else 0
+        node = waiting[first]
+        first = first + 1 if first + 1 < len(waiting) else 0
         n_waiting -= 1
-        passed = at.residual[node]
-        at.residual[node] = 0.0
-        at.mass[node] += (1.0 - damping) * passed
+        passed = state[node, 0]
+        state[node, 0] = 0.0
+        state[node, 1] += (1.0 - damping) * passed
         passed *= damping
         begin, end = steps.starts[node], steps.starts[node + 1]
         n_steps += end - begin
         for place in range(begin, end):
             near = steps.nodes[place]
-            before = at.residual[near]
+            before = state[near, 0]
             after = before + passed * steps.chances[place]
-            at.residual[near] = after
-            if before == 0.0 and at.mass[near] == 0.0:
+            state[near, 0] = after
+            if before == 0.0 and after > 0.0 and state[near, 1] == 0.0:
                 at.touched[n_touched] = near
                 n_touched += 1
             if before <= border < after:
                 last = first + n_waiting
-                at.waiting[last if last < len(at.waiting) else last - len(at.waiting)] = near
+                waiting[last if last < len(waiting) else last - len(waiting)] = near
                 n_waiting += 1
     return n_touched, n_steps
+
+
+@kernel
+def mass_of(
+    strength: FloatArray, damping: float, whole: float, n_touched: int, at: Scratch
+) -> tuple[FloatArray, float]:
+    """The mass of what was touched, (n_touched,), and what was added for steps beyond the node.
+
+    The mass has its own residual times 1 - damping, and strength times what is added, `damping`
+    times the residual of all divided by `whole`, the strength of all.
+    """
+    values, left = np.empty(n_touched), 0.0
+    for place in range(n_touched):
+        node = at.touched[place]
+        left += at.state[node, 0] * strength[node]
+    added = damping * left / whole
+    for place in range(n_touched):
+        node = at.touched[place]
+        held = at.state[node, 1] + (1.0 - damping) * at.state[node, 0]
+        values[place] = (held + added) * strength[node]
+    return values, added
 
 
 @kernel
 def clear(n_touched: int, at: Scratch) -> None:
     """Set what a push touched to 0."""
     for place in range(n_touched):
-        at.residual[at.touched[place]] = 0.0
-        at.mass[at.touched[place]] = 0.0
+        at.state[at.touched[place], 0] = 0.0
+        at.state[at.touched[place], 1] = 0.0
 
 
 @kernel
-def around(steps: Steps, strength: FloatArray, nodes: Int32Array, residual: FloatArray) -> FloatArray:
-    """The mean residual over one step of a walk from each of the nodes, float64 (n,).
+def around(steps: Steps, strength: FloatArray, nodes: Int32Array, at: Scratch) -> FloatArray:
+    """The residual one step from each of the nodes, their mean times the strength of the node.
 
     The chance of a step from v to u is that of the way back times strength(u) / strength(v).
     """
@@ -151,6 +172,5 @@ def around(steps: Steps, strength: FloatArray, nodes: Int32Array, residual: Floa
         node = nodes[place]
         for way in range(steps.starts[node], steps.starts[node + 1]):
             near = steps.nodes[way]
-            found[place] += steps.chances[way] * strength[near] * residual[near]
-        found[place] /= strength[node]
+            found[place] += steps.chances[way] * strength[near] * at.state[near, 0]
     return found

@@ -29,7 +29,7 @@ def ppr(
     tolerance: Annotated[float, Field(gt=0)] = 1e-10,
     method: Method = "auto",
     exact_up_to: PositiveInt = 200_000,
-    error: Annotated[float, Field(gt=0)] = 1e-6,
+    error: Annotated[float, Field(gt=0)] = 2e-6,
 ) -> list[tuple[Ranked[Node], NodeScores]]:
     """The best nodes by personalised PageRank from the given nodes, and the mass of every node.
 

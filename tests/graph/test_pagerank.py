@@ -25,9 +25,7 @@ def random_walk(seed: int, n_nodes: int = 200, n_relationships: int = 300) -> Wa
     """A graph with hubs, weights from 0.1 to 3, and isolated nodes."""
     rng = np.random.default_rng(seed)
     ends = (n_nodes * rng.random((2, n_relationships)) ** 2).astype(np.int64)
-    graph = Graph.from_arrays(
-        *ends, weight=rng.uniform(0.1, 3.0, n_relationships), n_nodes=n_nodes
-    )
+    graph = Graph.from_arrays(*ends, weight=rng.uniform(0.1, 3.0, n_relationships), n_nodes=n_nodes)
     return walk_of_nodes(graph)
 
 

@@ -7,8 +7,8 @@ from scipy.sparse import csr_matrix
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.walk import walk_with_chunks
 from graphrag_bench.graph.tri_graph import TriGraph
+from graphrag_bench.graph.walk import walk_with_chunks
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, NodeScores, Query, Question, Ranked
 from operators.chunk_walk import activated, ppr, similarity
