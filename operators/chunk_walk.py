@@ -11,7 +11,7 @@ from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.pagerank import WIDTH, How, Mass, Method, Reset, masses
+from graphrag_bench.graph.pagerank import AT_ONCE, How, Mass, Method, Reset, masses
 from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.graph.walk import Contains, walk_with_chunks
 from graphrag_bench.models.embedder import Embedder
@@ -95,8 +95,10 @@ def ppr(
     )
     how = How(damping, tolerance, method, exact_up_to, error)
     found: list[Ranked[Chunk]] = []
-    for begin in range(0, len(nodes), WIDTH):
-        asked = zip(nodes[begin : begin + WIDTH], chunk_scores[begin : begin + WIDTH], strict=True)
+    for begin in range(0, len(nodes), AT_ONCE):
+        asked = zip(
+            nodes[begin : begin + AT_ONCE], chunk_scores[begin : begin + AT_ONCE], strict=True
+        )
         resets = [_reset(seeds, chunks, graph, passage_weight) for seeds, chunks in asked]
         for mass in masses(walk, resets, how, top_k, graph.n_nodes):
             found.append(_of_the_best(mass, graph, top_k))

@@ -51,7 +51,8 @@ def step_eight(
     """`step_one` for eight walks, (n, 8), each with the bits that it has alone; (8,).
 
     The eight masses of a node lie side by side, so that a step along a relationship reads one line
-    of the processor's cache for eight questions.
+    of the processor's cache for eight questions. The eight sums are variables of their own, which
+    stay in registers; an array of them takes half as long again.
     """
     change, lost, rest = np.zeros(8), np.zeros(8), 1.0 - damping
     for node in steps.isolated:
@@ -60,7 +61,7 @@ def step_eight(
     for node in range(len(held)):
         a = b = c = d = e = f = g = h = 0.0
         for place in range(steps.starts[node], steps.starts[node + 1]):
-            chance, near = steps.chances[place], steps.nodes[place]
+            chance, near = steps.chances[place], np.uint32(steps.nodes[place])
             a += chance * held[near, 0]
             b += chance * held[near, 1]
             c += chance * held[near, 2]
@@ -69,10 +70,17 @@ def step_eight(
             f += chance * held[near, 5]
             g += chance * held[near, 6]
             h += chance * held[near, 7]
-        for walk, come in enumerate((a, b, c, d, e, f, g, h)):
-            start = restart[node, walk]
-            moved[node, walk] = damping * (come + lost[walk] * start) + rest * start
-            change[walk] += abs(moved[node, walk] - held[node, walk])
+        start, before, after = restart[node], held[node], moved[node]
+        after[0] = damping * (a + lost[0] * start[0]) + rest * start[0]
+        after[1] = damping * (b + lost[1] * start[1]) + rest * start[1]
+        after[2] = damping * (c + lost[2] * start[2]) + rest * start[2]
+        after[3] = damping * (d + lost[3] * start[3]) + rest * start[3]
+        after[4] = damping * (e + lost[4] * start[4]) + rest * start[4]
+        after[5] = damping * (f + lost[5] * start[5]) + rest * start[5]
+        after[6] = damping * (g + lost[6] * start[6]) + rest * start[6]
+        after[7] = damping * (h + lost[7] * start[7]) + rest * start[7]
+        for walk in range(8):
+            change[walk] += abs(after[walk] - before[walk])
     return change
 
 

@@ -123,7 +123,7 @@ def test_without_any_weight_a_push_is_exact_and_uniform():
 
 def test_more_exact_resets_than_a_block_are_bit_for_bit_each_alone():
     walk = random_walk(3)
-    resets = [Reset(np.array([row]), np.ones(1)) for row in range(2 * WIDTH + 3)]
+    resets = [Reset(np.array([row]), np.ones(1)) for row in range(3 * WIDTH + 3)]
     for reset, found in zip(resets, masses(walk, resets, How(0.85), 5), strict=True):
         (alone_,) = masses(walk, [reset], How(0.85), 5)
         assert np.array_equal(found.values, alone_.values)
