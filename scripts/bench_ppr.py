@@ -5,7 +5,8 @@ questions have three seeds of equal weight, and every second question a hub amon
 `reference` are questions a second, the median over the questions, p50 and p95 milliseconds of ours
 for a question, p95 the slow end; `ratio` is how many times faster ours is. Neither side is timed
 for setting up its graph; igraph converts its graph for prpack within each call, and has no way
-around that. Kernels are compiled before (`compile_s`, seconds, 0.1 where disk has them).
+around that. Kernels are compiled before: `compile_s` and
+`first_call_s` are the first calls in seconds, with compiling only where disk has no kernels yet.
 
 `overlap` is the share of the 100 best nodes that are among the exact 100 best, the mean over the
 questions; the exact ones are those of igraph, ranked as ours: six decimals, then id.

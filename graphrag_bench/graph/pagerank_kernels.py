@@ -1,6 +1,7 @@
 """Compiled loops of personalised PageRank: one step of one or of eight walks, and forward push.
 
-Compiling takes about six seconds in all, once a machine; the next process reads it from disk.
+Compiling takes a few seconds, once a machine (`compile_s` of `scripts/bench.py ppr`); the next
+process reads the compiled code from disk.
 """
 
 from __future__ import annotations

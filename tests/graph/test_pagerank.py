@@ -69,11 +69,12 @@ def test_a_small_error_gives_the_exact_mass_and_a_large_one_does_not():
 
 
 def test_one_push_worked_out_by_hand():
-    """A - B - C; strengths 1, 2, 1, mean 4/3. With border 0.25 / (4/3) = 0.1875 only A is pushed.
+    """A - B - C; strengths 1, 2, 1, mean 4/3. The border is 0.25 / (4/3) = 0.1875.
 
-    A keeps 0.5, B has the residual 0.5, 0.25 by strength: above the border, pushed too: mass 0.25,
-    A and C get 0.125 each. The rest: residual 0.25 of the strength 4; (1 - d) * 0.125 own, d * (1 -
-    d) times what is around (B has none, B sees the mean of A and C) and d^2 * 0.0625 for the rest.
+    A keeps 0.5 and B gets the residual 0.5, 0.25 by strength: above the border, so B is pushed too:
+    it keeps 0.25, A and C get 0.125 each, which stays. By strength a node is then given 0.5 of its
+    own residual, 0.25 of the mean around it (0.125 for B, 0 for A and C), and 0.25 of 0.25 / 4, the
+    residual of all by the strength of all.
     """
     walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
     found = pushed_pagerank(walk, Reset(np.array([0]), np.ones(1)), How(0.5, error=0.25), 3)
