@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
 from types import GenericAlias
 from typing import Any, Generic, TypeVar
 
@@ -121,25 +121,93 @@ class Ranked(Generic[T]):
         return list(zip(self.ids.tolist(), self.scores.tolist(), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class NodeScores:
-    """One score for every node: float64 (n_nodes,); PageRank mass sums to 1."""
-
-    values: FloatArray
+Scores = TypeVar("Scores", bound="RowScores")
 
 
-@dataclass(frozen=True, eq=False)
-class RelationshipScores:
-    """One score for every relationship: float64 (n_relationships,)."""
+class RowScores:
+    """One score for every row of a table, read-only: as a vector, for some rows, or when read.
 
-    values: FloatArray
+    So that the scores of a block of questions need not all be vectors over the whole table.
+    """
+
+    def __init__(self, values: ArrayLike) -> None:
+        """The scores as a vector, float64 (n_rows,)."""
+        dense = np.asarray(values, np.float64)
+        self._n_rows = len(dense)
+        self._read: Callable[[], FloatArray] = lambda: dense
+        self._rows: tuple[IntArray, FloatArray] | None = None
+
+    @classmethod
+    def sparse(cls: type[Scores], rows: IntArray, values: FloatArray, n_rows: int) -> Scores:
+        """Scores of some rows, each once, of a table of `n_rows`; the others have 0."""
+
+        def read() -> FloatArray:
+            dense = np.zeros(n_rows)
+            dense[rows] = values
+            return dense
+
+        found = cls.later(read, n_rows)
+        found._rows = (rows, values)
+        return found
+
+    @classmethod
+    def later(cls: type[Scores], read: Callable[[], FloatArray], n_rows: int) -> Scores:
+        """Scores that `read` gives, float64 (n_rows,), computed whenever they are read."""
+        found = cls(())
+        found._n_rows, found._read = n_rows, read
+        return found
+
+    def __len__(self) -> int:
+        """The number of rows, those with score 0 too."""
+        return self._n_rows
+
+    def __repr__(self) -> str:
+        """The kind and the number of rows."""
+        return f"{type(self).__name__}({self._n_rows:,} rows)"
+
+    @property
+    def values(self) -> FloatArray:
+        """The score of every row, float64 (n_rows,)."""
+        return self._read()
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only the rows of `nonzero` are held."""
+        return self._rows is not None
+
+    @property
+    def nonzero(self) -> tuple[IntArray, FloatArray]:
+        """Rows, each once, and their scores; rows that are not among them have 0."""
+        if self._rows is not None:
+            return self._rows
+        values = self._read()
+        rows = np.flatnonzero(values)
+        return rows, values[rows]
+
+    def top(self, k: int) -> Ranked[Any]:
+        """The `k` best rows, ties by lower id, as `Ranked.top` of all values."""
+        if self._rows is None:
+            return Ranked[Any].top(self._read(), k)
+        rows, values = self._rows
+        found: Ranked[Any] = best_of(rows, values, k)
+        if len(found) == k and np.round(found.scores[-1], DECIMALS) > 0:
+            return found
+        others = np.setdiff1d(np.arange(min(self._n_rows, len(rows) + k)), rows)[:k]
+        return best_of(
+            np.concatenate([rows, others]), np.concatenate([values, np.zeros(len(others))]), k
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class ChunkScores:
-    """One score for every chunk: float64 (n_chunks,)."""
+class NodeScores(RowScores):
+    """One score for every node; exact PageRank mass sums to 1."""
 
-    values: FloatArray
+
+class RelationshipScores(RowScores):
+    """One score for every relationship."""
+
+
+class ChunkScores(RowScores):
+    """One score for every chunk."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +328,8 @@ _slots: dict[Any, str] = {
     Context: "context",
     Answer: "answer",
 }
-show_briefly(Ranked, Path, Piece, *(kind for kind in _slots if isinstance(kind, type)))
+show_briefly(Ranked, Path, Piece)
+show_briefly(*(kind for kind in _slots if isinstance(kind, type) and is_dataclass(kind)))
 
 
 def value(slot: str) -> Any:
@@ -315,6 +384,19 @@ class RetrievalState:
 def unique(items: Sequence[T]) -> tuple[T, ...]:
     """The items in order of first appearance, each once."""
     return tuple(dict.fromkeys(items))
+
+
+def best_of(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
+    """The `k` best of some rows, each given once, ties by lower id, as `Ranked.top` says."""
+    kept = np.arange(len(rows))
+    if k < len(rows):
+        cut = np.partition(scores, len(rows) - k)[len(rows) - k]
+        if np.isfinite(scores).all():
+            kept = np.flatnonzero(scores >= cut - 10.0**-DECIMALS)
+    rounded = np.round(scores[kept], DECIMALS)
+    keys = np.where(np.isfinite(rounded), rounded, -np.inf)
+    order = kept[np.lexsort((rows[kept], -keys))[:k]]
+    return Ranked(rows[order], scores[order])
 
 
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:

@@ -221,9 +221,9 @@ def occurrence(
         if nodes is None:
             raise UserError("scoring='entity_order' takes the step setting use: [nodes]")
         return _by_entity(nodes, graph, top_k)
-    inside = graph.node_chunk.astype(np.int64)
-    rows = relationships.ids
-    both = inside[graph.source[rows]].multiply(inside[graph.target[rows]])
+    rows, inside = relationships.ids, graph.node_chunk
+    heads, tails = (inside[ends[rows]].astype(np.int64) for ends in (graph.source, graph.target))
+    both = heads.multiply(tails)
     counts = np.asarray(both.sum(axis=0), np.float64).ravel()
     return Ranked.top(counts, top_k, among=np.flatnonzero(counts))
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from functools import partial
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.pagerank import Contains, personalised_pagerank, walk_with_chunks
+from graphrag_bench.graph.pagerank import AT_ONCE, How, Mass, Method, Reset, masses
 from graphrag_bench.graph.tri_graph import TriGraph
+from graphrag_bench.graph.walk import Contains, walk_with_chunks
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import (
@@ -24,7 +26,7 @@ from graphrag_bench.values import (
     Question,
     Ranked,
 )
-from operators.similarity import Scale, scaled_scores
+from operators.similarity import Scale, scaled, vectors_of
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -47,8 +49,10 @@ def similarity(
     query texts the best one counts; without a text every score is 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4: passages in the reset.
     """
-    found = scaled_scores(question, query, chunk_index, embedder, scale)
-    return [ChunkScores(scores) for scores in found]
+    return [
+        ChunkScores.later(partial(scaled, vectors, chunk_index, scale), len(chunk_index))
+        for vectors in vectors_of(question, query, embedder)
+    ]
 
 
 @operator("chunk.ppr", batched=True)
@@ -64,6 +68,9 @@ def ppr(
     contains_weight: Positive = 1.0,
     top_k: PositiveInt = 4,
     tolerance: Positive = 1e-10,
+    method: Method = "auto",
+    exact_up_to: PositiveInt = 200_000,
+    error: Positive = 2e-6,
 ) -> list[Ranked[Chunk]]:
     """The best chunks by personalised PageRank over a graph in which chunks are nodes too.
 
@@ -74,6 +81,10 @@ def ppr(
     at every chunk with its chunk score times `passage_weight`; negative scores count as 0, of a
     node given twice the best score counts. `damping` is the probability of continuing the walk
     (1 - restart). Without nodes it restarts at the chunks alone, without any weight anywhere.
+    `method="auto"` is `exact` where there are up to `exact_up_to` nodes and chunks together, and
+    `push` where there are more: the mass of a chunk is then off by at most `error` times its
+    strength (summed weight) in units of the mean strength of nodes and chunks, 0 where the push
+    does not reach it.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4 and its released defaults.
     """
     walk = walk_with_chunks(
@@ -82,18 +93,38 @@ def ppr(
         contains=contains,
         contains_weight=contains_weight,
     )
-    restart = np.zeros((graph.n_nodes + graph.n_chunks, len(nodes)))
-    for column, (seeds, chunks) in enumerate(zip(nodes, chunk_scores, strict=True)):
-        np.maximum.at(restart[:, column], seeds.ids, seeds.scores)
-        restart[graph.n_nodes :, column] = passage_weight * np.maximum(chunks.values, 0.0)
-    mass = personalised_pagerank(walk, restart, damping, tolerance)[graph.n_nodes :]
-    return [Ranked[Chunk].top(_of_the_best(mass[:, at]), top_k) for at in range(len(nodes))]
+    how = How(damping, tolerance, method, exact_up_to, error)
+    found: list[Ranked[Chunk]] = []
+    for begin in range(0, len(nodes), AT_ONCE):
+        asked = zip(
+            nodes[begin : begin + AT_ONCE], chunk_scores[begin : begin + AT_ONCE], strict=True
+        )
+        resets = [_reset(seeds, chunks, graph, passage_weight) for seeds, chunks in asked]
+        for mass in masses(walk, resets, how, top_k, graph.n_nodes):
+            found.append(_of_the_best(mass, graph, top_k))
+    return found
 
 
-def _of_the_best(mass: FloatArray) -> FloatArray:
+def _reset(seeds: Ranked[Node], chunks: ChunkScores, graph: Graph, passage_weight: float) -> Reset:
+    rows, which = np.unique(seeds.ids, return_inverse=True)
+    weights = np.zeros(len(rows))
+    np.maximum.at(weights, which, seeds.scores)
+    near, scores = chunks.nonzero
+    return Reset(
+        np.concatenate([rows, graph.n_nodes + near]),
+        np.concatenate([weights, passage_weight * np.maximum(scores, 0.0)]),
+    )
+
+
+def _of_the_best(mass: Mass, graph: Graph, top_k: int) -> Ranked[Chunk]:
     """Mass divided by the largest, so that rounding cannot make small masses equal."""
-    best = mass.max(initial=0.0)
-    return np.asarray(mass / best if best > 0 else mass, np.float64)
+    if mass.rows is None:
+        values = mass.values[graph.n_nodes :]
+        return ChunkScores(values / (values.max(initial=0.0) or 1.0)).top(top_k)
+    chunks = mass.rows >= graph.n_nodes
+    rows, values = mass.rows[chunks] - graph.n_nodes, mass.values[chunks]
+    best = values.max(initial=0.0) or 1.0
+    return ChunkScores.sparse(rows, values / best, graph.n_chunks).top(top_k)
 
 
 @operator("chunk.activated", batched=True)
@@ -110,10 +141,13 @@ def activated(
     node of score a m times; negative node scores count as 0. Natural logarithms.
     Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is that of its released code.
     """
-    mentions = tri_graph.chunk_entity.astype(np.float64)
-    mentions.data = np.log1p(mentions.data)
-    active = np.stack([np.maximum(scores.values, 0.0) for scores in node_scores], axis=1)
-    bonus = np.log1p(mentions @ active)
+    mentions = tri_graph.mention_weight
     return [
-        ChunkScores(ratio * scores.values + bonus[:, at]) for at, scores in enumerate(chunk_scores)
+        ChunkScores.later(partial(_raised, chunks, nodes, mentions, ratio), len(chunks))
+        for chunks, nodes in zip(chunk_scores, node_scores, strict=True)
     ]
+
+
+def _raised(chunks: ChunkScores, nodes: NodeScores, mentions: Any, ratio: float) -> FloatArray:
+    bonus = np.log1p(mentions @ np.maximum(nodes.values, 0.0))
+    return np.asarray(ratio * chunks.values + bonus, np.float64)

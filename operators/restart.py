@@ -7,7 +7,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.values import ChunkScores, FloatArray, Node, Ranked
+from graphrag_bench.values import ChunkScores, FloatArray, Node, Ranked, best_of
 
 
 @operator("node.restart")
@@ -19,10 +19,12 @@ def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
     by lower id.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the sum is ours.
     """
-    best = np.zeros(graph.n_nodes)
-    np.maximum.at(best, nodes.ids, nodes.scores)
-    weights = best / np.maximum(np.diff(graph.node_chunk.indptr), 1)
-    return Ranked[Node].top(_shares(weights), None, among=nodes.ids)
+    rows, which = np.unique(nodes.ids, return_inverse=True)
+    best = np.zeros(len(rows))
+    np.maximum.at(best, which, nodes.scores)
+    inside = graph.node_chunk.indptr
+    shares = _shares(best / np.maximum(inside[rows + 1] - inside[rows], 1))
+    return best_of(rows, shares, len(rows))
 
 
 @operator("chunk.restart")
@@ -33,13 +35,10 @@ def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> C
     above another.
     Source: ours.
     """
-    values = np.asarray(chunk_scores.values, np.float64)
-    best = Ranked[Node].top(values, n_dense)
-    weights = np.zeros(len(values))
-    if len(best):
-        above = best.scores - best.scores.min()
-        weights[best.ids] = above if above.any() else 1.0
-    return ChunkScores(_shares(weights))
+    best = chunk_scores.top(n_dense)
+    above = best.scores - best.scores.min(initial=np.inf)
+    weights = above if above.any() else np.ones(len(best))
+    return ChunkScores.sparse(best.ids, _shares(weights), len(chunk_scores))
 
 
 def _shares(weights: FloatArray) -> FloatArray:

@@ -50,12 +50,13 @@ def scaled_scores(
     them at 1 where all are alike; the other rows keep their place on that scale.
     """
     groups = vectors_of(question, query, embedder)
-    return [_scaled(group, index, scale, among) for group in groups]
+    return [scaled(group, index, scale, among) for group in groups]
 
 
-def _scaled(
-    vectors: Vectors, index: VectorIndex, scale: Scale, among: BoolArray | None
+def scaled(
+    vectors: Vectors, index: VectorIndex, scale: Scale, among: BoolArray | None = None
 ) -> FloatArray:
+    """`scaled_scores` of one question whose texts have these vectors."""
     if not len(vectors) or not len(index):
         return np.zeros(len(index))
     cosine = np.max([index.scores(vector) for vector in vectors], axis=0).astype(np.float64)

@@ -17,6 +17,7 @@ from graphrag_bench.evaluation.answers import DEFAULT, exact_match, f1
 from graphrag_bench.evaluation.statistics import RESAMPLES, mean_with_interval
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.pagerank import personalised_pagerank
+from graphrag_bench.graph.walk import walk_of_nodes
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import DECIMALS
@@ -57,7 +58,7 @@ def test_pagerank_agrees_with_igraph(seed, damping):
     theirs = graph.igraph.personalized_pagerank(
         reset=reset.tolist(), damping=damping, weights="weight", implementation="prpack"
     )
-    ours = personalised_pagerank(graph.transition, reset, damping)
+    ours = personalised_pagerank(walk_of_nodes(graph), reset, damping)
     np.testing.assert_allclose(ours, theirs, atol=1e-9)
 
 
@@ -72,7 +73,7 @@ def test_pagerank_agrees_with_networkx_isolated_nodes_included(seed, damping):
     theirs = networkx.pagerank(
         graph.networkx, damping, personalization=start, dangling=start, tol=1e-12, max_iter=1000
     )
-    ours = personalised_pagerank(graph.transition, reset, damping)
+    ours = personalised_pagerank(walk_of_nodes(graph), reset, damping)
     np.testing.assert_allclose(ours, [theirs[node] for node in range(40)], atol=1e-9)
 
 
@@ -90,7 +91,7 @@ def test_pagerank_solves_its_equation(seed, damping):
     )
     lost = np.outer(restart, strength == 0)
     exact = np.linalg.solve(np.eye(30) - damping * (walk.T + lost), (1 - damping) * restart)
-    ours = personalised_pagerank(graph.transition, restart, damping)
+    ours = personalised_pagerank(walk_of_nodes(graph), restart, damping)
     np.testing.assert_allclose(ours, exact, atol=2e-10 / (1 - damping))
 
 
@@ -98,9 +99,9 @@ def test_pagerank_solves_its_equation(seed, damping):
 def test_pagerank_of_many_resets_is_bit_for_bit_that_of_each_alone(seed):
     graph = random_graph(seed, 300, 700)
     resets = np.stack([random_reset(seed + row, 300) for row in range(5)], axis=1)
-    together = personalised_pagerank(graph.transition, resets, 0.85)
+    together = personalised_pagerank(walk_of_nodes(graph), resets, 0.85)
     for column in range(5):
-        alone = personalised_pagerank(graph.transition, resets[:, column], 0.85)
+        alone = personalised_pagerank(walk_of_nodes(graph), resets[:, column], 0.85)
         assert np.array_equal(together[:, column], alone)
 
 

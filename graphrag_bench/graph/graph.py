@@ -216,6 +216,11 @@ class Graph(Columns):
         return (self.adjacency @ diags(inverse)).tocsr()
 
     @cached_property
+    def walks(self) -> dict[tuple[object, ...], Any]:
+        """The random walks over this graph by their settings; `graph/walk.py` fills it."""
+        return {}
+
+    @cached_property
     def pair_chunk(self) -> Any:
         """Bool CSR (n_pairs, n_chunks): any row of the pair is from the chunk."""
         from scipy.sparse import csr_matrix

@@ -1,50 +1,147 @@
-"""Personalised PageRank for many resets at once, and the walk over a graph and its chunks."""
+"""Personalised PageRank: exact for many resets at once, or by forward push for the top of it."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from graphrag_bench.graph.graph import Graph
-from graphrag_bench.values import FloatArray
+from graphrag_bench.graph.walk import Walk
+from graphrag_bench.values import FloatArray, IntArray
 
-Contains = Literal["one", "share"]
+if TYPE_CHECKING:
+    from graphrag_bench.graph.pagerank_kernels import Scratch, Steps
+
+Method = Literal["auto", "exact", "push"]
+
+WIDTH = 8
+"""Questions whose exact masses one core computes at a time, side by side."""
+
+AT_ONCE = 2 * WIDTH
+"""Questions whose exact masses are computed at a time, on two cores: six arrays of (nodes, 16)
+float64 at the most, 768 bytes for each node of the walk, however many questions there are."""
+
+LOOKED_AROUND = 4
+"""Of a push, this many times `top_k` nodes, and 100 more, are looked around before ranking."""
+
+
+class Reset(NamedTuple):
+    """Where a walk restarts: rows, each once, and their weights, which are not negative."""
+
+    rows: IntArray
+    weights: FloatArray
+
+
+class Mass(NamedTuple):
+    """The mass of a walk: `values` of `rows`, each once, 0 of the others; of all rows for None."""
+
+    rows: IntArray | None
+    values: FloatArray
+
+
+class How(NamedTuple):
+    """How a mass is found: `auto` is `exact` for a walk of up to `exact_up_to` nodes, else `push`.
+
+    `damping` is the chance that the walk goes on, `tolerance` that of the exact mass, `error` that
+    of the push.
+    """
+
+    damping: float
+    tolerance: float = 1e-10
+    method: Method = "auto"
+    exact_up_to: int = 200_000
+    error: float = 2e-6
+
+    def pushes(self, n_nodes: int) -> bool:
+        """Whether a walk over so many nodes is pushed."""
+        return self.method == "push" or (self.method == "auto" and n_nodes > self.exact_up_to)
+
+
+def masses(
+    walk: Walk, resets: Sequence[Reset], how: How, top_k: int, first: int = 0
+) -> Iterator[Mass]:
+    """The mass of each reset in turn, as `how` says; a reset without any weight is uniform.
+
+    A uniform reset has its mass everywhere: it is computed exactly, and once for all resets.
+    `top_k` rows from `first` on are wanted, which a push looks around. Raises ValueError for a
+    reset outside the walk.
+    """
+    if how.pushes(len(walk)):
+        yield from _all_pushed(walk, resets, how, top_k, first)
+        return
+    for begin in range(0, len(resets), AT_ONCE):
+        some = resets[begin : begin + AT_ONCE]
+        dense = np.zeros((len(walk), len(some)))
+        for column, reset in enumerate(some):
+            dense[reset.rows, column] = reset.weights
+        found = personalised_pagerank(walk, dense, how.damping, how.tolerance)
+        for column in range(len(some)):
+            yield Mass(None, np.ascontiguousarray(found[:, column]))
 
 
 def personalised_pagerank(
-    transition: Any, reset: FloatArray, damping: float, tolerance: float = 1e-10
+    walk: Walk, reset: FloatArray, damping: float, tolerance: float = 1e-10
 ) -> FloatArray:
     """The stationary mass of walks that restart at `reset`, float64, the shape of `reset`.
 
     Solves p = damping * (P^T p + m r) + (1 - damping) r with m the mass on isolated nodes, by
-    power iteration until no column moves by more than `tolerance` (L1). `transition` is P^T, CSR
-    (n_nodes, n_nodes); `reset` is (n_nodes,) or (n_nodes, n_resets), non-negative, and is
-    normalised to sum to 1; a column of zeros becomes uniform. Every column of the result sums
-    to 1. `damping` is the chance that the walk goes on, in [0, 1). Each column is computed as if it
-    were alone, so its bits do not depend on its neighbours.
+    power iteration until no column moves by more than `tolerance` (L1). `reset` is (n_nodes,) or
+    (n_nodes, n_resets), non-negative, and is normalised to sum to 1; a column of zeros becomes
+    uniform. Every column of the result sums to 1. `damping` is the chance that the walk goes on, in
+    [0, 1). Each column is computed as if it were alone, so its bits do not depend on its
+    neighbours.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
-    rows = np.ascontiguousarray(np.atleast_2d(reset.T), np.float64)  # one for each reset
-    total = rows.sum(axis=1, keepdims=True)
-    n_nodes = max(rows.shape[1], 1)
-    restart = np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1.0 / n_nodes)
-    dangling = np.flatnonzero(np.asarray(transition.sum(axis=0)).ravel() == 0)
-    mass = restart.copy()
-    active = np.arange(len(rows))
+    columns = reset.reshape(len(walk), -1)
+    found = np.empty(columns.shape)
+
+    def fill(begin: int) -> None:
+        restart = _whole(columns[:, begin : begin + WIDTH])
+        found[:, begin : begin + WIDTH] = _iterated(walk, restart, damping, tolerance)
+
+    blocks = range(0, columns.shape[1], WIDTH)
+    if len(blocks) == 1:
+        fill(0)
+    else:  # the kernels let go of the interpreter's lock
+        with ThreadPoolExecutor(AT_ONCE // WIDTH) as cores:
+            list(cores.map(fill, blocks))
+    return found.reshape(reset.shape)
+
+
+def _whole(columns: FloatArray) -> FloatArray:
+    """Columns that sum to 1, uniform where they were 0."""
+    total = np.array([np.ascontiguousarray(column).sum() for column in columns.T])
+    restart = columns / np.where(total > 0, total, 1.0)
+    restart[:, total <= 0] = 1.0 / max(len(columns), 1)
+    return np.asarray(restart, np.float64)
+
+
+def _iterated(walk: Walk, restart: FloatArray, damping: float, tolerance: float) -> FloatArray:
+    """The masses of one to `WIDTH` columns; several are padded to `WIDTH`."""
+    from graphrag_bench.graph.pagerank_kernels import step_eight, step_one
+
+    n_columns = restart.shape[1]
+    step = step_one if n_columns == 1 else step_eight
+    padded = np.zeros((len(walk), 1 if n_columns == 1 else WIDTH))
+    padded[:, :n_columns] = restart
+    steps = _steps(walk)
+    held, moved, found = padded.copy(), np.empty_like(padded), np.empty_like(restart)
+    going = np.arange(n_columns)
     for _ in range(_enough(damping, tolerance)):
-        if not len(active):
+        if not len(going):
             break
-        start, held = restart[active], mass[active]
-        lost = held.take(dangling, axis=1).sum(axis=1, keepdims=True)
-        walked = (transition @ np.ascontiguousarray(held.T)).T
-        moved = np.ascontiguousarray(damping * (walked + lost * start) + (1.0 - damping) * start)
-        change = np.abs(moved - held).sum(axis=1)
-        mass[active] = moved
-        active = active[change > tolerance]
-    whole = mass.sum(axis=1, keepdims=True)
-    return (mass / np.where(whole > 0, whole, 1.0)).T.reshape(reset.shape)
+        change = step(steps, padded, damping, held, moved)
+        held, moved = moved, held
+        done = change[going] <= tolerance
+        found[:, going[done]] = held[:, going[done]]
+        going = going[~done]
+    found[:, going] = held[:, going]
+    whole = np.array([np.ascontiguousarray(column).sum() for column in found.T])
+    found /= np.where(whole > 0, whole, 1.0)
+    return found
 
 
 def _enough(damping: float, tolerance: float) -> int:
@@ -57,32 +154,91 @@ def _enough(damping: float, tolerance: float) -> int:
     return 2 + max(0, math.ceil(math.log(tolerance / 2) / math.log(damping)))
 
 
-def walk_with_chunks(
-    graph: Graph, *, relationships: bool, contains: Contains, contains_weight: float = 1.0
-) -> Any:
-    """The transposed transition matrix over nodes and then chunks, float64 CSR, square.
+def _all_pushed(
+    walk: Walk, resets: Sequence[Reset], how: How, top_k: int, first: int
+) -> Iterator[Mass]:
+    try:
+        at = walk.idle.pop()
+    except IndexError:
+        at = scratch(len(walk))
+    uniform: Mass | None = None
+    for reset in resets:
+        if reset.weights.sum() > 0:
+            yield pushed_pagerank(walk, reset, how, top_k, first, at)
+            continue
+        if uniform is None:
+            exact = personalised_pagerank(walk, np.zeros(len(walk)), how.damping, how.tolerance)
+            uniform = Mass(None, exact)
+        yield uniform
+    walk.idle.append(at)
 
-    A node is joined to every chunk that it is in, by an edge of weight `contains_weight` (`one`),
-    or of that divided by the number of nodes in the chunk (`share`). Nodes are joined by the pairs
-    of the graph, synonymy edges included, unless `relationships` is false. Columns of what is
-    joined to nothing are 0.
-    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
-    LinearRAG (Zhuang et al. 2025), entities and passages alone.
+
+def pushed_pagerank(
+    walk: Walk, reset: Reset, how: How, top_k: int, first: int = 0, at: Scratch | None = None
+) -> Mass:
+    """The mass near the reset by forward push; rows that it does not reach are left out, as 0.
+
+    Bound: the mass of node v differs from the exact one by at most `error` * strength(v) / mean
+    strength of the walk; rows that are left out differ no more. So a node of mean strength is off
+    by at most `error`, and a hub by as much more as it is stronger. Work: at most mean strength *
+    steps / (strength * (1 - damping) * error), whatever the size of the graph.
+
+    A push moves the residual of a node, first the reset, to its mass (1 - damping) and to its
+    neighbours (damping), until no residual is above `error` * strength / mean strength; what
+    remains is then in proportion to strengths or below. Walks are reversible here: what node v
+    lacks is strength(v) times the mean of residual / strength over the ends of walks from v. That
+    mean is estimated: by the residual of v, and as if walks that go on ended anywhere in proportion
+    to strength; for the best `LOOKED_AROUND` * `top_k` + 100 rows from `first` on, the neighbours
+    of v are read before that. The estimate and the true mean both lie between 0 and the border,
+    hence the bound. The mass of isolated nodes goes back to the reset, as in the exact one.
+    Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest is ours.
     """
-    from scipy.sparse import bmat, csr_matrix, diags
+    from graphrag_bench.graph.pagerank_kernels import around, clear, mass_of, push
 
-    inside = graph.node_chunk.astype(np.float64) * contains_weight
-    if contains == "share":
-        inside = inside @ diags(_inverse(np.asarray(graph.node_chunk.sum(axis=0)).ravel()))
-    among = graph.adjacency if relationships else csr_matrix((graph.n_nodes, graph.n_nodes))
-    chunks = csr_matrix((graph.n_chunks, graph.n_chunks))
-    joined = bmat([[among, inside], [inside.T, chunks]], format="csr")
-    strength = np.asarray(joined.sum(axis=1)).ravel()
-    walk = (joined @ diags(_inverse(strength))).tocsr()
-    walk.sort_indices()
-    return walk
+    at = scratch(len(walk)) if at is None else at
+    damping, strength, steps = how.damping, walk.strength, _steps(walk)
+    kept = reset.weights > 0
+    rows, weights = reset.rows[kept], reset.weights[kept] / reset.weights.sum()
+    alone = strength[rows] == 0
+    weights = weights / (1.0 - damping * weights[alone].sum())
+    seeds, starts = rows[~alone], weights[~alone] / strength[rows[~alone]]
+    border = how.error / (walk.mean_strength or 1.0)
+    n_touched, _ = push(steps, seeds, starts, damping, border, at)
+    whole = len(walk) * (walk.mean_strength or 1.0)
+    values, added = mass_of(strength, damping, whole, n_touched, at)
+    found = at.touched[:n_touched].astype(np.int64)
+    best = _best(found, values, LOOKED_AROUND * top_k + 100, first)
+    near = around(steps, strength, at.touched[best], at)
+    values[best] += (1.0 - damping) * (damping * near - added * strength[found[best]])
+    clear(n_touched, at)
+    isolated = (1.0 - damping) * weights[alone]
+    return Mass(np.concatenate([found, rows[alone]]), np.concatenate([values, isolated]))
 
 
-def _inverse(sums: Any) -> Any:
-    values = np.asarray(sums, np.float64)
-    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+def _best(rows: IntArray, values: FloatArray, k: int, first: int) -> IntArray:
+    """The places of the `k` highest values of rows from `first` on, ties included."""
+    places: IntArray = np.flatnonzero(rows >= first)
+    if len(places) <= k:
+        return places
+    cut = np.partition(values[places], len(places) - k)[len(places) - k]
+    return np.asarray(places[values[places] >= cut], np.int64)
+
+
+def scratch(n_nodes: int) -> Scratch:
+    """Room for pushes over so many nodes, one after another: 24 bytes a node."""
+    from graphrag_bench.graph.pagerank_kernels import Scratch
+
+    ring, touched = np.empty(n_nodes + 1, np.int32), np.empty(n_nodes, np.int32)
+    return Scratch(np.zeros((n_nodes, 2)), ring, touched)
+
+
+def _steps(walk: Walk) -> Steps:
+    from graphrag_bench.graph.pagerank_kernels import Steps
+
+    matrix = walk.transition
+    return Steps(
+        matrix.indptr.astype(np.int32, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data,
+        walk.isolated,
+    )

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from graphrag_bench.columns import Columns, Texts
 
 
@@ -34,3 +36,10 @@ class TriGraph(Columns):
     def chunk_entity(self) -> Any:
         """Int64 CSR (n_chunks, n_entities): how often each chunk names each entity."""
         return self.entity_chunk.T.tocsr()
+
+    @cached_property
+    def mention_weight(self) -> Any:
+        """Float64 CSR (n_chunks, n_entities): ln(1 + how often each chunk names each entity)."""
+        weights = self.chunk_entity.astype(np.float64)
+        weights.data = np.log1p(weights.data)
+        return weights

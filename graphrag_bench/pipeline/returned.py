@@ -56,7 +56,7 @@ def _out_of_range(slot: str, value: Any, n_rows: int | None) -> str:
             rows = "" if n_rows is None else f"; there are the rows 0 to {n_rows - 1}"
             return f"gave the id {low if low < 0 else high} for '{slot}'{rows}"
     if isinstance(value, NodeScores | RelationshipScores | ChunkScores):
-        n_scores = len(value.values)
+        n_scores = len(value)
         if n_rows is not None and n_scores != n_rows:
             return f"gave {n_scores} scores for '{slot}'; there are {n_rows} rows"
     return ""

@@ -120,7 +120,7 @@ def summary(value: Any) -> Any:
         scores = [round(float(score), DECIMALS) for score in value.scores]
         return {"ids": value.ids.tolist(), "scores": scores}
     if isinstance(value, NodeScores | RelationshipScores | ChunkScores):
-        return {"length": len(value.values)}
+        return {"length": len(value)}
     if isinstance(value, Mentions):
         return list(value.names)
     if isinstance(value, Query):

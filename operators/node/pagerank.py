@@ -10,11 +10,12 @@ from pydantic import Field, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.pagerank import personalised_pagerank
-from graphrag_bench.values import FloatArray, Node, NodeScores, Ranked
+from graphrag_bench.graph.pagerank import How, Method, Reset, masses
+from graphrag_bench.graph.walk import walk_of_nodes
+from graphrag_bench.values import Node, NodeScores, Ranked
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
-Reset = Literal["specificity", "uniform", "similarity"]
+Weights = Literal["specificity", "uniform", "similarity"]
 
 
 @operator("node.ppr", batched=True)
@@ -23,9 +24,12 @@ def ppr(
     *,
     graph: Graph,
     damping: Damping = 0.5,
-    reset: Reset = "specificity",
+    reset: Weights = "specificity",
     top_k: PositiveInt = 4,
     tolerance: Annotated[float, Field(gt=0)] = 1e-10,
+    method: Method = "auto",
+    exact_up_to: PositiveInt = 200_000,
+    error: Annotated[float, Field(gt=0)] = 2e-6,
 ) -> list[tuple[Ranked[Node], NodeScores]]:
     """The best nodes by personalised PageRank from the given nodes, and the mass of every node.
 
@@ -35,21 +39,30 @@ def ppr(
     counted through its relationships and 1 where there is none (`specificity`, HippoRAG; a node
     given twice counts once), by 1 (`uniform`), or by its score, negative ones as 0 (`similarity`,
     FastGraphRAG). Without nodes the reset is uniform over all nodes.
+    `method="auto"` is `exact` in a graph of up to `exact_up_to` nodes and `push` in a larger one:
+    the mass of a node is then off by at most `error` times its strength (summed weight) in units
+    of the mean strength, nodes that the push does not reach have 0, and mass sums to about 1. A
+    uniform reset is always exact. `exact` holds one vector of all nodes for each question.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
-    restart = np.zeros((graph.n_nodes, len(nodes)))
-    for column, seeds in enumerate(nodes):
-        restart[seeds.ids, column] = _weights(seeds, graph, reset)
-    mass = personalised_pagerank(graph.transition, restart, damping, tolerance)
-    columns = [np.ascontiguousarray(mass[:, column]) for column in range(len(nodes))]
-    return [(Ranked[Node].top(column, top_k), NodeScores(column)) for column in columns]
+    resets = [_reset(seeds, graph, reset) for seeds in nodes]
+    how = How(damping, tolerance, method, exact_up_to, error)
+    found = []
+    for mass in masses(walk_of_nodes(graph), resets, how, top_k):
+        scores = (
+            NodeScores(mass.values)
+            if mass.rows is None
+            else NodeScores.sparse(mass.rows, mass.values, graph.n_nodes)
+        )
+        found.append((scores.top(top_k), scores))
+    return found
 
 
-def _weights(seeds: Ranked[Node], graph: Graph, reset: Reset) -> FloatArray:
+def _reset(seeds: Ranked[Node], graph: Graph, reset: Weights) -> Reset:
+    rows, which = np.unique(seeds.ids, return_inverse=True)
     if reset == "specificity":
-        return 1.0 / np.maximum(graph.chunks_per_node[seeds.ids], 1)
-    if reset == "uniform":
-        return np.ones(len(seeds))
-    best = np.zeros(graph.n_nodes)
-    np.maximum.at(best, seeds.ids, seeds.scores)
-    return best[seeds.ids]
+        return Reset(rows, 1.0 / np.maximum(graph.chunks_per_node[rows], 1))
+    weights = np.ones(len(rows)) if reset == "uniform" else np.zeros(len(rows))
+    if reset == "similarity":
+        np.maximum.at(weights, which, seeds.scores)
+    return Reset(rows, weights)

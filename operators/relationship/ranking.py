@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import (
     DECIMALS,
+    FloatArray,
     IntArray,
     Node,
     NodeScores,
@@ -24,6 +26,7 @@ from graphrag_bench.values import (
     Ranked,
     Relationship,
     RelationshipScores,
+    best_of,
 )
 from operators.similarity import most_similar
 
@@ -115,9 +118,21 @@ def aggregator(
     """The best relationships by the scores of their ends, and the score of every relationship.
 
     Score of a row: score(source) + score(target). With `unit="pair"` the best `top_k` pairs of
-    nodes are given, each by its first row; with `fact` every row counts by itself.
+    nodes are given, each by its first row; with `fact` every row counts by itself. Where the node
+    scores are those of a push, the score of every relationship is computed when it is read.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
-    scores = node_scores.values[graph.source] + node_scores.values[graph.target]
-    among = graph.pairs.first if unit == "pair" else np.arange(graph.n_relationships)
-    return Ranked[Relationship].top(scores, top_k, among=among), RelationshipScores(scores)
+    read = partial(_ends, node_scores, graph)
+    scores = read()
+    held = RelationshipScores(scores)
+    if node_scores.is_sparse:
+        held = RelationshipScores.later(read, graph.n_relationships)
+    if unit == "fact":
+        return Ranked[Relationship].top(scores, top_k), held
+    return best_of(graph.pairs.first, scores[graph.pairs.first], top_k), held
+
+
+def _ends(node_scores: NodeScores, graph: Graph) -> FloatArray:
+    """The sum of the scores of both ends of every relationship."""
+    scores = node_scores.values
+    return np.asarray(scores[graph.source] + scores[graph.target], np.float64)

@@ -7,8 +7,8 @@ from scipy.sparse import csr_matrix
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.pagerank import walk_with_chunks
 from graphrag_bench.graph.tri_graph import TriGraph
+from graphrag_bench.graph.walk import walk_with_chunks
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, NodeScores, Query, Question, Ranked
 from operators.chunk_walk import activated, ppr, similarity
@@ -90,7 +90,7 @@ def chain():
 def step(graph: Graph, **settings) -> list[list[float]]:
     """Where the walk goes from each of the nodes and then of the chunks, in halves and thirds."""
     settings = {"relationships": True, "contains": "one"} | settings
-    return walk_with_chunks(graph, **settings).toarray().T.round(6).tolist()
+    return walk_with_chunks(graph, **settings).transition.toarray().T.round(6).tolist()
 
 
 def test_a_node_goes_to_its_neighbours_and_its_chunks_by_weight(chain):

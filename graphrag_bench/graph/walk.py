@@ -1,0 +1,98 @@
+"""Walks over a graph, and over a graph and its chunks, each made once for a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.text import show_briefly
+from graphrag_bench.values import FloatArray, IntArray
+
+Contains = Literal["one", "share"]
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A random walk over undirected weighted edges.
+
+    `transition` is P^T, float64 CSR (n, n): row v holds the chances to come to v, by where from;
+    columns of what is joined to nothing are 0. `strength`, float64 (n,), is the summed weight of
+    the edges of each node.
+    """
+
+    transition: Any
+    strength: FloatArray
+
+    def __len__(self) -> int:
+        """The number of nodes, chunks included where they take part."""
+        return len(self.strength)
+
+    @cached_property
+    def isolated(self) -> IntArray:
+        """The nodes that are joined to nothing, int64."""
+        return np.flatnonzero(self.strength == 0)
+
+    @cached_property
+    def idle(self) -> list[Any]:
+        """Room for pushes over this walk that no call uses now; `graph/pagerank.py` fills it."""
+        return []
+
+    @cached_property
+    def mean_strength(self) -> float:
+        """The mean strength of a node, 0 where no two are joined."""
+        return float(self.strength.mean()) if len(self) else 0.0
+
+
+def walk_of_nodes(graph: Graph) -> Walk:
+    """The walk over the nodes of a graph by the weights of their pairs; made once for a graph."""
+    key = ("nodes",)
+    if key not in graph.walks:
+        strength = np.asarray(graph.adjacency.sum(axis=1), np.float64).ravel()
+        graph.walks[key] = Walk(graph.transition, strength)
+    found: Walk = graph.walks[key]
+    return found
+
+
+def walk_with_chunks(
+    graph: Graph, *, relationships: bool, contains: Contains, contains_weight: float = 1.0
+) -> Walk:
+    """The walk over nodes and then chunks; made once for a graph and these settings.
+
+    A node is joined to every chunk that it is in, by an edge of weight `contains_weight` (`one`),
+    or of that divided by the number of nodes in the chunk (`share`). Nodes are joined by the pairs
+    of the graph, synonymy edges included, unless `relationships` is false.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
+    LinearRAG (Zhuang et al. 2025), entities and passages alone.
+    """
+    key = ("chunks", relationships, contains, contains_weight)
+    if key not in graph.walks:
+        graph.walks[key] = _joined(graph, relationships, contains, contains_weight)
+    found: Walk = graph.walks[key]
+    return found
+
+
+def _joined(graph: Graph, relationships: bool, contains: Contains, contains_weight: float) -> Walk:
+    from scipy.sparse import bmat, csr_matrix, diags
+
+    inside = graph.node_chunk.astype(np.float64) * contains_weight
+    if contains == "share":
+        inside = inside @ diags(_inverse(np.asarray(graph.node_chunk.sum(axis=0)).ravel()))
+    among = graph.adjacency if relationships else csr_matrix((graph.n_nodes, graph.n_nodes))
+    chunks = csr_matrix((graph.n_chunks, graph.n_chunks))
+    joined = bmat([[among, inside], [inside.T, chunks]], format="csr")
+    strength = np.asarray(joined.sum(axis=1), np.float64).ravel()
+    transition = (joined @ diags(_inverse(strength))).tocsr()
+    transition.sort_indices()
+    return Walk(transition, strength)
+
+
+def _inverse(sums: Any) -> Any:
+    values = np.asarray(sums, np.float64)
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+
+
+show_briefly(Walk)
