@@ -80,6 +80,26 @@ class Texts:
         """The texts of some rows, in the order given."""
         return [self[int(row)] for row in np.asarray(rows)]
 
+    def joined(self, matrix: Any, separator: str) -> Texts:
+        """For each row of a CSR matrix its columns' texts, in the order stored, with `separator`.
+
+        The matrix has a column for each text.
+        """
+        between = separator.encode()
+        endings = Texts.of([text + separator for text in self])
+        counts = np.diff(matrix.indptr)
+        lengths = np.diff(endings.offsets)[matrix.indices]
+        lengths[matrix.indptr[1:][counts > 0] - 1] -= len(between)
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        blobs = []
+        for start in range(0, len(lengths), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            shift = endings.offsets[matrix.indices[part]] - ends[:-1][part]
+            places = np.arange(ends[start], ends[min(start + _BLOCK, len(lengths))])
+            blobs.append(endings.blob[np.repeat(shift, lengths[part]) + places])
+        blob = np.concatenate(blobs) if blobs else np.zeros(0, np.uint8)
+        return Texts(blob, ends[matrix.indptr].astype(np.int64))
+
 
 def save_sparse(folder: Path, name: str, matrix: Any) -> None:
     """Write a SciPy CSR matrix as three arrays and its shape."""
@@ -208,6 +228,17 @@ def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
     np.cumsum([len(columns) for columns in held], out=starts[1:])
     columns = np.array([column for columns in held for column in columns], np.int64)
     return csr_matrix((np.ones(len(columns), bool), columns, starts), shape=(len(held), n_columns))
+
+
+def cells(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:
+    """A bool CSR of that shape with the cells (row, column), given once or more; columns sorted."""
+    from scipy.sparse import csr_matrix
+
+    codes = np.unique(rows * max(shape[1], 1) + columns)
+    at = codes // max(shape[1], 1)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=shape[0]))])
+    ids = codes % max(shape[1], 1)
+    return csr_matrix((np.ones(len(codes), bool), ids, starts), shape=shape)
 
 
 def row_ids(matrix: Any, row: int) -> NDArray[np.int64]:

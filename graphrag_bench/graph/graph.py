@@ -7,7 +7,7 @@ questions read are stored with the graph.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -52,7 +52,8 @@ class Graph(Columns):
     float64 and `synonym` bool are (n_relationships,); `relations` names each row, `facts` describes
     it, `keywords` holds its themes. `node_chunk` and `relationship_chunk` are bool CSR with one
     column for each chunk; in an entity-passage graph `node_chunk` is int64, the weight of an edge.
-    `merges` are the names that were taken for a node's.
+    `merges` are the names that were taken for a node's. `statistics` are what its builder counted:
+    they go into the recipe of the artifact and do not come back with it.
     """
 
     names: Texts
@@ -68,6 +69,7 @@ class Graph(Columns):
     facts: Texts | None = None
     keywords: Texts | None = None
     merges: tuple[Merge, ...] = field(default=(), metadata=NOT_STORED)
+    statistics: Mapping[str, float] = field(default_factory=dict, metadata=NOT_STORED)
 
     @classmethod
     def from_arrays(

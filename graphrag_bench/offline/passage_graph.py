@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.columns import Texts, incidence, row_ids
+from graphrag_bench.columns import Texts, cells, incidence
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
@@ -18,7 +17,9 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray
 
 PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
-_BLOCK = 65536
+MAX_DF = 1000
+"""Above what the data sets of the papers reach: there every name joins its passages."""
+_BLOCK = 16384
 
 
 @artifact("graph.passage", provides=PASSAGE_ATTRIBUTES)
@@ -28,7 +29,7 @@ def passage(
     nlp: Nlp,
     progress: Progress,
     min_shared: PositiveInt = 1,
-    max_df: PositiveInt | None = None,
+    max_df: PositiveInt | None = MAX_DF,
     title: bool = True,
 ) -> Graph:
     """The passages as nodes, an edge where two share `min_shared` entities or more.
@@ -36,8 +37,9 @@ def passage(
     Node i is chunk i, its description the passage; an edge is named by all entities shared, in
     order of first appearance, and weighs their number. Entities are named entities by normalised
     name, numbers and dates aside, and with `title` the title of the passage. Those in more than
-    `max_df` passages join nothing (None: no limit; an entity of m passages makes m (m - 1) / 2
-    edges). Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4 and their report, B.8 ("at
+    `max_df` passages join nothing, as an entity of m passages makes m (m - 1) / 2 edges: so a
+    mention makes at most (`max_df` - 1) / 2 (None: no limit). How many entities there are, and how
+    many of them were left out so, is in the artifact's statistics. Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4 and their report, B.8 ("at
     least"; the paper itself says "larger than").
     Deviation: linked by spaCy's entities and equal names, where the released code asks the WAT web
     service for Wikipedia titles of prior probability above 0.8.
@@ -46,12 +48,12 @@ def passage(
 
     names, mentions = _mentions(chunk_table, nlp, progress, title)
     matrix = incidence(mentions, len(names)).astype(np.int64)
-    if max_df is not None:
-        frequency = np.asarray(matrix.sum(axis=0)).ravel()
-        matrix = matrix.multiply(frequency <= max_df).tocsr()
+    frequency = np.asarray(matrix.sum(axis=0)).ravel()
+    frequent = frequency > (len(mentions) if max_df is None else max_df)
+    if frequent.any():
+        matrix = matrix.multiply(~frequent).tocsr()
         matrix.eliminate_zeros()
     source, target, shared = _pairs(matrix, min_shared)
-    relations = list(_shared_names(matrix, source, target, list(names)))
     n = len(chunk_table)
     return Graph(
         names=Texts.of([f"chunk {row}" for row in range(n)]),
@@ -60,9 +62,14 @@ def passage(
         target=target,
         weight=shared.astype(np.float64),
         synonym=np.zeros(len(source), bool),
-        relations=Texts.of(relations),
+        relations=Texts.of(list(names)).joined(_shared(matrix, source, target), ", "),
         node_chunk=identity(n, dtype=bool, format="csr"),
-        relationship_chunk=incidence(zip(source.tolist(), target.tolist(), strict=True), n),
+        relationship_chunk=cells(
+            np.repeat(np.arange(len(source)), 2),
+            np.stack([source, target], axis=1).ravel(),
+            (len(source), n),
+        ),
+        statistics={"entities": len(names), "too_frequent": int(frequent.sum())},
     )
 
 
@@ -86,23 +93,28 @@ def _mentions(
 
 def _pairs(matrix: Any, min_shared: int) -> tuple[IntArray, IntArray, IntArray]:
     """Ends (lower first) and number of shared entities of every pair with enough, sorted."""
-    from scipy.sparse import triu
+    turned = matrix.T.tocsr()
+    found: list[tuple[IntArray, IntArray, IntArray]] = []
+    for start in range(0, matrix.shape[0], _BLOCK):
+        counts = (matrix[start : start + _BLOCK] @ turned).tocsr()
+        counts.sort_indices()
+        part = counts.tocoo()
+        rows = part.row.astype(np.int64) + start
+        kept = (part.data >= min_shared) & (rows < part.col)
+        found.append((rows[kept], part.col[kept].astype(np.int64), part.data[kept]))
+    columns = zip(*found, strict=True) if found else [[np.zeros(0, np.int64)]] * 3
+    source, target, shared = (np.concatenate(column) for column in columns)
+    return source, target, shared
 
-    counts = triu(matrix @ matrix.T, k=1).tocsr()
-    counts.data[counts.data < min_shared] = 0
-    counts.eliminate_zeros()
-    counts.sort_indices()
-    found = counts.tocoo()
-    return found.row.astype(np.int64), found.col.astype(np.int64), found.data.astype(np.int64)
 
+def _shared(matrix: Any, source: IntArray, target: IntArray) -> Any:
+    """The names that the ends of each edge share: a CSR with a row for each, columns sorted."""
+    from scipy.sparse import csr_matrix, vstack
 
-def _shared_names(
-    matrix: Any, source: IntArray, target: IntArray, names: list[str]
-) -> Iterator[str]:
-    """The names that the ends of each edge share, joined by ", "."""
+    blocks = [csr_matrix((0, matrix.shape[1]), dtype=np.int64)]
     for start in range(0, len(source), _BLOCK):
         part = slice(start, start + _BLOCK)
-        both = matrix[source[part]].multiply(matrix[target[part]]).tocsr()
-        both.sort_indices()
-        for row in range(both.shape[0]):
-            yield ", ".join(names[column] for column in row_ids(both, row))
+        blocks.append(matrix[source[part]].multiply(matrix[target[part]]).tocsr().astype(bool))
+    both = vstack(blocks).tocsr()
+    both.sort_indices()
+    return both
