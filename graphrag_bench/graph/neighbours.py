@@ -32,9 +32,7 @@ class Neighbours:
         return cls._of(here, there, np.arange(len(here)), n_nodes)
 
     @classmethod
-    def joined(
-        cls, source: IntArray, target: IntArray, rows: IntArray, n_nodes: int
-    ) -> Neighbours:
+    def joined(cls, source: IntArray, target: IntArray, rows: IntArray, n_nodes: int) -> Neighbours:
         """The neighbours by distinct pairs of nodes and the first row of each, int64 (n_pairs,)."""
         from scipy.sparse import csr_matrix
 

@@ -17,8 +17,8 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray
 
 PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
-MAX_DF = 1000
-"""Above what the data sets of the papers reach: there every name joins its passages."""
+MAX_DF = 500
+"""The most frequent name of 1,890 passages of MuSiQue is in 321: it bites in larger sets alone."""
 _BLOCK = 16384
 
 
@@ -39,8 +39,9 @@ def passage(
     name, numbers and dates aside, and with `title` the title of the passage. Those in more than
     `max_df` passages join nothing, as an entity of m passages makes m (m - 1) / 2 edges: so a
     mention makes at most (`max_df` - 1) / 2 (None: no limit). How many entities there are, and how
-    many of them were left out so, is in the artifact's statistics. Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4 and their report, B.8 ("at
-    least"; the paper itself says "larger than").
+    many of them were left out so, is in the artifact's statistics.
+    Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4 and their report, B.8 ("at least";
+    the paper itself says "larger than").
     Deviation: linked by spaCy's entities and equal names, where the released code asks the WAT web
     service for Wikipedia titles of prior probability above 0.8.
     """
