@@ -100,6 +100,7 @@ class Merger:
         self._types, self._descriptions = _Said(), _Said()
         self._facts, self._keywords = _Said(), _Said()
         self._ends: list[tuple[int, int]] = []
+        self._relations: list[str] = []
         self._weights: list[tuple[int, float]] = []
         self._in_chunks: list[tuple[int, int]] = []
         self._facts_in_chunks: list[tuple[int, int]] = []
@@ -144,6 +145,7 @@ class Merger:
         row = self.relationships.setdefault(key, len(self.relationships))
         if row == len(self._ends):
             self._ends.append((head, tail))
+            self._relations.append(relation)
         self._weights.append((row, weight))
         self._facts_in_chunks += [(row, chunk) for chunk in held]
         if text := description.strip():
@@ -187,7 +189,7 @@ class Merger:
             target=np.ascontiguousarray(ends[:, 1]),
             weight=np.bincount(of.astype(np.int64), weight, n_rows).astype(np.float64),
             synonym=np.zeros(n_rows, bool),
-            relations=Texts.of([relation for _, relation, _ in self.relationships]),
+            relations=Texts.of(self._relations),
             node_chunk=_incidence(self._in_chunks, n, n_chunks),
             relationship_chunk=_incidence(self._facts_in_chunks, n_rows, n_chunks),
             types=self._types.most_frequent(n) if described else None,
