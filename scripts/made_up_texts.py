@@ -13,7 +13,7 @@ import numpy as np
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.models.nlp import Relation, Sentence
 
-N_SENTENCES, N_NAMES, CHUNKS_OF_A_DOCUMENT = 4, 2, 4
+N_SENTENCES, N_NAMES = 4, 2
 TAIL, FLAT = 1.43, 30.0
 _SYLLABLES = "ba ne ri to mu ka le si vo du fa he ji po ru na te li so gu".split()
 _KINDS = ("PERSON", "ORG", "GPE", "ORG")
@@ -41,7 +41,7 @@ class MadeUp:
 
     identity = "made up"
 
-    def __init__(self, n_chunks: int) -> None:
+    def __init__(self, n_chunks: int, *, chunks_of_a_document: int = 4) -> None:
         """Seeded: the first chunks of a larger number are those of a smaller one."""
         chance = np.random.default_rng(0)
         rows: list[tuple[str, str, str]] = []
@@ -50,13 +50,13 @@ class MadeUp:
         for number in range(n_chunks):
             drawn = FLAT * (chance.random(N_SENTENCES * N_NAMES) ** (-1 / (TAIL - 1)) - 1)
             ranks = np.minimum(drawn, 1e9).astype(np.int64).tolist()
-            if number % CHUNKS_OF_A_DOCUMENT == 0:
+            if number % chunks_of_a_document == 0:
                 title = _name(ranks[0])[0]
             pairs = zip(ranks[::2], ranks[1::2], strict=True)
             sentences = [_sentence(number, *map(_name, pair)) for pair in pairs]
             text = " ".join(sentence.text for sentence in sentences)
             self._sentences[text] = sentences
-            rows.append((f"d{number // CHUNKS_OF_A_DOCUMENT}", title, text))
+            rows.append((f"d{number // chunks_of_a_document}", title, text))
         self.chunk_table = ChunkTable.of(rows)
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
