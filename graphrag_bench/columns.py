@@ -234,7 +234,8 @@ def cells(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int,
     """A bool CSR of that shape with the cells (row, column), given once or more; columns sorted."""
     from scipy.sparse import csr_matrix
 
-    codes = np.unique(rows * max(shape[1], 1) + columns)
+    codes = np.sort(rows * max(shape[1], 1) + columns)
+    codes = codes[np.diff(codes, prepend=-1) > 0]  # np.unique hashes, in ten times the time
     at = codes // max(shape[1], 1)
     starts = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=shape[0]))])
     ids = codes % max(shape[1], 1)

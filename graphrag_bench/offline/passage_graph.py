@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from graphrag_bench.values import IntArray
 PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
 MAX_DF = 500
 """The most frequent name of 1,890 passages of MuSiQue is in 321: it bites in larger sets alone."""
-_BLOCK = 16384
+_BLOCK = 1 << 21
 
 
 @artifact("graph.passage", provides=PASSAGE_ATTRIBUTES)
@@ -54,16 +55,16 @@ def passage(
     if frequent.any():
         matrix = matrix.multiply(~frequent).tocsr()
         matrix.eliminate_zeros()
-    source, target, shared = _pairs(matrix, min_shared)
+    source, target, shared = _joined(matrix, min_shared)
     n = len(chunk_table)
     return Graph(
         names=Texts.of([f"chunk {row}" for row in range(n)]),
         descriptions=Texts.of(chunk_table.passages),
         source=source,
         target=target,
-        weight=shared.astype(np.float64),
+        weight=np.diff(shared.indptr).astype(np.float64),
         synonym=np.zeros(len(source), bool),
-        relations=Texts.of(list(names)).joined(_shared(matrix, source, target), ", "),
+        relations=Texts.of(list(names)).joined(shared, ", "),
         node_chunk=identity(n, dtype=bool, format="csr"),
         relationship_chunk=cells(
             np.repeat(np.arange(len(source)), 2),
@@ -92,30 +93,47 @@ def _mentions(
     return names, rows
 
 
-def _pairs(matrix: Any, min_shared: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Ends (lower first) and number of shared entities of every pair with enough, sorted."""
-    turned = matrix.T.tocsr()
+def _joined(matrix: Any, min_shared: int) -> tuple[IntArray, IntArray, Any]:
+    """Ends (lower first) of every pair that shares enough entities, sorted, and what it shares.
+
+    The last is a bool CSR (n_pairs, n_entities), its columns sorted. Each mention of an entity is
+    joined with the later passages of the entity, some rows of the matrix at a time.
+    """
+    from scipy.sparse import csr_matrix
+
+    n, n_entities = matrix.shape
+    order = np.argsort(matrix.indices, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))  # of each mention among those of all entities, in turn
+    row = np.repeat(np.arange(n), np.diff(matrix.indptr))
+    ends = np.cumsum(np.bincount(matrix.indices, minlength=n_entities))
+    n_later = ends[matrix.indices] - place - 1
+    later = row[order]
     found: list[tuple[IntArray, IntArray, IntArray]] = []
-    for start in range(0, matrix.shape[0], _BLOCK):
-        counts = (matrix[start : start + _BLOCK] @ turned).tocsr()
-        counts.sort_indices()
-        part = counts.tocoo()
-        rows = part.row.astype(np.int64) + start
-        kept = (part.data >= min_shared) & (rows < part.col)
-        found.append((rows[kept], part.col[kept].astype(np.int64), part.data[kept]))
-    columns = zip(*found, strict=True) if found else [[np.zeros(0, np.int64)]] * 3
-    source, target, shared = (np.concatenate(column) for column in columns)
-    return source, target, shared
+    for first, last in _blocks(np.concatenate([[0], np.cumsum(n_later)])[matrix.indptr]):
+        part = slice(matrix.indptr[first], matrix.indptr[last])
+        shifts = place[part] + 1 - (np.cumsum(n_later[part]) - n_later[part])
+        there = later[np.repeat(shifts, n_later[part]) + np.arange(n_later[part].sum())]
+        codes = np.repeat(row[part], n_later[part]) * n + there
+        by_pair = np.argsort(codes, kind="stable")  # in a pair by entity, as they come
+        codes = codes[by_pair]
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        pairs, sizes = codes[starts], np.diff(starts, append=len(codes))
+        kept = np.repeat(sizes >= min_shared, sizes)
+        entities = np.repeat(matrix.indices[part], n_later[part])[by_pair][kept]
+        found.append((pairs[sizes >= min_shared], sizes[sizes >= min_shared], entities))
+    pairs, sizes, entities = map(np.concatenate, zip(*found, strict=True))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    ones = np.ones(len(entities), bool)
+    shared = csr_matrix((ones, entities, starts), shape=(len(pairs), n_entities))
+    return pairs // n, pairs % n, shared
 
 
-def _shared(matrix: Any, source: IntArray, target: IntArray) -> Any:
-    """The names that the ends of each edge share: a CSR with a row for each, columns sorted."""
-    from scipy.sparse import csr_matrix, vstack
+def _blocks(before: IntArray) -> list[tuple[int, int]]:
+    """Rows from and to, so that a block has about `_BLOCK` pairs, one row at least.
 
-    blocks = [csr_matrix((0, matrix.shape[1]), dtype=np.int64)]
-    for start in range(0, len(source), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        blocks.append(matrix[source[part]].multiply(matrix[target[part]]).tocsr().astype(bool))
-    both = vstack(blocks).tocsr()
-    both.sort_indices()
-    return both
+    `before` (n + 1,) are the pairs before each row.
+    """
+    marks = np.arange(0, int(before[-1]) + 1, _BLOCK)
+    firsts = np.unique(np.append(np.searchsorted(before, marks), [0, len(before) - 1]))
+    return list(pairwise(firsts.tolist())) or [(0, 0)]
