@@ -1,16 +1,15 @@
 """Building graphs without a language model: by our builders, and plainly, in one run and in turns.
 
-`spacy` reads 1,000 passages of the world by the packaged model and makes the entity-passage graph of
-them, titles read too and nothing stored, against the model's own `nlp.pipe` over the same texts.
-The other cases build from what was read already (`made_up_texts.py`) of 10,000 chunks; the
-reference does the same by dicts and lists, and other results are an error. `entity_passage` has a
-reference that does less: it merges no names. `ours` and `reference` are chunks a second, the median
-of `N_REPEATS`; p50 and p95 are ours, p95 the slow end. `growth_10k` and `growth_100k` are the
-exponents of the processor time from a tenth of so many chunks to so many: 1 is linear.
-That of the passage graph is
-measured with `max_df=20`, which bites at all sizes: below its bound a name of m passages makes
-m (m - 1) / 2 edges. `growth_files` is that of writing the graph with its dictionary of names, up to the largest size;
-`one_document` that of 10,000 chunks which are all of one document.
+`spacy` reads 1,000 passages of the world by the packaged model and makes the entity-passage graph
+of them, nothing stored, against the model's own `nlp.pipe` over the same texts and titles. The
+other cases build from what was read already (`made_up_texts.py`) of 10,000 chunks; the reference
+does the same by dicts and lists, and other results are an error. `entity_passage` has a reference
+that does less: it merges no names. `ours` and `reference` are chunks a second, the median of
+`N_REPEATS`; p50 and p95 are ours, p95 the slow end. `growth_10k` and `growth_100k` are the
+exponents of the processor time from a tenth of so many chunks to so many: 1 is linear. That of the
+passage graph is measured with `max_df=20`, which bites at all sizes: below its bound a name of m
+passages makes m (m - 1) / 2 edges. `growth_files` is that of writing the graph with its dictionary
+of names, up to the largest size; `one_document` that of 1,000 and 10,000 chunks of one document.
 """
 
 from __future__ import annotations
@@ -87,15 +86,17 @@ def exponents(times: Mapping[int, float]) -> dict[str, float]:
     }
 
 
-def grown(prepare: Callable[[int], Callable[[], Graph]], sizes: tuple[int, ...]) -> dict[str, float]:
+def grown(
+    prepare: Callable[[int], Callable[[], Graph]], sizes: tuple[int, ...]
+) -> dict[str, float]:
     """How the time of building grows, and that of writing what was built last."""
     build, save = {}, {}
-    for size in sizes:
+    for size in SIZES:
         call = prepare(size)
         build[size] = seconds(call, time.process_time)
         graph = call()
         with TemporaryDirectory() as folder:
-            save[size] = seconds(lambda: graph.save(Path(folder)), time.process_time)
+            save[size] = seconds(partial(graph.save, Path(folder)), time.process_time)
     return {**exponents(build), "growth_files": list(exponents(save).values())[-1]}
 
 
@@ -103,14 +104,14 @@ def of_spacy() -> Numbers:
     """Text to entity-passage graph by the packaged model, against the model alone."""
     made = make_world(WorldSettings(size=N_PASSAGES)).passages[:N_PASSAGES]
     table = ChunkTable.of([(one.id, one.title, one.text) for one in made])
-    texts, nlp = list(table.texts), Spacy()
+    texts, nlp = [*dict.fromkeys(table.titles), *table.texts], Spacy()
     raw = nlp._loaded
 
     def ours() -> Graph:
         return build_entity_passage(corpus=Corpus(), chunk_table=table, nlp=nlp, progress=QUIET)
 
     next(raw.pipe(texts[:1]))
-    return in_turns(len(texts), ours, lambda: [len(one.ents) for one in raw.pipe(texts)])
+    return in_turns(len(table), ours, lambda: [len(one.ents) for one in raw.pipe(texts)])
 
 
 def of_kg() -> Numbers:
@@ -128,7 +129,7 @@ def of_kg() -> Numbers:
     _refuse(dict(zip(ends, graph.weight.tolist(), strict=True)) != facts, "facts")
     _refuse(graph.relationship_chunk.nnz != sum(map(len, fact_chunks.values())), "chunks")
     numbers = in_turns(N_CHUNKS, ours, plain)
-    return *numbers[:3], numbers[3] | grown(prepare, SIZES)
+    return *numbers[:3], numbers[3] | grown(prepare)
 
 
 def _extracted(read: Callable[..., Any], size: int) -> tuple[ChunkTable, Any]:
@@ -174,7 +175,7 @@ def of_rkg() -> Numbers:
     _refuse(list(graph.facts) != [_told(row) for row in rows.values()], "facts")
     _refuse(graph.weight.tolist() != [row["weight"] for row in rows.values()], "weights")
     numbers = in_turns(N_CHUNKS, ours, plain)
-    return *numbers[:3], numbers[3] | grown(prepare, SIZES)
+    return *numbers[:3], numbers[3] | grown(prepare)
 
 
 def _told(row: Mapping[str, Any]) -> str:
@@ -227,7 +228,7 @@ def of_passage_graph() -> Numbers:
     _refuse(list(ends) != sorted(pairs), "edges")
     _refuse(list(graph.relations) != [", ".join(pairs[pair]) for pair in sorted(pairs)], "names")
     numbers = in_turns(N_CHUNKS, ours, plain)
-    more = {"edges": float(len(pairs)), **grown(partial(prepare, max_df=RARE), SIZES)}
+    more = {"edges": float(len(pairs)), **grown(partial(prepare, max_df=RARE))}
     return *numbers[:3], numbers[3] | more
 
 
@@ -258,7 +259,7 @@ def of_entity_passage() -> Numbers:
 
     made = MadeUp(N_CHUNKS)
     numbers = in_turns(N_CHUNKS, prepare(N_CHUNKS), lambda: plain_names(made))
-    return *numbers[:3], numbers[3] | grown(prepare, SIZES) | {"one_document": one_document()}
+    return *numbers[:3], numbers[3] | grown(prepare) | {"one_document": one_document()}
 
 
 def plain_names(made: MadeUp) -> dict[str, set[int]]:
@@ -278,7 +279,7 @@ def one_document() -> float:
     for size in SIZES[:2]:
         made = MadeUp(size, chunks_of_a_document=size)
         readings = read_names(made.chunk_table, made, {}, QUIET)
-        times[size] = seconds(lambda: resolution(readings, {}, RULES), time.process_time)
+        times[size] = seconds(partial(resolution, readings, {}, RULES), time.process_time)
     return next(iter(exponents(times).values()))
 
 

@@ -1,10 +1,11 @@
-"""Chunks of relationships (chunk.occurrence, chunk.fromrel) against dicts and lists in plain Python.
+"""Chunks of relationships (chunk.occurrence, chunk.fromrel), and by dicts and lists of Python.
 
 The graph is that of the suite `load`: 1,000,000 nodes, 5,000,000 relationships, 250,000 chunks. A
 question gives 10,000 relationships (relationship.onehop of many nodes gives as many). `ours` and
-`reference` are questions a second, the median of `N_QUESTIONS` that take turns; p50 and p95 are ours
-in milliseconds. The plain side looks up ready lists of the chunks of each node and relationship; other
-results are an error. Making the graph, and the lists, is not timed; the first question is not either.
+`reference` are questions a second, the median of `N_QUESTIONS` that take turns; p50 and p95 are
+ours in milliseconds. The plain side looks up ready lists of the chunks of each node and
+relationship; other results are an error. Making the graph, and the lists, is not timed; the first
+question is not either.
 """
 
 from __future__ import annotations

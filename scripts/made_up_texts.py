@@ -15,7 +15,7 @@ from graphrag_bench.models.nlp import Relation, Sentence
 
 N_SENTENCES, N_NAMES = 4, 2
 TAIL, FLAT = 1.43, 30.0
-_SYLLABLES = "ba ne ri to mu ka le si vo du fa he ji po ru na te li so gu".split()
+_SYLLABLES = "baneritomukalesivodufahejiporunatelisogu"
 _KINDS = ("PERSON", "ORG", "GPE", "ORG")
 
 
@@ -23,8 +23,8 @@ def _word(number: int) -> str:
     """A capitalised word, another for each number."""
     made = ""
     while number or len(made) < 4:
-        number, place = divmod(number, len(_SYLLABLES))
-        made += _SYLLABLES[place]
+        number, place = divmod(number, len(_SYLLABLES) // 2)
+        made += _SYLLABLES[2 * place : 2 * place + 2]
     return made.capitalize()
 
 
