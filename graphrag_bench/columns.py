@@ -5,15 +5,20 @@ Everything is plain `.npy`, written without pickles and read with `allow_pickle=
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar, overload
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrag_bench.text import show_briefly
+
+T = TypeVar("T")
+_BLOCK = 65536
 
 
 def save_array(folder: Path, name: str, array: ArrayLike) -> None:
@@ -65,11 +70,35 @@ class Texts:
 
     def __iter__(self) -> Iterator[str]:
         """All texts in order."""
-        return (self[row] for row in range(len(self)))
+        for start in range(0, len(self), _BLOCK):
+            ends = self.offsets[start : start + _BLOCK + 1].tolist()
+            held = self.blob[ends[0] : ends[-1]].tobytes()
+            for begin, end in pairwise(ends):
+                yield held[begin - ends[0] : end - ends[0]].decode()
 
     def take(self, rows: ArrayLike) -> list[str]:
         """The texts of some rows, in the order given."""
         return [self[int(row)] for row in np.asarray(rows)]
+
+    def joined(self, matrix: Any, separator: str) -> Texts:
+        """For each row of a CSR matrix its columns' texts, in the order stored, with `separator`.
+
+        The matrix has a column for each text.
+        """
+        between = separator.encode()
+        endings = Texts.of([text + separator for text in self])
+        counts = np.diff(matrix.indptr)
+        lengths = np.diff(endings.offsets)[matrix.indices]
+        lengths[matrix.indptr[1:][counts > 0] - 1] -= len(between)
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        blobs = []
+        for start in range(0, len(lengths), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            shift = endings.offsets[matrix.indices[part]] - ends[:-1][part]
+            places = np.arange(ends[start], ends[min(start + _BLOCK, len(lengths))])
+            blobs.append(endings.blob[np.repeat(shift, lengths[part]) + places])
+        blob = np.concatenate(blobs) if blobs else np.zeros(0, np.uint8)
+        return Texts(blob, ends[matrix.indptr].astype(np.int64))
 
 
 def save_sparse(folder: Path, name: str, matrix: Any) -> None:
@@ -123,6 +152,69 @@ class Columns:
         return cls(**columns)
 
 
+@dataclass(frozen=True, eq=False)
+class TextRows(Columns, Mapping[str, int]):
+    """Texts with a number each, looked up where they lie on disk, without a dict of them.
+
+    `texts` are distinct, in the order of the mapping, `numbers` int64 (n,) are their numbers;
+    `sums` uint32 (n,) are the check sums (CRC-32) of the keys, ascending, and `order` int64 (n,)
+    the places of the keys in that order.
+    """
+
+    texts: Texts
+    numbers: NDArray[np.int64]
+    sums: NDArray[np.uint32]
+    order: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Mapping[str, int]) -> TextRows:
+        """The columns of a mapping, in its order."""
+        return cls.numbered(Texts.of(list(rows)), np.array(list(rows.values()), np.int64))
+
+    @classmethod
+    def numbered(cls, keys: Texts, values: NDArray[np.int64]) -> TextRows:
+        """The columns of keys, which are distinct, and their numbers."""
+        sums = np.array([crc32(key.encode()) for key in keys], np.uint32)
+        order = np.argsort(sums, kind="stable")
+        return cls(keys, values, sums[order], order)
+
+    @overload
+    def get(self, key: str, /) -> int | None: ...
+    @overload
+    def get(self, key: str, /, default: int | T) -> int | T: ...
+    def get(self, key: str, /, default: object = None) -> object:
+        """The number of a key, `default` where it is none."""
+        wanted = key.encode("utf-8", errors="replace")
+        first = np.uint32(crc32(wanted))
+        place = int(self.sums.searchsorted(first))
+        while place < len(self.sums) and self.sums[place] == first:
+            row = int(self.order[place])
+            begin, end = self.texts.offsets[row : row + 2]
+            if self.texts.blob[begin:end].tobytes() == wanted:
+                return int(self.numbers[row])
+            place += 1
+        return default
+
+    def __getitem__(self, key: str) -> int:
+        """The number of a key; raises KeyError."""
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        """Whether it is a key."""
+        return isinstance(key, str) and self.get(key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys in order."""
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        """The number of keys."""
+        return len(self.texts)
+
+
 def _stored(of: Any) -> list[Field[Any]]:
     return [field for field in fields(of) if field.metadata != NOT_STORED]
 
@@ -136,6 +228,18 @@ def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
     np.cumsum([len(columns) for columns in held], out=starts[1:])
     columns = np.array([column for columns in held for column in columns], np.int64)
     return csr_matrix((np.ones(len(columns), bool), columns, starts), shape=(len(held), n_columns))
+
+
+def cells(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:
+    """A bool CSR of that shape with the cells (row, column), given once or more; columns sorted."""
+    from scipy.sparse import csr_matrix
+
+    codes = np.sort(rows * max(shape[1], 1) + columns)
+    codes = codes[np.diff(codes, prepend=-1) > 0]  # np.unique hashes, in ten times the time
+    at = codes // max(shape[1], 1)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=shape[0]))])
+    ids = codes % max(shape[1], 1)
+    return csr_matrix((np.ones(len(codes), bool), ids, starts), shape=shape)
 
 
 def row_ids(matrix: Any, row: int) -> NDArray[np.int64]:

@@ -5,7 +5,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.columns import (
+    TextRows,
     Texts,
+    cells,
     load_array,
     load_sparse,
     save_array,
@@ -74,3 +76,35 @@ def test_the_same_column_is_the_same_bytes(tmp_path):
     for part in ("blob", "offsets"):
         first, second = (tmp_path / f"{name}.{part}.npy" for name in ("a", "b"))
         assert first.read_bytes() == second.read_bytes()
+
+
+def test_texts_are_looked_up_where_they_lie(tmp_path):
+    TextRows.of({"東京": 7, "ada": 3, "": 0}).save(tmp_path)
+    rows = TextRows.load(tmp_path)
+    assert (rows["東京"], rows["ada"], rows[""]) == (7, 3, 0)
+    assert list(rows.items()) == [("東京", 7), ("ada", 3), ("", 0)]
+    assert rows.get("bob") is None and rows.get("bob", 5) == 5
+    assert "ada" in rows and "bob" not in rows and 3 not in rows
+    with pytest.raises(KeyError, match="bob"):
+        rows["bob"]
+
+
+def test_texts_with_the_same_check_sum_are_told_apart():
+    """CRC-32 of `plumless` and `buckeroo` is the same."""
+    rows = TextRows.of({"plumless": 1, "buckeroo": 2})
+    assert rows.sums[0] == rows.sums[1]
+    assert (rows["plumless"], rows["buckeroo"]) == (1, 2)
+
+
+def test_texts_are_joined_row_by_row():
+    names = Texts.of(["é", "b", "", "dd"])
+    matrix = csr_matrix(np.array([[1, 1, 0, 1], [0, 0, 0, 0], [0, 0, 1, 1]], bool))
+    assert list(names.joined(matrix, ", ")) == ["é, b, dd", "", ", dd"]
+    assert list(names.joined(csr_matrix((0, 4), dtype=bool), ", ")) == []
+
+
+def test_a_cell_that_is_given_twice_is_held_once():
+    made = cells(np.array([2, 0, 2, 2]), np.array([1, 1, 1, 0]), (3, 2))
+    assert made.toarray().tolist() == [[False, True], [False, False], [True, True]]
+    assert made.indices.tolist() == [1, 0, 1]
+    assert cells(np.zeros(0, int), np.zeros(0, int), (0, 0)).shape == (0, 0)

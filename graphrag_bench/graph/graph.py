@@ -1,12 +1,13 @@
 """The graph: node and relationship tables as columns, incidence with chunks, and derived views.
 
 A relationship row is one distinct directed fact (head, name, tail) or one synonymy edge. The pair
-view groups rows by their unordered ends; views are made once, when first asked for.
+view groups rows by their unordered ends; views are made once, when first asked for, and those that
+questions read are stored with the graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from graphrag_bench.columns import NOT_STORED, Columns, Texts
+from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts
 from graphrag_bench.graph.merges import Merge, load_merges, save_merges, unambiguous
 from graphrag_bench.graph.name_dictionary import NameDictionary
 from graphrag_bench.graph.neighbours import Neighbours
+from graphrag_bench.graph.views import (
+    Pairs,
+    adjacency_of,
+    chunks_per_node_of,
+    load_views,
+    pair_chunk_of,
+    save_views,
+    transition_of,
+)
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
@@ -34,21 +44,6 @@ ATTRIBUTES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Relationships grouped by their unordered ends.
-
-    `source` < `target` are int64 (n_pairs,), `weight` float64 (n_pairs,) sums the rows' weights,
-    `of` int64 (n_relationships,) is the pair of each row, `first` the first row of each pair.
-    """
-
-    source: IntArray
-    target: IntArray
-    weight: FloatArray
-    of: IntArray
-    first: IntArray
-
-
-@dataclass(frozen=True, eq=False)
 class Graph(Columns):
     """Nodes, relationships and their chunks.
 
@@ -57,7 +52,8 @@ class Graph(Columns):
     float64 and `synonym` bool are (n_relationships,); `relations` names each row, `facts` describes
     it, `keywords` holds its themes. `node_chunk` and `relationship_chunk` are bool CSR with one
     column for each chunk; in an entity-passage graph `node_chunk` is int64, the weight of an edge.
-    `merges` are the names that were taken for a node's.
+    `merges` are the names that were taken for a node's. `statistics` are what its builder counted:
+    they go into the recipe of the artifact and do not come back with it.
     """
 
     names: Texts
@@ -73,6 +69,7 @@ class Graph(Columns):
     facts: Texts | None = None
     keywords: Texts | None = None
     merges: tuple[Merge, ...] = field(default=(), metadata=NOT_STORED)
+    statistics: Mapping[str, float] = field(default_factory=dict, metadata=NOT_STORED)
 
     @classmethod
     def from_arrays(
@@ -132,9 +129,9 @@ class Graph(Columns):
         return NameDictionary.of(self.names, unambiguous(self.merges, self.names))
 
     @cached_property
-    def row_of(self) -> dict[str, int]:
+    def row_of(self) -> TextRows:
         """The row of each node by its name in the table."""
-        return {name: row for row, name in enumerate(self.names)}
+        return TextRows.numbered(self.names, np.arange(self.n_nodes))
 
     @cached_property
     def chunk_relationship(self) -> Any:
@@ -146,20 +143,7 @@ class Graph(Columns):
     @cached_property
     def pairs(self) -> Pairs:
         """The rows grouped by unordered ends, pairs sorted by (smaller end, larger end)."""
-        low = np.minimum(self.source, self.target)
-        high = np.maximum(self.source, self.target)
-        codes, first, of = np.unique(
-            low * max(self.n_nodes, 1) + high, return_index=True, return_inverse=True
-        )
-        weight: FloatArray = np.zeros(len(codes))
-        np.add.at(weight, of, self.weight)
-        return Pairs(
-            low[first],
-            high[first],
-            weight,
-            of.astype(np.int64),
-            first.astype(np.int64),
-        )
+        return Pairs.joining(self.source, self.target, self.weight, self.n_nodes)
 
     @cached_property
     def parallel(self) -> IntArray:
@@ -180,21 +164,13 @@ class Graph(Columns):
     @cached_property
     def adjacency(self) -> Any:
         """Summed pair weights as a symmetric float64 CSR (n_nodes, n_nodes), no self-loops."""
-        from scipy.sparse import csr_matrix
-
-        pairs = self.pairs
-        keep = pairs.source != pairs.target
-        ends = pairs.source[keep], pairs.target[keep]
-        weight = pairs.weight[keep]
-        half = csr_matrix((weight, ends), shape=(self.n_nodes, self.n_nodes))
-        matrix = (half + half.T).tocsr()
-        matrix.sort_indices()
-        return matrix
+        return adjacency_of(self.pairs, self.n_nodes)
 
     @cached_property
     def neighbours(self) -> Neighbours:
         """The neighbours of every node, whichever way a relationship points."""
-        return Neighbours.joined(self.source, self.target, self.n_nodes)
+        pairs = self.pairs
+        return Neighbours.joined(pairs.source, pairs.target, pairs.first, self.n_nodes)
 
     @cached_property
     def outward(self) -> Neighbours:
@@ -209,11 +185,7 @@ class Graph(Columns):
     @cached_property
     def transition(self) -> Any:
         """The transposed row-normalised adjacency, float64 CSR; columns of isolated nodes are 0."""
-        from scipy.sparse import diags
-
-        strength = np.asarray(self.adjacency.sum(axis=1)).ravel()
-        inverse = np.divide(1.0, strength, out=np.zeros_like(strength), where=strength > 0)
-        return (self.adjacency @ diags(inverse)).tocsr()
+        return transition_of(self.adjacency)
 
     @cached_property
     def walks(self) -> dict[tuple[object, ...], Any]:
@@ -223,26 +195,12 @@ class Graph(Columns):
     @cached_property
     def pair_chunk(self) -> Any:
         """Bool CSR (n_pairs, n_chunks): any row of the pair is from the chunk."""
-        from scipy.sparse import csr_matrix
-
-        n_pairs = len(self.pairs.source)
-        rows = np.arange(self.n_relationships)
-        group = csr_matrix(
-            (np.ones(len(rows), np.int64), (self.pairs.of, rows)), shape=(n_pairs, len(rows))
-        )
-        return (group @ self.relationship_chunk.astype(np.int64)).astype(bool).tocsr()
+        return pair_chunk_of(self.pairs, self.relationship_chunk)
 
     @cached_property
     def chunks_per_node(self) -> IntArray:
         """How many chunks each node is in, counted through its relationships, int64 (n_nodes,)."""
-        from scipy.sparse import csr_matrix
-
-        rows = np.arange(self.n_relationships)
-        ones = np.ones(2 * len(rows), np.int64)
-        ends = np.concatenate([self.source, self.target])
-        incidence = csr_matrix((ones, (ends, np.tile(rows, 2))), shape=(self.n_nodes, len(rows)))
-        counted = (incidence @ self.relationship_chunk.astype(np.int64)).astype(bool)
-        return np.asarray(counted.sum(axis=1), np.int64).ravel()
+        return chunks_per_node_of(self.pairs, self.pair_chunk, self.n_nodes)
 
     @cached_property
     def igraph(self) -> Any:
@@ -268,14 +226,17 @@ class Graph(Columns):
         return view
 
     def save(self, folder: Path) -> None:
-        """Write the columns and the merges into a folder."""
+        """Write the columns, the merges and what questions read besides them into a folder."""
         super().save(folder)
         save_merges(folder, self.merges)
+        save_views(folder, self)
 
     @classmethod
     def load(cls, folder: Path) -> Graph:
-        """The graph that `save` wrote, its columns by memory map."""
-        return replace(super().load(folder), merges=load_merges(folder))
+        """The graph that `save` wrote, its columns and stored views by memory map."""
+        graph = replace(super().load(folder), merges=load_merges(folder))
+        vars(graph).update(load_views(folder, graph.names))  # where cached properties look first
+        return graph
 
 
-show_briefly(Graph, Pairs)
+show_briefly(Graph)

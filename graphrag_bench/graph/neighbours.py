@@ -32,11 +32,17 @@ class Neighbours:
         return cls._of(here, there, np.arange(len(here)), n_nodes)
 
     @classmethod
-    def joined(cls, source: IntArray, target: IntArray, n_nodes: int) -> Neighbours:
-        """The neighbours by rows (n_relationships,), whichever way a row points."""
-        here = np.stack([source, target], axis=1).ravel()
-        there = np.stack([target, source], axis=1).ravel()
-        return cls._of(here, there, np.repeat(np.arange(len(source)), 2), n_nodes)
+    def joined(cls, source: IntArray, target: IntArray, rows: IntArray, n_nodes: int) -> Neighbours:
+        """The neighbours by distinct pairs of nodes and the first row of each, int64 (n_pairs,)."""
+        from scipy.sparse import csr_matrix
+
+        kept = source != target
+        marks = (rows[kept] + 1).astype(np.int32)  # 0 is no entry
+        half = csr_matrix((marks, (source[kept], target[kept])), shape=(n_nodes, n_nodes))
+        both = (half + half.T).tocsr()
+        both.sort_indices()
+        starts, nodes = both.indptr.astype(np.int32), both.indices.astype(np.int32)
+        return cls(starts, nodes, both.data - np.int32(1))
 
     @classmethod
     def _of(cls, here: IntArray, there: IntArray, rows: IntArray, n_nodes: int) -> Neighbours:

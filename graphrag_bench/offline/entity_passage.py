@@ -80,19 +80,23 @@ def read_titles(chunk_table: ChunkTable, nlp: Nlp) -> Titles:
     """The titles as names; one that the tagger takes for a name as a whole has its label."""
     texts = [title for title in dict.fromkeys(chunk_table.titles) if Name.of(title).key]
     titles: Titles = {}
+    known: dict[tuple[str, str], Name] = {}
     for title, sentences in zip(texts, nlp.sentences(texts), strict=True):
-        inside = tuple(_named(sentences))
+        inside = tuple(_named(sentences, known))
         kinds = {name.key: name.kind for name in inside}
         whole = Name.of(title)
         titles[title] = Name(whole.key, whole.shown, kinds.get(whole.key, "")), inside
     return titles
 
 
-def _named(sentences: Iterable[Sentence]) -> Iterator[Name]:
+def _named(sentences: Iterable[Sentence], known: dict[tuple[str, str], Name]) -> Iterator[Name]:
+    """The names of sentences; each distinct one is read once, and then `known`."""
     for sentence in sentences:
-        for text, kind in sentence.entities:
-            if kind not in NUMERIC:
-                yield Name.of(text, kind)
+        for entity in sentence.entities:
+            if entity[1] not in NUMERIC:
+                if entity not in known:
+                    known[entity] = Name.of(*entity)
+                yield known[entity]
 
 
 def read_names(
@@ -100,11 +104,14 @@ def read_names(
 ) -> list[Reading]:
     """What is read of each chunk, names inside the title first; a single letter is no name."""
     readings = []
+    known: dict[tuple[str, str], Name] = {}
     texts = list(chunk_table.texts)
     with progress.task("reading names", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
             title, inside = titles.get(chunk_table.titles[row], (None, ()))
-            names = tuple(name for name in (*inside, *_named(sentences)) if len(name.key) > 1)
+            names = tuple(
+                name for name in (*inside, *_named(sentences, known)) if len(name.key) > 1
+            )
             held = title if title and len(title.key) > 1 else None
             readings.append(Reading(chunk_table.documents_of(row)[0], held, names, texts[row]))
             advance(1)

@@ -1,79 +1,122 @@
-"""Records of entities and relationships merged into one graph: rows added one after the other."""
+"""Records of entities and relationships merged into one graph: noted one by one, merged at once."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Texts, incidence
+from graphrag_bench.columns import Texts, cells
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.text import count_tokens, fit, normalise_name
+from graphrag_bench.text import count_tokens, normalise_name
+from graphrag_bench.values import IntArray
 
 BETWEEN = " "
 """The separator of two descriptions of the same thing."""
 
 
-@dataclass
-class _Row:
-    """What is known of one node or relationship so far; dicts keep the order of first mention."""
+class _Said:
+    """Texts said of rows, in the order in which they were read; each distinct text is held once."""
 
-    types: Counter[str] = field(default_factory=Counter)
-    descriptions: dict[str, None] = field(default_factory=dict)
-    keywords: dict[str, None] = field(default_factory=dict)
-    chunks: dict[int, None] = field(default_factory=dict)
-    ends: tuple[int, int] = (0, 0)
-    relation: str = ""
-    weight: float = 0.0
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self._said: list[int] = []
+        self._texts: dict[str, int] = {}
 
-    def tell(self, description: str, chunks: Iterable[int]) -> None:
-        """Add one description and the chunks that contain it."""
-        if description.strip():
-            self.descriptions[description.strip()] = None
-        self.chunks.update(dict.fromkeys(chunks))
+    def add(self, row: int, text: str) -> None:
+        """Note one text of a row."""
+        self.rows.append(row)
+        self._said.append(self._texts.setdefault(text, len(self._texts)))
 
-    def description(self, most_tokens: int | None) -> str:
-        """The distinct descriptions, sorted, joined; the first ones that fit `most_tokens`.
+    def joined(
+        self, n_rows: int, separator: str, *, sort: bool, most_tokens: int | None = None
+    ) -> Texts:
+        """The distinct texts of each row with `separator`: sorted, or in order of first mention.
 
-        The very first is there even where it alone does not fit.
+        Of each row the first that fit `most_tokens` are taken, and the very first where even that
+        does not fit.
         """
-        told = list(self.descriptions)
+        from scipy.sparse import csr_matrix
+
+        rows, said, _, _ = self._distinct()
+        texts = list(self._texts)
         if most_tokens is not None:
-            told = told[: max(1, fit([count_tokens(text) for text in told], most_tokens))]
-        return BETWEEN.join(sorted(told))
+            n_tokens = np.array([count_tokens(text) for text in texts], np.int64)[said]
+            so_far = np.cumsum(n_tokens)
+            starts = np.searchsorted(rows, rows)
+            kept = so_far - (so_far - n_tokens)[starts] <= most_tokens
+            kept |= starts == np.arange(len(rows))
+            rows, said = rows[kept], said[kept]
+        if sort:
+            rank = np.empty(len(texts), np.int64)
+            rank[sorted(range(len(texts)), key=texts.__getitem__)] = np.arange(len(texts))
+            order = np.lexsort((rank[said], rows))
+            rows, said = rows[order], said[order]
+        ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
+        ones = np.ones(len(said), bool)
+        held = csr_matrix((ones, said, ends), shape=(n_rows, len(texts)))
+        return Texts.of(texts).joined(held, separator)
+
+    def most_frequent(self, n_rows: int) -> Texts:
+        """The text said most often of each row, the first among equals; "" where there is none."""
+        rows, said, counts, first = self._distinct()
+        order = np.lexsort((first, -counts, rows))
+        rows, said = rows[order], said[order]
+        best = np.flatnonzero(np.diff(rows, prepend=-1))
+        found = np.full(n_rows, len(self._texts))
+        found[rows[best]] = said[best]
+        texts = [*self._texts, ""]
+        return Texts.of([texts[code] for code in found.tolist()])
+
+    def _distinct(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Each row with each of its texts once, by row, then first mention.
+
+        Rows, texts, how often each was said and the place where first, all int64 (n,).
+        """
+        n_texts = max(len(self._texts), 1)
+        codes = np.array(self.rows, np.int64) * n_texts + np.array(self._said, np.int64)
+        distinct, first, counts = np.unique(codes, return_index=True, return_counts=True)
+        order = np.lexsort((first, distinct // n_texts))
+        distinct = distinct[order]
+        return distinct // n_texts, distinct % n_texts, counts[order], first[order]
 
 
 class Merger:
     """Nodes and relationships in order of first mention.
 
     Nodes are told apart by their normalised name; relationships by their unordered ends, or, where
-    they have names (`named`), by (head, name, tail).
+    they have names (`named`), by (head, name, tail). `nodes` has the row of each name,
+    `relationships` that of each such key.
     """
 
     def __init__(self, *, named: bool = False) -> None:
         """Nothing is known yet."""
         self.named = named
-        self.nodes: dict[str, _Row] = {}
-        self.relationships: dict[tuple[int, str, int], _Row] = {}
-        self._rows: dict[str, int] = {}
+        self.nodes: dict[str, int] = {}
+        self.relationships: dict[tuple[int, str, int], int] = {}
         self._normal: dict[str, str] = {}
+        self._types, self._descriptions = _Said(), _Said()
+        self._facts, self._keywords = _Said(), _Said()
+        self._ends: list[tuple[int, int]] = []
+        self._relations: list[str] = []
+        self._weights: list[tuple[int, float]] = []
+        self._in_chunks: list[tuple[int, int]] = []
+        self._facts_in_chunks: list[tuple[int, int]] = []
 
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Iterable[int] = ()
     ) -> int | None:
         """The row of a node, after noting what was told of it; None for a name without letters."""
-        normal = self._normal.get(name)
-        if normal is None:
-            normal = self._normal[name] = normalise_name(name)
-        if not normal:
+        if not (normal := self._normalised(name)):
             return None
-        row = self._rows.setdefault(normal, len(self._rows))
-        known = self.nodes.setdefault(normal, _Row())
-        known.tell(description, chunks)
+        row = self.nodes.setdefault(normal, len(self.nodes))
+        self._in_chunks += [(row, chunk) for chunk in chunks]
+        if text := description.strip():
+            self._descriptions.add(row, text)
         if kind:
-            known.types[kind] += 1
+            self._types.add(row, kind)
         return row
 
     def relationship(
@@ -92,17 +135,34 @@ class Merger:
         Ends that are not nodes yet become nodes, without type and description.
         """
         held = tuple(chunks)
-        if not normalise_name(source) or not normalise_name(target):
+        if not self._normalised(source) or not self._normalised(target):
             return
         head, tail = self.node(source, chunks=held), self.node(target, chunks=held)
         assert head is not None and tail is not None  # neither name is empty
         if head == tail:
             return
         key = (head, relation, tail) if self.named else (min(head, tail), "", max(head, tail))
-        row = self.relationships.setdefault(key, _Row(ends=(head, tail), relation=relation))
-        row.tell(description, held)
-        row.keywords.update(dict.fromkeys(keywords))
-        row.weight += weight
+        row = self.relationships.setdefault(key, len(self.relationships))
+        if row == len(self._ends):
+            self._ends.append((head, tail))
+            self._relations.append(relation)
+        self._weights.append((row, weight))
+        self._facts_in_chunks += [(row, chunk) for chunk in held]
+        if text := description.strip():
+            self._facts.add(row, text)
+        for keyword in keywords:
+            self._keywords.add(row, keyword)
+
+    def _normalised(self, name: str) -> str:
+        normal = self._normal.get(name)
+        if normal is None:
+            normal = self._normal[name] = normalise_name(name)
+        return normal
+
+    @property
+    def has_keywords(self) -> bool:
+        """Whether any relationship has a keyword."""
+        return bool(self._keywords.rows)
 
     def graph(
         self,
@@ -119,28 +179,26 @@ class Merger:
         that fit; keywords are joined by ", " in order of first mention; weights are summed; a
         relationship keeps the direction of its first mention.
         """
-        nodes, rows = list(self.nodes.values()), list(self.relationships.values())
-        of_nodes, of_rows = (
-            [row.description(most_tokens) for row in table] if described else []
-            for table in (nodes, rows)
-        )
-        ends = np.array([row.ends for row in rows], np.int64).reshape(-1, 2)
+        n, n_rows = len(self.nodes), len(self.relationships)
+        ends = np.array(self._ends, np.int64).reshape(-1, 2)
+        of, weight = np.array(self._weights, np.float64).reshape(-1, 2).T
+        told = partial(_Said.joined, separator=BETWEEN, sort=True, most_tokens=most_tokens)
         return Graph(
             names=Texts.of(list(self.nodes)),
             source=np.ascontiguousarray(ends[:, 0]),
             target=np.ascontiguousarray(ends[:, 1]),
-            weight=np.array([row.weight for row in rows], np.float64),
-            synonym=np.zeros(len(rows), bool),
-            relations=Texts.of([row.relation for row in rows]),
-            node_chunk=incidence([row.chunks for row in nodes], n_chunks),
-            relationship_chunk=incidence([row.chunks for row in rows], n_chunks),
-            types=Texts.of([_most_frequent(row.types) for row in nodes]) if described else None,
-            descriptions=Texts.of(of_nodes) if described else None,
-            facts=Texts.of(of_rows) if described else None,
-            keywords=Texts.of([", ".join(row.keywords) for row in rows]) if keywords else None,
+            weight=np.bincount(of.astype(np.int64), weight, n_rows).astype(np.float64),
+            synonym=np.zeros(n_rows, bool),
+            relations=Texts.of(self._relations),
+            node_chunk=_incidence(self._in_chunks, n, n_chunks),
+            relationship_chunk=_incidence(self._facts_in_chunks, n_rows, n_chunks),
+            types=self._types.most_frequent(n) if described else None,
+            descriptions=told(self._descriptions, n) if described else None,
+            facts=told(self._facts, n_rows) if described else None,
+            keywords=self._keywords.joined(n_rows, ", ", sort=False) if keywords else None,
         )
 
 
-def _most_frequent(types: Counter[str]) -> str:
-    """The most frequent type; Counter keeps the order of first mention among equals."""
-    return types.most_common(1)[0][0] if types else ""
+def _incidence(held: Sequence[tuple[int, int]], n_rows: int, n_chunks: int) -> Any:
+    rows, chunks = np.array(held, np.int64).reshape(-1, 2).T
+    return cells(rows, chunks, (n_rows, n_chunks))

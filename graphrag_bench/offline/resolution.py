@@ -20,6 +20,7 @@ _NO_SURNAMES = frozenset({"GPE", "LOC", "FAC", "NORP", "LANGUAGE"})
 _GENERATIONS = frozenset({"jr", "sr", "ii", "iii", "iv"})
 _PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
 _LONGEST_CHAIN = 8
+_ENDS, _INITIALS = "ends", "initials"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Reading:
 Pairs = Iterable[tuple[Name, Name, str]]
 """Aliases, each with the name that it stands for and the document that says so."""
 Defines = Callable[[str], Iterator[tuple[str, str]]]
+Fits = Callable[[list[str], list[str]], bool]
+Way = tuple[str, ...]
 
 
 class Resolution:
@@ -142,9 +145,9 @@ def resolution(
     for document, held in by_document.items():
         inside = _Document(document, held, labels, made)
         if "initials" in rules:
-            inside.merge_persons("initials", _abbreviates)
+            inside.merge_persons("initials", _way_of_initials, _abbreviates)
         if "surnames" in rules:
-            inside.merge_persons("surnames", _ends)
+            inside.merge_persons("surnames", _way_of_ends, _ends)
         if "plurals" in rules:
             for alias, name in _plurals(inside.names, labels, several_words=False):
                 made.merge(alias, name, "plurals", document, everywhere=False)
@@ -204,7 +207,10 @@ class _Labels:
 
 
 class _Document:
-    """The names of one document, those of several words by their last one."""
+    """The names of one document, those of several words by what may be short for them.
+
+    So that a document with thousands of names that end alike is not compared name by name.
+    """
 
     def __init__(
         self, document: str, readings: Iterable[Reading], labels: _Labels, made: Resolution
@@ -216,25 +222,28 @@ class _Document:
             for name in (*((row.title,) if row.title else ()), *row.names):
                 self.names.setdefault(name.key, name)
                 self.kinds.setdefault(name.key, set()).add(name.kind)
-        self.by_last: dict[str, list[Name]] = {}
+        self.longer: dict[Way, list[Name]] = {}
         for name in self.names.values():
             words = _words(name.key)
-            if len(words) > 1:
-                self.by_last.setdefault(words[-1], []).append(name)
+            for way in dict.fromkeys(_ways_to(words)) if len(words) > 1 else ():
+                self.longer.setdefault(way, []).append(name)
 
-    def merge_persons(self, rule: str, fits: Callable[[list[str], list[str]], bool]) -> None:
+    def merge_persons(self, rule: str, way: Callable[[list[str]], Way], fits: Fits) -> None:
         """Merge what fits exactly one longer name of the document, where that is a person's.
 
-        Longer ones go first, so that what they stand for is known.
+        `way` is what leads from a short name to the longer ones that it may fit. Longer ones go
+        first, so that what they stand for is known.
         """
         for short in sorted(self.names.values(), key=lambda name: (-len(name.key), name.key)):
             if not self._may_be_short(short):
                 continue
             words = _words(short.key)
             longer: dict[str, Name] = {}
-            for name in self.by_last.get(words[-1], ()):
+            for name in self.longer.get(way(words), ()):
                 if len(name.key) > len(short.key) and fits(words, _words(name.key)):
                     longer.setdefault(self.made.name(name.key, self.document), name)
+                if len(longer) > 1:
+                    break
             if len(longer) == 1:
                 key, name = next(iter(longer.items()))
                 if self.labels.of(key) == _PERSON or self.labels.of(name.key) == _PERSON:
@@ -251,6 +260,22 @@ def _words(key: str) -> list[str]:
     while len(words) > 1 and words[-1] in _GENERATIONS:
         words.pop()
     return words
+
+
+def _ways_to(longer: list[str]) -> Iterator[Way]:
+    """What leads to a longer name: its last words, and its last word with the first or initial."""
+    for start in range(1, len(longer)):
+        yield _way_of_ends(longer[start:])
+    yield _INITIALS, longer[-1], longer[0]
+    yield _INITIALS, longer[-1], longer[0][0]
+
+
+def _way_of_ends(short: list[str]) -> Way:
+    return _ENDS, *short
+
+
+def _way_of_initials(short: list[str]) -> Way:
+    return _INITIALS, short[-1], short[0]
 
 
 def _ends(short: list[str], longer: list[str]) -> bool:

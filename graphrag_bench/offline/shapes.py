@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.columns import Texts
+from graphrag_bench.columns import TextRows, Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.graph.triple_scorer import N_DISTANCES, MlpTripleScorer, MlpWeights
+from graphrag_bench.graph.views import Pairs
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
@@ -122,6 +123,49 @@ def _(made: Graph) -> Iterator[str]:
         yield "relationship_chunk: other chunks than those of node_chunk"
     if made.weight.dtype != np.float64 or made.synonym.dtype != np.bool_:
         yield "weight: the columns have other types than were written"
+    if "pairs" in vars(made):  # the views were stored
+        yield from _of_views(made)
+
+
+def _of_views(graph: Graph) -> Iterator[str]:
+    """What does not fit in the views of a graph, which are cached where they were stored."""
+    n, n_rows, n_pairs = graph.n_nodes, graph.n_relationships, len(graph.pairs.source)
+    shapes = {
+        "adjacency": (n, n),
+        "pair_chunk": (n_pairs, graph.n_chunks),
+        "chunk_relationship": (graph.n_chunks, n_rows),
+    }
+    for name, shape in shapes.items():
+        view = getattr(graph, name)
+        yield from _of_sparse(name, view)
+        if view.shape != shape:
+            yield f"{name} has the shape {view.shape}, and {shape} was expected"
+    yield from _lengths(len(graph.adjacency.data), transition=graph.transition.data)
+    yield from _lengths(n, chunks_per_node=graph.chunks_per_node)
+    yield from _misfits(graph.pairs)
+    yield from _lengths(n_rows, of=graph.pairs.of)
+    for name, rows, top in (("of", graph.pairs.of, n_pairs), ("first", graph.pairs.first, n_rows)):
+        if not _within(rows, top):
+            yield f"{name}: a row is not one of {top}"
+    for by_name in (graph.row_of, graph.dictionary.row_of, graph.dictionary.longest):
+        yield from _misfits(by_name)
+    if isinstance(keys := graph.dictionary.row_of, TextRows) and not _within(keys.numbers, n):
+        yield f"keys: a row is not one of the {n} nodes"
+
+
+@_misfits.register
+def _(made: Pairs) -> Iterator[str]:
+    n_pairs = len(made.source)
+    yield from _lengths(n_pairs, target=made.target, weight=made.weight, first=made.first)
+
+
+@_misfits.register
+def _(made: TextRows) -> Iterator[str]:
+    yield from _of_texts("texts", made.texts)
+    n = len(made.texts)
+    yield from _lengths(n, numbers=made.numbers, sums=made.sums, order=made.order)
+    if made.sums.dtype != np.uint32 or not _within(made.order, n) or not _ids(made.numbers):
+        yield "order: the texts cannot be looked up"
 
 
 @_misfits.register

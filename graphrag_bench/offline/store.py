@@ -157,8 +157,8 @@ class Store:
         recipe = {**sealed.recipe, "seconds": round(time.perf_counter() - began, 3)}
         if meters:
             recipe["calls"] = counts(meters)
-        if hasattr(made, "statistics"):
-            recipe["statistics"] = dict(made.statistics)
+        if statistics := getattr(made, "statistics", None):
+            recipe["statistics"] = dict(statistics)
         same = [need for need, value in inputs.items() if value is made]
         if same:
             recipe["same_as"] = same[0]

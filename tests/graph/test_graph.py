@@ -1,10 +1,14 @@
 """The graph's views, by hand on four nodes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline.manifest import Damaged
+from graphrag_bench.offline.store import loaded as opened
 
 
 @pytest.fixture
@@ -93,3 +97,51 @@ def test_a_graph_without_anything_has_views_without_anything():
     assert (empty.n_nodes, empty.n_relationships, empty.n_chunks) == (0, 0, 0)
     assert empty.adjacency.shape == empty.transition.shape == (0, 0)
     assert len(empty.pairs.source) == 0
+
+
+def test_what_questions_read_is_stored_with_the_graph_and_not_made_again(graph, tmp_path):
+    graph.save(tmp_path)
+    loaded = Graph.load(tmp_path)
+    stored = set(vars(loaded))
+    views = ("adjacency", "pair_chunk", "chunk_relationship", "transition")
+    assert {*views, "pairs", "chunks_per_node", "row_of", "dictionary"} <= stored
+    for name in views:
+        assert np.array_equal(getattr(loaded, name).toarray(), getattr(graph, name).toarray())
+    for name in ("source", "target", "weight", "of", "first"):
+        assert getattr(loaded.pairs, name).tolist() == getattr(graph.pairs, name).tolist()
+    assert loaded.chunks_per_node.tolist() == [2, 2, 1, 0]
+    assert loaded.row_of["node 2"] == 2
+    assert loaded.dictionary.matches("Is node 3 near Node 1?") == [("node 3", 3), ("node 1", 1)]
+    assert not loaded.transition.data.flags.writeable
+    assert np.shares_memory(loaded.transition.indices, loaded.adjacency.indices)
+
+
+def test_a_graph_made_of_a_stored_one_has_views_of_its_own(graph, tmp_path):
+    graph.save(tmp_path)
+    other = replace(Graph.load(tmp_path), weight=np.array([1.0, 0.0, 1.0, 0.0]))
+    assert other.pairs.weight.tolist() == [2.0, 0.0, 0.0]
+
+
+def test_a_graph_that_was_stored_without_views_makes_them(graph, tmp_path):
+    graph.save(tmp_path)
+    (tmp_path / "views").rename(tmp_path.with_name("elsewhere"))
+    assert Graph.load(tmp_path).pairs.of.tolist() == [0, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("pairs/of", [0, 1, 0, 3], "of: a row is not one of 3"),
+        ("pairs/first", [0, 1], "first has 2 rows, and 3 were expected"),
+        ("adjacency.indices", [1, 0, 2, 9], "adjacency: an id is not one of the 4 columns"),
+        ("chunks_per_node", [1], "chunks_per_node has 1 rows, and 4 were expected"),
+        ("keys/numbers", [0, 1, 2, 4], "keys: a row is not one of the 4 nodes"),
+        ("names.order", [0, 1, 2, 7], "order: the texts cannot be looked up"),
+    ],
+)
+def test_views_that_do_not_fit_the_graph_are_refused(graph, tmp_path, column, value, reason):
+    graph.save(tmp_path)
+    path = tmp_path / "views" / f"{column}.npy"
+    np.save(path, np.array(value, np.load(path).dtype))
+    with pytest.raises(Damaged, match=reason):
+        opened(Graph, tmp_path)

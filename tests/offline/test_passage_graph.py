@@ -1,8 +1,14 @@
 """Passages joined by the entities they share, on five short texts."""
 
+from itertools import combinations
+
+import numpy as np
+import pytest
+
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.nlp import Sentence
+from graphrag_bench.offline import passage_graph
 from graphrag_bench.offline.passage_graph import passage
 from graphrag_bench.progress import Progress
 
@@ -79,3 +85,43 @@ def test_passages_without_entities_give_a_graph_without_edges():
     table = ChunkTable.of([("a", "", "Nothing."), ("b", "", "Nobody.")])
     graph = passage(chunk_table=table, nlp=Listed(), progress=Progress(quiet=True))
     assert (graph.n_nodes, graph.n_relationships) == (2, 0)
+
+
+def test_the_artifact_says_how_many_entities_were_too_frequent():
+    assert made(max_df=2).statistics == {"entities": 3, "too_frequent": 1}
+    assert made().statistics == {"entities": 3, "too_frequent": 0}
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 21])
+@pytest.mark.parametrize("min_shared", [1, 2])
+def test_edges_are_those_of_a_plain_count_whatever_the_size_of_a_block(
+    block, min_shared, monkeypatch
+):
+    monkeypatch.setattr(passage_graph, "_BLOCK", block)
+    chance = np.random.default_rng(0)
+    held = [np.flatnonzero(chance.random(12) < 0.2).tolist() for _ in range(30)]
+    rows = [(f"d{row}", "", " ".join(f"n{one}" for one in own)) for row, own in enumerate(held)]
+    rows = [(name, title, f"{text} {name}") for name, title, text in rows]
+
+    class Words(Listed):
+        def sentences(self, texts):
+            for text in texts:
+                words = [(word, "PERSON") for word in text.split() if word.startswith("n")]
+                yield [Sentence(text, tuple(words), (), ())]
+
+    graph = passage(
+        chunk_table=ChunkTable.of(rows),
+        nlp=Words(),
+        progress=Progress(quiet=True),
+        min_shared=min_shared,
+        max_df=6,
+    )
+    seen = list(dict.fromkeys(one for own in held for one in own))
+    frequent = {one for one in seen if sum(one in own for own in held) > 6}
+    assert frequent and len(frequent) < len(seen)
+    expected = []
+    for a, b in combinations(range(30), 2):
+        both = sorted((set(held[a]) & set(held[b])) - frequent, key=seen.index)
+        if len(both) >= min_shared:
+            expected.append((a, b, ", ".join(f"n{one}" for one in both), float(len(both))))
+    assert edges(graph) == expected
