@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -53,7 +54,7 @@ class OnRay:
         errors = ray.exceptions
         token = f"{ray.get_runtime_context().get_job_id()}-{os.getpid()}-{next(_numbers)}"
         function = ray.put(ray.cloudpickle.dumps(work))
-        here = os.getcwd()
+        here = (os.getcwd(), *filter(None, sys.path))
         task = ray.remote(num_cpus=1, num_gpus=self._gpus, max_retries=0)(_done)
 
         def result(reference: Any) -> R:
@@ -82,13 +83,13 @@ class OnRay:
 
         with self._joining:
             if not ray.is_initialized():
-                own = {} if self.address else {"num_cpus": self._workers, "include_dashboard": False}
+                own = {"num_cpus": self._workers, "include_dashboard": False}
                 try:
                     ray.init(
                         address=self.address or "local",
                         log_to_driver=False,
                         configure_logging=False,
-                        **own,
+                        **({} if self.address else own),
                     )
                 except (ConnectionError, ValueError, RuntimeError) as error:
                     first = (str(error).splitlines() or [""])[0]
@@ -96,15 +97,20 @@ class OnRay:
         return ray
 
 
-def _done(token: str, function: bytes, folder: str, block: Any) -> Any:
-    """In a worker: what the function returns for the block; it is unpickled once."""
+def _done(token: str, function: bytes, folders: tuple[str, ...], block: Any) -> Any:
+    """In a worker: what the function returns for the block; it is unpickled once.
+
+    The first of `folders` is where relative paths begin, the others are where modules are found.
+    """
     if token not in _held:
+        folder = folders[0]
         if not os.path.isdir(folder):
             raise UserError(
                 f"A worker of Ray has no folder '{folder}': executor=ray needs the folder of the "
                 "run at the same path on every machine."
             )
         os.chdir(folder)
+        sys.path += [path for path in folders[1:] if path not in sys.path]
         while len(_held) >= _FUNCTIONS_HELD:
             del _held[next(iter(_held))]
         _held[token] = pickle.loads(function)

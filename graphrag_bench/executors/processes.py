@@ -11,9 +11,7 @@ from graphrag_bench.executors.executor import BLOCKS_AHEAD, R, T, WorkerDied, in
 
 _IDLE_SECONDS = 30.0
 """A process that is given nothing for so long ends, and its memory is free."""
-_ONE_THREAD = {
-    name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-}
+_ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
 
 
 class Processes:

@@ -22,6 +22,9 @@ TEXTS_A_BLOCK = 32
 """Texts that a worker reads at a time."""
 BLOCKS_AT_ONCE = 16
 """Blocks for each worker in one request: with fewer, workers idle longer at its end."""
+LEAST_CHARACTERS = 20_000
+"""Passages of fewer characters together are embedded in this process."""
+_LEAST_A_BLOCK = 10_000
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def _read(recipe: Recipe, texts: Sequence[str]) -> list[list[Sentence]]:
 class EmbedderInWorkers:
     """An embedder that embeds many passages in the workers of an executor.
 
-    Questions, and passages of fewer than `FIRST_BLOCK` characters, are embedded in this process.
+    Questions, and passages of fewer than `LEAST_CHARACTERS`, are embedded in this process.
     """
 
     def __init__(self, inner: Embedder, executor: Executor, recipe: Recipe) -> None:
@@ -137,9 +140,10 @@ class EmbedderInWorkers:
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Float32 (n, dimension), unit rows in the order of the texts."""
         n_characters = sum(map(len, texts))
-        if kind == "question" or n_characters < FIRST_BLOCK:
+        if kind == "question" or n_characters < LEAST_CHARACTERS:
             return self.inner.encode(texts, kind=kind)
-        size = min(FIRST_BLOCK, -(-n_characters // (BLOCKS_AT_ONCE * self.executor.n_workers)))
+        share = n_characters // (BLOCKS_AT_ONCE * self.executor.n_workers)
+        size = min(max(share, _LEAST_A_BLOCK), FIRST_BLOCK)
         encode = partial(_encode, self._recipe, kind)
         return np.concatenate(list(self.executor.map(encode, _cut(texts, size))))
 

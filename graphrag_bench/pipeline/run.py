@@ -72,9 +72,8 @@ def run(
     block = BLOCK if not any(step.bound() for step in early) else small
     parts = [questions[first : first + block] for first in range(0, len(questions), block)]
     starts = ([start(question) for question in part] for part in parts)
-    if elsewhere is None:
-        retrieved = (run_steps(early, states, execution) for states in starts)
-    else:
+    retrieved: Iterator[list[Outcome]] = (run_steps(early, one, execution) for one in starts)
+    if elsewhere is not None:
         retrieved = elsewhere(starts, execution)
     for part, outcomes in zip(parts, retrieved, strict=True):
         for near in range(0, len(part), small):
