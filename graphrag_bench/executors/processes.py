@@ -17,7 +17,8 @@ _ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPE
 class Processes:
     """Processes that start with the first block; each computes in one thread.
 
-    They end when a block raises, on Ctrl-C, and when the results are not read to their end.
+    They end when a block raises, on Ctrl-C, and when the results are not read to their end: then
+    no other block begins, and those that have begun are finished and thrown away.
     """
 
     def __init__(self, n_workers: int) -> None:
@@ -42,14 +43,19 @@ class Processes:
                 raise WorkerDied(_first_line(error)) from None
             return found
 
-        n_ahead = BLOCKS_AHEAD * self.n_workers
-        yield from in_order(blocks, n_ahead, submit, result, lambda _: self.close())
+        ended, n_ahead = False, BLOCKS_AHEAD * self.n_workers
+        try:
+            yield from in_order(blocks, n_ahead, submit, result, lambda future: future.cancel())
+            ended = True
+        finally:
+            if not ended:
+                self.close()
 
     def close(self) -> None:
-        """End all processes, whatever they do."""
+        """End the processes once they have done what they are at."""
         pool, self._pool = self._pool, None
         if pool is not None:
-            pool.shutdown(wait=True, kill_workers=True)
+            pool.shutdown(wait=True)
 
     def _processes(self) -> Any:
         from joblib.externals.loky import ProcessPoolExecutor
