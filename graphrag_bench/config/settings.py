@@ -161,7 +161,7 @@ class RaySettings(_Settings):
     """The cluster of executor=ray."""
 
     address: str | None = Field(
-        None, description="cluster to join, e.g. auto or ray://HOST:10001; else one is started here"
+        None, description="cluster to join: auto or HOST:6379; else one is started here"
     )
     workers: PositiveInt | None = Field(
         None, description="tasks at a time; by default the CPUs of the cluster"
