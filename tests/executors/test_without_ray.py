@@ -10,9 +10,7 @@ from toy_runs import TOY, refused
 from graphrag_bench.executors import on_ray
 
 
-def test_a_run_on_ray_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_on_ray_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(on_ray, "find_spec", lambda name: None)
     said = refused(*TOY, "method=vanilla", "answer=off", "executor=ray")
