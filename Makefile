@@ -12,11 +12,12 @@ export PYTHONDONTWRITEBYTECODE :=
 # more workers than two cores: tests of kills, servers and outages wait
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help quickstart test quick checked lint types imports unit docs clean
+.PHONY: help quickstart test test-ray quick checked lint types imports unit docs clean
 
 help:
 	@echo "make quickstart   install, then five methods on the sample set and one table (6 minutes)"
 	@echo "make test         lint, types, tests"
+	@echo "make test-ray     install Ray, then the tests on a cluster of two workers on this machine"
 	@echo "make quick        lint, types, the fast tests (under 90 seconds)"
 	@echo "make docs         the documentation site, in site/"
 	@echo "make clean        remove .venv"
@@ -27,6 +28,9 @@ quickstart: $(VENV)/.installed
 
 test: checked
 	$(PYTEST)
+
+test-ray: $(VENV)/.installed-ray
+	$(BIN)/pytest tests/test_ray_executor.py
 
 quick: checked
 	$(PYTEST) -m "not slow and not real"
@@ -67,6 +71,10 @@ docs: $(VENV)/.installed-docs
 
 $(VENV)/.installed-docs: $(VENV)/.installed
 	$(PIP) --editable '.[site]'
+	touch $@
+
+$(VENV)/.installed-ray: $(VENV)/.installed-dev
+	$(PIP) --editable '.[local,nlp,dev,ray]'
 	touch $@
 
 clean:

@@ -16,7 +16,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"answer_forms", "values", "text", "errors", "fingerprint", "columns", "locations"})
     | {"progress", "unpacking", "terminal", "addresses", "version", "plain_json", "plain_yaml"}
     | {"prompts", "expected", "question_plan", "registry", "lookup"},
-    frozenset({"world"}),
+    frozenset({"world", "executors"}),
     frozenset({"contract", "graph", "models", "data"}),
     frozenset({"pipeline", "offline", "evaluation", "config"}),
     frozenset({"runs", "report"}),
@@ -35,7 +35,7 @@ VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "base", "manage
 HEAVY = (
     "torch", "spacy", "faiss", "hydra", "omegaconf", "pandas", "scipy", "igraph", "networkx",
     "numpy", "sentence_transformers", "transformers", "openai", "bm25s", "xllamacpp", "pydantic",
-    "rich", "jinja2", "numba", "pooch", "huggingface_hub", "httpx2",
+    "rich", "jinja2", "numba", "pooch", "huggingface_hub", "httpx2", "joblib", "ray",
 )  # fmt: skip
 
 

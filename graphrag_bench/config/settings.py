@@ -23,6 +23,8 @@ from graphrag_bench.errors import RENAMED, UserError, did_you_mean
 NO_SETTINGS = {"experiment", "given", "budget_asked"}
 """Fields of the run settings that nobody sets: the study that was chosen, what was set, and whether
 the context budget was."""
+LEAST_IN_PROCESSES = 500
+"""New texts in a list from which on `nlp_workers=auto` starts processes."""
 NLP = {"_target_": "graphrag_bench.models.nlp.Spacy"}
 CROSS_ENCODER = {"_target_": "graphrag_bench.models.cross_encoder.CrossEncoder"}
 
@@ -155,6 +157,18 @@ class FailureSettings(_Settings):
     )
 
 
+class RaySettings(_Settings):
+    """The cluster of executor=ray."""
+
+    address: str | None = Field(
+        None, description="cluster to join: auto or HOST:6379; else one is started here"
+    )
+    workers: PositiveInt | None = Field(
+        None, description="tasks at a time; by default the CPUs of the cluster"
+    )
+    gpus: float = Field(0.0, ge=0, description="GPUs, or the share of one, that a task takes")
+
+
 class RunSettings(_Settings):
     """One run: a data set, a method, models, and how much of it to do."""
 
@@ -232,6 +246,15 @@ class RunSettings(_Settings):
     )
     seed: int = Field(0, description="random seed")
     workers: PositiveInt = Field(4, description="questions answered at a time")
+    nlp_workers: Literal["auto"] | PositiveInt = Field(
+        "auto",
+        description="processes that read sentences; auto: spaCy on all cores, once a list has "
+        f"{LEAST_IN_PROCESSES} new texts",
+    )
+    executor: Literal["local", "ray"] = Field(
+        "local", description="where texts are read and embedded and questions retrieved"
+    )
+    ray: RaySettings = RaySettings()  # type: ignore[call-arg]
     shard: str | None = Field(
         None, pattern=r"^[1-9]\d*/[1-9]\d*$", description="3/20: the third of twenty parts"
     )

@@ -25,8 +25,9 @@ from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.reopen import write_references
 from graphrag_bench.experiment.repeats import repeated, trials
 from graphrag_bench.experiment.results import results, write_provenance
+from graphrag_bench.experiment.retrieval_on_ray import retrieval_on_ray
 from graphrag_bench.models.outcomes import RunStopped
-from graphrag_bench.pipeline.run import run
+from graphrag_bench.pipeline.run import Elsewhere, run
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.runs.contexts import context_rows
@@ -160,7 +161,8 @@ def _work(
             told.exit_code = error.exit_code
             raise told from error
         with progress.task(label, len(part)) as advance:
-            failed += _run_block(experiment, part, resources, answering, advance)
+            elsewhere = retrieval_on_ray(experiment, models[scope], len(part))
+            failed += _run_block(experiment, part, resources, answering, advance, elsewhere)
     return failed
 
 
@@ -181,6 +183,7 @@ def _run_block(
     resources: Mapping[str, Any],
     answering: bool,
     advance: Advance,
+    elsewhere: Elsewhere | None,
 ) -> list[Failed]:
     failed: list[Failed] = []
     settings = experiment.settings
@@ -200,6 +203,7 @@ def _run_block(
         world,
         answering=answering,
         start=lambda question: start_state(experiment, question, table),
+        elsewhere=elsewhere,
     )
     for one in finished:
         row = record(one, table, settings.trace)

@@ -73,7 +73,7 @@ class Experiment:
         if sound:
             room = cache(partial(room_of, settings, found, Models(settings, found)))
             settings = within_budget(settings, room, swept=swept)
-        method = read_method(_as_asked(settings) if sound else settings.method)
+        method = steps_of(settings) if sound else read_method(settings.method)
         experiment = cls(settings, found, method, Models(settings, found))
         gathered = Gathered()
         resources = frozenset({builder.resource for builder in builders.all()} | set(Models.NAMES))
@@ -252,12 +252,12 @@ class Experiment:
         return made[0].builder.variant if made else ""
 
 
-def _as_asked(settings: RunSettings) -> Mapping[str, Any]:
-    """The method of the settings with what they put into its steps."""
+def steps_of(settings: RunSettings) -> Method:
+    """The method of checked settings, with what they put into its steps."""
     method: Mapping[str, Any] = settings.method
     if settings.pooling:
         method = pooled(method, settings.pooling)
-    return with_common_reader(method) if settings.reader_prompt == "common" else method
+    return read_method(with_common_reader(method) if settings.reader_prompt == "common" else method)
 
 
 def _as_settings(resource: str, choice: Any) -> dict[str, Any]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.config.settings import LEAST_IN_PROCESSES, RunSettings
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.training import TrainingSet, training_set
 from graphrag_bench.errors import UserError
+from graphrag_bench.executors.executor import Executor
+from graphrag_bench.executors.on_ray import OnRay
+from graphrag_bench.executors.processes import Processes
 from graphrag_bench.experiment.known_identities import identity_of
 from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.models.budget import Budget, Budgeted
@@ -21,11 +25,12 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.fan_out import FanOut
 from graphrag_bench.models.from_config import make
+from graphrag_bench.models.in_workers import EmbedderInWorkers, NlpInWorkers, Recipe
 from graphrag_bench.models.kept_sentences import KeptSentences, ReadingStore
 from graphrag_bench.models.kept_vectors import KeptVectors
 from graphrag_bench.models.ledger import Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.nlp import Nlp
+from graphrag_bench.models.nlp import Nlp, Spacy
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.reply_store import ReplyStore
@@ -118,19 +123,47 @@ class Models(Mapping[str, Any]):
             )
         mode = self.settings.cache.mode
         if mode == "off" or (mode == "read" and not self._vectors_path.is_file()):
+            return self._spread_embedder(made)
+        return KeptVectors(self._spread_embedder(made), self.vectors, mode)
+
+    def _spread_embedder(self, made: Embedder) -> Embedder:
+        """The embedder in the workers of Ray, where those are asked for."""
+        if self.ray is None:
             return made
-        return KeptVectors(made, self.vectors, mode)
+        recipe = Recipe.of("embedder", self.settings.embedder, made)
+        return EmbedderInWorkers(made, self.ray, recipe)
 
     @cached_property
     def nlp(self) -> Nlp:
         """The tagger and parser, behind a store of what it has read."""
         made: Nlp = self._bare("nlp", self.settings.nlp)
+        made = self._spread_nlp(made)
         mode = self.settings.cache.mode
-        path = Path(self.settings.paths.home) / "cache" / "sentences.sqlite"
-        if mode == "off" or (mode == "read" and not path.is_file()):
+        if mode == "off" or (mode == "read" and not self._readings_path.is_file()):
             return made
-        journal = self.settings.cache.journal
-        return KeptSentences(made, ReadingStore(path, journal, reading=mode == "read"), mode)
+        return KeptSentences(made, self.readings, mode)
+
+    def _spread_nlp(self, made: Nlp) -> Nlp:
+        """The tagger in workers of Ray or in processes, as the settings say."""
+        asked = self.settings.nlp_workers
+        if self.ray is not None:
+            executor: Executor = self.ray
+            least = LEAST_IN_PROCESSES
+        elif asked == "auto" and isinstance(made, Spacy):
+            executor, least = Processes(os.cpu_count() or 1), LEAST_IN_PROCESSES
+        else:
+            executor, least = Processes(1 if asked == "auto" else asked), 2
+        if self.ray is None and executor.n_workers == 1:
+            return made
+        return NlpInWorkers(made, executor, Recipe.of("nlp", self.settings.nlp, made), least)
+
+    @cached_property
+    def ray(self) -> OnRay | None:
+        """The workers of Ray; None with executor=local."""
+        settings = self.settings.ray
+        if self.settings.executor == "local":
+            return None
+        return OnRay(settings.address, settings.workers, settings.gpus)
 
     @cached_property
     def cross_encoder(self) -> PassageScorer:
@@ -200,6 +233,16 @@ class Models(Mapping[str, Any]):
         """The file of vectors that embedders of this machine have made; nothing in it was paid."""
         cache, path = self.settings.cache, self._vectors_path
         return ReplyStore(path, cache.journal, reading=cache.mode == "read")
+
+    @cached_property
+    def readings(self) -> ReadingStore:
+        """The file of what taggers have read."""
+        cache = self.settings.cache
+        return ReadingStore(self._readings_path, cache.journal, reading=cache.mode == "read")
+
+    @property
+    def _readings_path(self) -> Path:
+        return Path(self.settings.paths.home) / "cache" / "sentences.sqlite"
 
     @property
     def _vectors_path(self) -> Path:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from graphrag_bench.models.cached import Mode
+from graphrag_bench.models.in_workers import NlpInWorkers
 from graphrag_bench.models.marked_file import MarkedFile, always, never
 from graphrag_bench.models.marked_rows import MarkedRows, create
 from graphrag_bench.models.nlp import Nlp, Relation, Sentence
@@ -81,20 +82,32 @@ class KeptSentences:
         return self.inner.identity
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """The sentences of each text, in order; what a block of texts needed is stored after it."""
+        """The sentences of each text, in order; new ones are stored as they come, in blocks."""
         left = iter(texts)
-        while block := list(islice(left, _AT_ONCE)):
+        n_texts = self._at_once if len(texts) > _AT_ONCE else _AT_ONCE
+        while block := list(islice(left, n_texts)):
             keys = {text: self._key("sentences", text) for text in block}
             held = self._held(list(keys.values()))
             missing = [text for text, key in keys.items() if key not in held]
             read = zip(missing, self.inner.sentences(missing) if missing else (), strict=True)
             made: dict[str, list[Sentence]] = {}
+            new: dict[str, list[tuple[object, ...]]] = {}
             for text in block:
                 while text not in made and keys[text] not in held:
-                    new, sentences = next(read)
-                    made[new] = sentences
+                    first, sentences = next(read)
+                    made[first] = sentences
+                    new[keys[first]] = list(map(astuple, sentences))
                 yield made[text] if text in made else _read(held[keys[text]])
-            self._keep({keys[text]: list(map(astuple, found)) for text, found in made.items()})
+                if len(new) >= _AT_ONCE:
+                    self._keep(new)
+                    new = {}
+            self._keep(new)
+
+    @property
+    def _at_once(self) -> int:
+        """The texts that the tagger is given at a time: as many as keep its workers busy."""
+        inner = self.inner
+        return inner.at_once if isinstance(inner, NlpInWorkers) else _AT_ONCE
 
     def entities(self, text: str) -> list[str]:
         """The named entities of a text, as written, in order."""

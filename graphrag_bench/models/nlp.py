@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -194,3 +195,13 @@ def may_be(model: Spacy, identity: str) -> bool:
     It is outside the class, whose code is part of the identity.
     """
     return identity.startswith(f"spacy:{model.model}@") and identity.endswith(f":{code(Spacy)}")
+
+
+def memory_zone(model: Spacy) -> AbstractContextManager[Any]:
+    """A context at whose end the pipeline forgets the words that were read in it.
+
+    Without one it keeps every word that it has ever seen. It is outside the class, whose code is
+    part of the identity: readings are the same.
+    """
+    zone: AbstractContextManager[Any] = model._loaded.memory_zone()
+    return zone

@@ -22,7 +22,9 @@ from graphrag_bench.runs.folder import read_lines, write_whole
 MANIFEST, SWEEP = "manifest.jsonl", "sweep.json"
 Status = Literal["waiting", "started", "done", "failed"]
 """`started` is at work, or was killed."""
-_HOW = ("hydra", "workers", "cache", "budget", "failures", "paths")
+_HOW = (
+    "hydra", "workers", "nlp_workers", "executor", "ray", "cache", "budget", "failures", "paths",
+)  # fmt: skip
 """What a sweep may be gone on with in another way: it is the same sweep."""
 
 

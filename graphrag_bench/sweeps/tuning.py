@@ -35,8 +35,8 @@ _SEEDLESS = ("grid", "motpe")
 """Samplers of Optuna that take no seed."""
 _PLUGINS = {
     "hydra/sweeper=optuna": ("hydra_plugins.hydra_optuna_sweeper", "tuning"),
-    "hydra/launcher=ray": ("hydra_plugins.hydra_ray_launcher", "ray"),
-    "hydra/launcher=ray_aws": ("hydra_plugins.hydra_ray_launcher", "ray"),
+    "hydra/launcher=ray": ("hydra_plugins.hydra_ray_launcher", "ray-sweeps"),
+    "hydra/launcher=ray_aws": ("hydra_plugins.hydra_ray_launcher", "ray-sweeps"),
 }
 
 

@@ -258,4 +258,6 @@ def test_a_sweeper_or_launcher_that_is_not_installed_names_its_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("graphrag_bench.sweeps.tuning.find_spec", lambda name: None)
-    assert "graphrag-bench[ray]" in refused("-m", "hydra/launcher=ray", *VANILLA, "limit=1,2")
+    assert "graphrag-bench[ray-sweeps]" in refused(
+        "-m", "hydra/launcher=ray", *VANILLA, "limit=1,2"
+    )
