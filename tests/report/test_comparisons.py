@@ -78,8 +78,8 @@ def test_floor_and_ceiling_and_other_sets_have_no_rows() -> None:
         run("oracle", BETTER, role="ceiling"),
         run("hipporag", BETTER, dataset="sample"),
     ]
-    assert comparison_table(runs, "vanilla") is None
-    assert comparison_table(runs, "raptor") is None
+    assert comparison_table(comparisons(runs, "vanilla")) is None
+    assert comparison_table(comparisons(runs, "raptor")) is None
 
 
 def test_evidence_is_compared_at_five_or_at_the_largest_cut() -> None:
