@@ -107,7 +107,9 @@ def _notes(runs: Sequence[Run], metric: str) -> list[str]:
     said += [f"answers by {', '.join(readers)}"] if readers else []
     said += [f"embedder {', '.join(embedders)}"] if embedders else []
     warnings = [note.removeprefix(_WARNING) for note in run_notes(runs) if note.startswith("!")]
-    failed = [note for note in warnings if "questions failed" in note]
-    first = next(iter([*failed, *warnings]), "")
+    n_failed = sum(run["failed"] for run in runs)
+    errors = [str(error) for run in runs for error in run["errors"]]
+    failed = [f"{n_failed} failed (the same command retries): {', '.join(errors[:1]) or 'unknown'}"]
+    first = next(iter([*(failed if n_failed else []), *warnings]), "")
     counted = f"! {len(warnings)} warning{'s' * (len(warnings) > 1)}: {first}"
     return ["; ".join(said), *([counted] if warnings else []), MORE]

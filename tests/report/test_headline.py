@@ -103,10 +103,12 @@ def test_money_is_the_cost_where_any_run_has_cost_some() -> None:
 
 
 def test_failed_questions_have_a_column_a_mark_and_the_first_warning() -> None:
-    made = table(run("Vanilla", flags=["names everything"]), run("Failing", failed=2))
+    made = table(
+        run("Vanilla", flags=["names everything"]), run("Failing", failed=2, errors=["2 x a.0: no"])
+    )
     assert cells(made, "failed") == ["0", "2"]
     assert cells(made, "accuracy [95 %]")[1] == "0.333! [0.10, 0.90]"
-    assert made.below[1].startswith("! 2 warnings: some questions failed")
+    assert made.below[1].startswith("! 2 warnings: 2 failed (the same command retries): 2 x a.0")
     assert "failed" not in table(run("Vanilla")).heads
 
 
