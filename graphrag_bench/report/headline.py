@@ -109,7 +109,7 @@ def _notes(runs: Sequence[Run], metric: str) -> list[str]:
     warnings = [note.removeprefix(_WARNING) for note in run_notes(runs) if note.startswith("!")]
     n_failed = sum(run["failed"] for run in runs)
     errors = [str(error) for run in runs for error in run["errors"]]
-    failed = [f"{n_failed} failed (the same command retries): {', '.join(errors[:1]) or 'unknown'}"]
+    failed = [f"{n_failed} failed, run again: {', '.join(errors[:1]) or 'unknown'}"]
     first = next(iter([*(failed if n_failed else []), *warnings]), "")
     counted = f"! {len(warnings)} warning{'s' * (len(warnings) > 1)}: {first}"
     return ["; ".join(said), *([counted] if warnings else []), MORE]

@@ -108,7 +108,7 @@ def test_failed_questions_have_a_column_a_mark_and_the_first_warning() -> None:
     )
     assert cells(made, "failed") == ["0", "2"]
     assert cells(made, "accuracy [95 %]")[1] == "0.333! [0.10, 0.90]"
-    assert made.below[1].startswith("! 2 warnings: 2 failed (the same command retries): 2 x a.0")
+    assert made.below[1].startswith("! 2 warnings: 2 failed, run again: 2 x a.0")
     assert "failed" not in table(run("Vanilla")).heads
 
 
