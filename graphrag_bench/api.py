@@ -27,10 +27,10 @@ from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.steps import StepTrace
 from graphrag_bench.report.rendering import show
-from graphrag_bench.report.tables import run_table
+from graphrag_bench.report.run_tables import checked_columns
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.runs.stored import stored_runs as runs_below
-from graphrag_bench.sweeps.baseline import differences
+from graphrag_bench.sweeps.baseline import differences, result_tables
 from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
 from graphrag_bench.values import Context
@@ -233,12 +233,14 @@ class Run:
         return self.result.metrics
 
     @shown_plainly
-    def show(self, *others: Run) -> None:
-        """Print the table of this run and others, and their differences from the baseline."""
-        every = (self, *others)
-        show(run_table([run.metrics for run in every], seconds=True))
-        if (compared := differences([run.result for run in every])) is not None:
-            show(compared)
+    def show(self, *others: Run, columns: str = "main") -> None:
+        """Print the table of this run and others, with their differences from the baseline.
+
+        It has what `graphrag-bench run` prints; `columns="all"` prints every column and cost.
+        """
+        results = [run.result for run in (self, *others)]
+        for table in result_tables(results, differences(results), checked_columns(columns)):
+            show(table)
 
 
 @shown_plainly

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar with rate and time left, plain lines when not on a terminal."""
+"""Progress of long work: one live line with rate and time left, or a line every 30 seconds."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from graphrag_bench.terminal import clean, clean_line, raw
 
 Advance = Callable[[int], None]
-_SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_BETWEEN_LINES = 30.0
 _LEAST_SECONDS = 10.0
 _LEAST_SHARE, _LEAST_ITEMS = 0.05, 200
 """A time left is told once the work took so long, and so much of it is done: a share of the items,
@@ -25,14 +25,18 @@ def no_advance(n: int) -> None:
 
 @dataclass
 class Progress:
-    """Where progress is shown; `quiet` shows nothing.
+    """Where the progress of one run is shown; `quiet` shows nothing.
 
-    `part` precedes every label: the cell of a sweep that is running.
+    On a terminal it is one live line, which a task leaves to the next. Elsewhere it is a line
+    every 30 seconds, whatever the number of tasks. `part` precedes every label: the cell of a sweep
+    that is running.
     """
 
     quiet: bool = False
     stream: TextIO | None = None
     part: str = ""
+    _shown: float | None = field(default=None, init=False, repr=False)
+    """When the last line was written; before any, when the first task began."""
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Advance]:
@@ -45,7 +49,7 @@ class Progress:
             with self._bar(label, total) as advance:
                 yield advance
         else:
-            yield _Lines(label, total, stream).advance
+            yield self._lines(label, total, stream)
 
     def say(self, line: str) -> None:
         """Print one line, unless quiet."""
@@ -66,7 +70,8 @@ class Progress:
             MofNCompleteColumn(),
             TextColumn("{task.fields[pace]}"),
         )
-        with RichProgress(*columns, console=Console(file=raw(sys.stderr))) as bar:
+        console = Console(file=raw(sys.stderr))
+        with RichProgress(*columns, console=console, transient=True) as bar:
             task, pace = bar.add_task(label, total=total, pace=""), _Pace(total)
 
             def advance(n: int) -> None:
@@ -74,6 +79,21 @@ class Progress:
                 bar.update(task, advance=n, pace=pace.said)
 
             yield advance
+
+    def _lines(self, label: str, total: int, stream: TextIO) -> Advance:
+        """A function that writes a line when the last one is 30 seconds old."""
+        pace = _Pace(total)
+        if self._shown is None:
+            self._shown = pace.began
+
+        def advance(n: int) -> None:
+            pace.count(n)
+            if self._shown is None or pace.now - self._shown >= _SECONDS_BETWEEN_LINES:
+                self._shown = pace.now
+                stream.write(f"{label}: {pace.done}/{pace.total}, {pace.said}\n")
+                stream.flush()
+
+        return advance
 
 
 class _Pace:
@@ -115,21 +135,3 @@ class _Pace:
         """Rate and time left in words."""
         left = self.seconds_left
         return f"{self.rate:.1f}/s" + ("" if left is None else f", {left:.0f} s left")
-
-
-class _Lines:
-    """A line every ten seconds and one at the end, for logs."""
-
-    def __init__(self, label: str, total: int, stream: TextIO) -> None:
-        self.label, self.stream, self.pace = label, stream, _Pace(total)
-        self.shown = self.pace.began
-
-    def advance(self, n: int) -> None:
-        """Count `n` more; print when it is time."""
-        pace = self.pace
-        pace.count(n)
-        if pace.done < pace.total and pace.now - self.shown < _SECONDS_BETWEEN_LINES:
-            return
-        self.shown = pace.now
-        self.stream.write(f"{self.label}: {pace.done}/{pace.total}, {pace.said}\n")
-        self.stream.flush()

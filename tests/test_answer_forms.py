@@ -154,7 +154,8 @@ def test_subgraphrag_lists_where_a_list_is_wanted_alone() -> None:
 
 def test_in_a_run_the_abstract_question_alone_is_asked_for_a_paragraph(tmp_path: Path) -> None:
     asked.clear()
-    ended = ran(*TOY, "method=ggraphrag", "reference_rows=off", f"paths.home={tmp_path}")
+    ended = ran(*TOY, "method=ggraphrag", "reference_rows=off", f"paths.home={tmp_path}",
+                "--columns", "all")  # fmt: skip
     ends = [text.rsplit("\n", 1)[-1] for text in asked]
     assert (ends.count("Short answer:"), ends.count("Answer:")) == (5, 1)
     assert metrics(ended.folder)["answer_forms"] == {"short": 5, "paragraph": 1}

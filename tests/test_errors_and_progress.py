@@ -2,6 +2,8 @@
 
 import io
 import itertools
+import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +11,14 @@ import pytest
 from graphrag_bench import progress
 from graphrag_bench.errors import UnreadableReply, UserError, nearest, unknown
 from graphrag_bench.progress import Progress
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
 
 METHODS = ["bm25", "hipporag", "lightrag", "vanilla", "zeroshot"]
 
@@ -89,9 +99,34 @@ def test_a_bar_of_a_sweep_names_its_cell():
     assert stream.getvalue().startswith("cell 2 of 5 (damping=0.5): embedding: 1/1")
 
 
-def test_the_end_is_always_shown(monkeypatch):
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 3600.0)
-    assert shown(30, 30, 30, total=90).splitlines() == ["embedding: 90/90, 0.5/s"]
+def test_a_log_has_a_line_every_thirty_seconds_whatever_the_number_of_tasks(monkeypatch):
+    seconds = itertools.count(step=4.0)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    stream = io.StringIO()
+    run = Progress(stream=stream)
+    for label in ("reading", "embedding", "answering"):
+        with run.task(label, 4) as advance:
+            for _ in range(4):
+                advance(1)
+    at = [line.partition(",")[0] for line in stream.getvalue().splitlines()]
+    assert at == ["embedding: 3/4"]  # at 32 s of 56; the next would be at 62
+
+
+def test_a_terminal_has_one_live_line_that_a_task_leaves_to_the_next(monkeypatch):
+    monkeypatch.setattr(progress, "time", time)
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    run = Progress()
+    for label in ("reading", "answering"):
+        with run.task(label, 2) as advance:
+            advance(1)
+            advance(1)
+    said = stream.getvalue()
+    erased = "\x1b[2K"
+    first, _, second = said.partition("answering")
+    assert "reading" in first
+    assert erased in first.rpartition("reading")[2], "the finished task is wiped"
+    assert erased in second
 
 
 def test_quiet_work_and_no_work_show_nothing():

@@ -51,7 +51,7 @@ except TypeError as error:
 """
 COMPARED = """
 vanilla = gb.method("vanilla", **settings).run(toy)
-mine.run(toy).show(vanilla)
+mine.run(toy).show(vanilla, columns="all")
 """
 
 

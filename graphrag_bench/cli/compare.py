@@ -11,11 +11,13 @@ from graphrag_bench.analysis.judging import blind_sheet, pairs, tables
 from graphrag_bench.analysis.judging.answers import dataset_of
 from graphrag_bench.analysis.judging.both_orders import BothOrders
 from graphrag_bench.cli import judging_words
+from graphrag_bench.cli.plotting import check_figure, take_plot, tell_plot
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.corpora import refuse_across
+from graphrag_bench.report.figures.grid import Grid, plot_wins
 from graphrag_bench.report.long_texts import with_cut_notes
 from graphrag_bench.report.rendering import markdown, show
 from graphrag_bench.runs.folder import RunFolder, write_whole
@@ -31,6 +33,7 @@ examples
   graphrag-bench compare RUN_A RUN_B llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
   graphrag-bench compare RUN_A RUN_B RUN_C --criteria pankrag llm_judge=local \\
       llm_judge.model_path=weights.gguf
+  graphrag-bench compare RUN_A RUN_B RUN_C llm_judge=openai_compatible --plot wins.pdf
   graphrag-bench compare RUN_A RUN_B --limit 40 --sheet blind.csv
   graphrag-bench compare RUN_A RUN_B --limit 40 --read ada.csv --read bo.csv --key blind.key.csv
 """
@@ -60,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
                          Path(given.key) if given.key else None)  # fmt: skip
     raters: dict[str, blind_sheet.Labels] = dict(people)
     if settings.llm_judge is not None or not people:
-        labels = _judged(comparison, settings, criteria, given.retry)
+        labels = _judged(comparison, settings, criteria, given)
         raters["judge" if "judge" not in raters else "the judge"] = labels
     if people:
         show(tables.people_table(comparison.titles, people, comparison.pairs, comparison.scopes))
@@ -100,9 +103,13 @@ def _given(arguments: Sequence[str]) -> argparse.Namespace:
     reader.option(
         "--key", "FILE.csv", "the key of the sheets, where it is not in the same folder as they are"
     )
+    take_plot(reader)
     given = reader.read(arguments)
     if given.limit is not None and given.limit < 1:
         raise UserError(f"--limit {given.limit}: at least 1 question.")
+    check_figure(given)
+    if given.plot is not None and (given.plan or given.sheet):
+        raise UserError("--plot draws verdicts: it does not go with --plan or --sheet.")
     if given.seed < 0:
         raise UserError(f"--seed {given.seed}: 0 or more.")
     return given
@@ -116,10 +123,13 @@ def _panel(
 
 
 def _judged(
-    comparison: pairs.Comparison, settings: RunSettings, criteria: tuple[str, ...], retry: bool
+    comparison: pairs.Comparison,
+    settings: RunSettings,
+    criteria: tuple[str, ...],
+    given: argparse.Namespace,
 ) -> blind_sheet.Labels:
-    """Ask what is missing, print and keep the tables; the judge's labels."""
-    panel = _panel(comparison, settings, criteria, retry)
+    """Ask what is missing, print and keep the tables and the figure; the judge's labels."""
+    panel = _panel(comparison, settings, criteria, given.retry)
     models = panel.models
     models.charge(panel.folder / pairs.LEDGER, tuple)
     rows = pairs.judge_pairs(comparison, panel, Progress())
@@ -148,5 +158,19 @@ def _judged(
          "questions": list(comparison.questions)},
     )  # fmt: skip
     write_whole(panel.folder / "table.md", "\n".join(map(markdown, made)))
+    if given.plot is not None:
+        _plot(given, [titles[key] for key in comparison.keys], matches)
     sys.stdout.write(f"comparison: {panel.folder.resolve()}\n")
     return blind_sheet.judge_labels(verdicts)
+
+
+def _plot(
+    given: argparse.Namespace, titles: Sequence[str], matches: Sequence[tables.Match]
+) -> None:
+    """Write the win matrix of each criterion."""
+    grids = [
+        Grid(f"{name}: wins of row against column, %", "", "", titles, titles, matrix, decimals=1)
+        for name, matrix in tables.matrices(titles, matches).items()
+    ]
+    plot_wins(given.plot, grids, span=given.span)
+    tell_plot(given.plot)

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphrag_bench.cli.parsing import RUN, command_parser
+from graphrag_bench.cli.plotting import check_figure, take_plot, tell_plot
 from graphrag_bench.data.file_evidence import name_of
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.retrieval import evidence_recall
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.curves import BUDGET, Point, curve_table
+from graphrag_bench.report.figures.lines import plot_lines
+from graphrag_bench.report.figures.of_runs import marks_along, x_label
+from graphrag_bench.report.figures.pareto import plot_pareto
 from graphrag_bench.report.rendering import show
 from graphrag_bench.runs.stored import StoredRun, find_run, numbers_of, stored_runs
 
@@ -26,11 +30,13 @@ example
   graphrag-bench curve --dataset sample --metrics accuracy f1
   graphrag-bench run -m dataset=sample method=hipporag method.damping=0.1,0.3,0.5 answer=off
   graphrag-bench curve x=method.damping --metrics evidence_recall@5
+  graphrag-bench curve --dataset sample --plot curve.pdf --span 2
 """
 _X = (
     "any setting with a number, by its path: method.damping, chunking.size, dataset.noise; "
     f"default: {BUDGET}"
 )
+_KINDS = ("curve", "pareto")
 _USUAL = ("accuracy", "evidence_recall@5")
 """The first that a run has is shown where no metric is named."""
 
@@ -38,6 +44,7 @@ _USUAL = ("accuracy", "evidence_recall@5")
 def main(arguments: Sequence[str]) -> int:
     """Print the table."""
     asked = _read(arguments)
+    check_figure(asked, _KINDS)
     names, along = asked.runs, asked.x
     if along == BUDGET:
         points = [_point(run) for run in _chosen(names, asked.dataset, asked.home)]
@@ -50,7 +57,19 @@ def main(arguments: Sequence[str]) -> int:
             hint = did_you_mean(name, sorted(known))
             raise UserError(f"No run has the metric '{name}'. {hint}")
     show(curve_table(points, metrics, along))
+    if asked.plot is not None:
+        _plot(asked, points, metrics, along)
     return 0
+
+
+def _plot(
+    asked: argparse.Namespace, points: Sequence[Point], metrics: Sequence[str], along: str
+) -> None:
+    """Write the first of the metrics as curves with bands, or as a Pareto front."""
+    marks = marks_along(points, metrics[0], along)
+    plot = plot_pareto if asked.kind == "pareto" else plot_lines
+    plot(asked.plot, marks, x_label(along), metrics[0], span=asked.span)
+    tell_plot(asked.plot)
 
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
@@ -67,6 +86,7 @@ def _read(arguments: Sequence[str]) -> argparse.Namespace:
         help="metrics of the runs to show; default: accuracy, or evidence_recall@5 where no run "
         "has it",
     )
+    take_plot(parser, _KINDS, _KINDS[0])
     parser.home()
     return parser.read(arguments, alone=True)
 

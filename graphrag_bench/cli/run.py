@@ -6,15 +6,16 @@ import sys
 from collections.abc import Sequence
 
 from graphrag_bench.cli.settings_words import settings_parser
+from graphrag_bench.cli.table_words import take_columns
 from graphrag_bench.config.words import Word
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.execute import RunResult
 from graphrag_bench.experiment.failing import too_many
-from graphrag_bench.report.costs import cost_table, paying_table
+from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import markdown, show
 from graphrag_bench.report.tables import run_table
 from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.sweeps.baseline import differences
+from graphrag_bench.sweeps.baseline import differences, result_tables
 from graphrag_bench.sweeps.cells import Preparing, checked_alone
 from graphrag_bench.sweeps.launching import Grid, Results, run_one
 from graphrag_bench.sweeps.tuning import Tuning, is_tuning, require_plugins, selected
@@ -57,18 +58,19 @@ def main(arguments: Sequence[str]) -> int:
         "sweep over every group and setting with several values: a,b, glob(a*), range(1,4)",
         "-m",
     )
+    take_columns(parser)
     given = parser.read(arguments, alone=True)
     if given.multirun:
-        return _swept(checked_words(given.words))
+        return _swept(checked_words(given.words), given.columns)
     results: Results = {}
     preparing = Preparing()
     values = checked_alone(checked_words(given.words), preparing)
     run_one(values, results, preparing)
-    _show(results)
+    _show(results, given.columns)
     return _told(results)
 
 
-def _swept(words: Sequence[Word]) -> int:
+def _swept(words: Sequence[Word], columns: str) -> int:
     """Run a sweep: its table, its best cell where it looks for one, and the cells that failed."""
     require_plugins(words)
     sweep = Tuning.of(words) if is_tuning(words) else Grid.of(words)
@@ -76,7 +78,7 @@ def _swept(words: Sequence[Word]) -> int:
     errors = sweep.run(results)
     lines = selected(sweep, results)
     if results:
-        _show(results)
+        _show(results, columns)
     print("\n".join([*lines, f"sweep: {sweep.manifest.folder.resolve()}"]))  # noqa: T201
     for cell, error in errors.items():
         sys.stderr.write(f"cell {cell} failed: {error}\n")
@@ -108,22 +110,18 @@ def lacking(result: RunResult) -> str:
     return ""
 
 
-def _show(results: Results) -> None:
-    """Print the tables and what they cost, and write them into every run's folder."""
-    text = _report(list(results.values()))
+def _show(results: Results, columns: str) -> None:
+    """Print the tables, and write those with every column into every run's folder."""
+    text = _report(list(results.values()), columns)
     for folder in dict.fromkeys(result.folder.path for result in results.values()):
         RunFolder(folder).write_table(text)
         print(f"run: {folder.resolve()}")  # noqa: T201 - read by scripts
 
 
-def _report(results: Sequence[RunResult]) -> str:
+def _report(results: Sequence[RunResult], columns: str) -> str:
     """Print the tables; the text of those that only the configuration determines, as markdown."""
-    metrics = [result.metrics for result in results]
-    show(run_table(metrics, seconds=True))
     compared = differences(results)
-    costs = cost_table(metrics)
-    baseline = results[0].experiment.settings.evaluation.baseline
-    for table in (compared, costs if costs.rows else None, paying_table(metrics, baseline)):
-        if table is not None:
-            show(table)
-    return "\n".join(markdown(table) for table in (run_table(metrics), compared) if table)
+    for table in result_tables(results, compared, columns):
+        show(table)
+    kept = (run_table([result.metrics for result in results]), comparison_table(compared))
+    return "\n".join(markdown(table) for table in kept if table)

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphrag_bench.cli.parsing import RUN, Parser, command_parser
 from graphrag_bench.cli.settings_words import setting_rows
+from graphrag_bench.cli.table_words import take_columns
 from graphrag_bench.errors import UserError
 from graphrag_bench.plain_yaml import read_yaml
 from graphrag_bench.runs.rescoring import rescored
@@ -16,8 +17,9 @@ from graphrag_bench.sweeps.baseline import stored_differences, with_baseline
 
 _ABOUT = """
 Re-scores the stored answers and contexts of finished runs, with no model call, writes their
-metrics.json and prints the table, every metric, and the differences from evaluation.baseline, whose
-run is one of RUN... or, where the baseline is given, any below HOME. The cost of a run stays.
+metrics.json and prints the table, with the difference from evaluation.baseline, and every metric.
+The run of the baseline is one of RUN... or, where the baseline is given, any below HOME. The cost
+of a run stays.
 Judged values (judged.jsonl in the run's folder) are included.
 
 example
@@ -40,6 +42,7 @@ def _parser() -> Parser:
         "answer metrics in addition to those of the set's card, comma-separated",
         "",
     )
+    take_columns(made)
     made.home()
     metrics = [
         (name, metric.meaning + (f" (needs {metric.package})" if metric.package else ""))
@@ -55,7 +58,8 @@ def main(arguments: Sequence[str]) -> int:
     """Score every run, then print one table of them all."""
     asked = _parser().read(arguments)
     from graphrag_bench.report.rendering import show
-    from graphrag_bench.report.tables import metrics_table, run_table
+    from graphrag_bench.report.run_tables import shown_tables
+    from graphrag_bench.report.tables import metrics_table
 
     changes, names = _read(asked.words)
     if asked.metrics:
@@ -66,11 +70,12 @@ def main(arguments: Sequence[str]) -> int:
     baseline = changes.get("baseline")
     added = with_baseline(runs, str(baseline), asked.home) if baseline is not None else []
     metrics = [rescored(run, changes) for run in runs]
-    show(run_table(metrics))
-    show(metrics_table(metrics))
-    compared = stored_differences([StoredRun(run.folder, run.dataset) for run in runs], added)
-    if compared is not None:
-        show(compared)
+    scored = [StoredRun(run.folder, run.dataset) for run in runs]
+    compared = stored_differences(scored, added)
+    main = next(iter(scored[0].evaluation.compared), None)
+    first, *others = shown_tables(metrics, compared, columns=asked.columns, metric=main)
+    for table in (first, metrics_table(metrics), *others):
+        show(table)
     for run in runs:
         sys.stdout.write(f"scored: {run.folder.path}\n")
     return 0

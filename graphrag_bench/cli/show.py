@@ -7,18 +7,23 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphrag_bench.analysis.explaining.evidence import evidence_of
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.own_question import of_run, told
 from graphrag_bench.analysis.explaining.text import explained_lines
 from graphrag_bench.cli.parsing import RUN, command_parser
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.data.dataset import Gold
 from graphrag_bench.lookup import by_beginning
 from graphrag_bench.runs.record import Row
 from graphrag_bench.runs.stored import StoredRun, find_run
 from graphrag_bench.text import short
 
 _ABOUT = """
-Shows why a finished run gave its answer to a question: answer and gold, the context with scores,
-and every step with the names of nodes, relationships, chunks and paths. No model is called.
+Shows why a finished run gave its answer to a question: answer and gold, the evidence found and
+missed, the context as it was sent with tokens and what the budget cut, and every step with what it
+read and wrote (nodes, relationships, chunks and paths by name), its seconds, LLM calls and tokens.
+With trace=full in the run the replies are shown too. No model is called.
 
 examples
   graphrag-bench show 0a1b2c
@@ -41,6 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.flag("--json", "print all rows, for a program")
     parser.home()
     asked = parser.read(arguments)
+    load_plugins()
     run = find_run(asked.run, asked.home)
     if asked.question is None:
         _list(run)
@@ -50,25 +56,36 @@ def main(arguments: Sequence[str]) -> int:
     above = run.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
     home = above[3] if len(above) > 3 and above[2].name == "runs" else Path(asked.home)
     names = Names.read([home / "artifacts" / found.corpus], found.artifacts)
-    answer = told(found, names) | {"gold": _gold(run, row), "error": row.get("error")}
+    gold = run.gold.get(row["question"])
+    answer = told(found, names) | {
+        "gold": _gold(gold),
+        "found": evidence_of(row, gold) if gold else {},
+        "error": row.get("error"),
+    }
     if asked.json:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=1) + "\n")
         return 0
     sys.stdout.write(f"{found.question}\n{found.title} on {found.dataset}, key {found.key}\n")
     for name, value in answer["gold"].items():
         sys.stdout.write(f"gold {name}: {', '.join(value)}\n")
+    for fate, value in answer["found"].items():
+        if value:
+            sys.stdout.write(f"evidence {fate}: {', '.join(value)}\n")
+    usage = answer["usage"]
+    if usage.get("calls"):
+        n_prompt, n_reply = usage["prompt_tokens"], usage["completion_tokens"]
+        sys.stdout.write(f"{usage['calls']} LLM calls, {n_prompt:,} + {n_reply:,} tokens\n")
     if row.get("error"):
         sys.stdout.write(f"failed in {row['error']['step']}: {row['error']['message']}\n")
-    sys.stdout.write("\n" + "\n".join(explained_lines(answer)) + "\n")
+    sys.stdout.write("\n" + "\n".join(explained_lines(answer, whole=True)) + "\n")
     if answer["without_names"]:
         gone = ", ".join(answer["without_names"])
         sys.stdout.write(f"\n! without names: what the run was made over is gone ({gone})\n")
     return 0
 
 
-def _gold(run: StoredRun, row: Row) -> dict[str, list[str]]:
+def _gold(gold: Gold | None) -> dict[str, list[str]]:
     """The gold answers and evidence, where the data set is at hand."""
-    gold = run.gold.get(row["question"])
     held = {"answers": gold.answers, "evidence": gold.evidence} if gold else {}
     return {name: list(values) for name, values in held.items() if values}
 

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from graphrag_bench.analysis.free_tables.figure import KINDS, plot_pivot
 from graphrag_bench.analysis.free_tables.stored import named_runs, pivot_run
 from graphrag_bench.analysis.free_tables.table import Layout, long_pivot, pivot_table
 from graphrag_bench.analysis.papers.figures import collected
 from graphrag_bench.analysis.papers.filled_cells import Filled
+from graphrag_bench.analysis.papers.plot import plot_paper
 from graphrag_bench.analysis.papers.printed import (
     PaperTable,
     load_paper,
@@ -29,15 +31,21 @@ from graphrag_bench.analysis.papers.runs import (
 from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.analysis.papers.table import comparison_tables, long_table
 from graphrag_bench.cli.parsing import RUN, Parser, command_parser
+from graphrag_bench.cli.plotting import check_figure, plot_runs, take_plot, tell_plot
+from graphrag_bench.cli.table_words import take_columns
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import read_word
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.corpora import corpus_notes, refuse_across
+from graphrag_bench.report.figures.of_runs import check_metric
 from graphrag_bench.report.formats import Format, checked_format, rendered
+from graphrag_bench.report.headline import main_metric
 from graphrag_bench.report.rendering import Table, show
+from graphrag_bench.report.run_tables import shown_tables
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.stored import stored_runs
+from graphrag_bench.sweeps.baseline import stored_differences
 
 _ABOUT = """
 Alone it lists the tables and figures of the papers.
@@ -52,6 +60,8 @@ from 6 methods and 30 questions on.
 † marks a doubtful printed figure; the note says why. A missing figure is followed by the command
 that fills it.
 
+RUN ... alone prints the table of runs: main metric, difference from the baseline, context, cost.
+
 The free table has a row and a column for each value of a field: method, title, dataset, llm,
 embedder, profile, fidelity, extraction, or any setting by its path. Runs over different versions of
 a corpus are not put into one table, unless rows or cols is corpus.
@@ -60,11 +70,13 @@ examples
   graphrag-bench table zhou2025/table5
   graphrag-bench table zhou2025/table5 --run --small
   graphrag-bench table pathrag/table1 --format latex --out pathrag.tex
+  graphrag-bench table runs/sample --plot pareto.pdf --kind pareto
   graphrag-bench table rows=method cols=dataset values=accuracy by=hops
   graphrag-bench table runs/sample rows=damping cols=method values=evidence_recall@5
 """
 _USAGE = """
 PAPER/TABLE [--run [--small] [SETTING=VALUE ...]] [OPTIONS]
+RUN [RUN ...] [--columns all] [--metric NAME] [OPTIONS]
 [RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=WHAT] [OPTIONS]"""
 _LAYOUT = (
     ("rows", "FIELD", None, "what has a row each; default: title"),
@@ -72,6 +84,7 @@ _LAYOUT = (
     ("values", "METRIC", None, "comma-separated metrics; default: accuracy"),
     ("by", "WHAT", None, "splits the questions by hops, type or scope"),
 )
+_KINDS = (*KINDS, "pareto")
 _DEFAULTS = {"rows": "title", "cols": "dataset", "values": "accuracy", "by": ""}
 _OPTIONS = {
     "--run": "run what is missing, at the paper's settings; what is stored is kept, so the same "
@@ -88,6 +101,7 @@ _ENDINGS: Mapping[str, Format] = {".md": "markdown", ".tex": "latex", ".csv": "c
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 1 when a row of `--run` has failed."""
     asked = _parser().read(arguments, alone=True)
+    check_figure(asked, _KINDS)
     form = _format(asked)
     words = [word for word in asked.words if "=" not in word]
     given = [word for word in asked.words if "=" in word]
@@ -101,9 +115,16 @@ def main(arguments: Sequence[str]) -> int:
         name = given[0].partition("=")[0]
         raise UserError(f"A free table has no '{name}'. {did_you_mean(name, _DEFAULTS)}")
     if not laid and (not words or set(words) <= set(paper_names())):
+        if asked.plot is not None:
+            raise UserError("--plot draws a table: name one of a paper, runs, or rows= and cols=.")
         _put([_listing(words or paper_names())], form, asked.out)
         return 0
-    _put(_free(words, {**_DEFAULTS, **laid}, asked, form), form, asked.out)
+    if not laid and form != "csv":
+        _put(_of_runs(words, asked), form, asked.out)
+    else:
+        _put(_free(words, {**_DEFAULTS, **laid}, asked, form), form, asked.out)
+    if asked.plot is not None:
+        tell_plot(asked.plot)
     return 0
 
 
@@ -114,6 +135,9 @@ def _parser() -> Parser:
     parser.settings(_LAYOUT)
     for flag, meaning in _OPTIONS.items():
         parser.flag(flag, meaning)
+    take_columns(parser)
+    parser.option("--metric", "NAME", "the main metric of the table of runs")
+    take_plot(parser, _KINDS, "bars, and heat where rows and columns are numbers")
     parser.option(
         "--format",
         "FORMAT",
@@ -178,6 +202,9 @@ def _of_paper(
     )
     if asked.small:
         filled = {cell: _small(table, one, asked.run) for cell, one in filled.items()}
+    if asked.plot is not None:
+        plot_paper(asked.plot, table, filled, span=asked.span)
+        tell_plot(asked.plot)
     tables = [long_table(table, filled)] if form == "csv" else comparison_tables(table, filled)
     _put(tables, form, asked.out)
     return 1 if any(one.error for one in done) else 0
@@ -210,6 +237,23 @@ def _run(
     return done
 
 
+def _of_runs(names: Sequence[str], asked: argparse.Namespace) -> list[Table]:
+    """The table of runs with their differences from the baseline, and its figure."""
+    stored = named_runs(list(names), asked.home)
+    if not asked.across_corpora:
+        refuse_across([run.metrics for run in stored])
+    runs = [run.metrics for run in stored]
+    scoring = stored[0].evaluation
+    metric = main_metric(runs, asked.metric or next(iter(scoring.compared), None))
+    check_metric(runs, metric)
+    if asked.plot is not None:
+        plot_runs(asked, runs, metric)
+    found = stored_differences(stored)
+    return shown_tables(
+        runs, found, columns=asked.columns, metric=metric, baseline=scoring.baseline
+    )
+
+
 def _free(
     names: Sequence[str], layout: Mapping[str, str], asked: argparse.Namespace, form: str
 ) -> list[Table]:
@@ -217,10 +261,16 @@ def _free(
     if not asked.across_corpora and "corpus" not in (layout["rows"], layout["cols"]):
         refuse_across([run.metrics for run in stored])
     runs = [pivot_run(run) for run in stored]
+    if asked.kind == "pareto" or asked.metric:
+        raise UserError("--kind pareto and --metric are of runs: leave out rows=, cols=, values=.")
     layouts = [
         Layout(layout["rows"], layout["cols"], value, layout["by"] or None)
         for value in layout["values"].split(",")
     ]
+    if asked.plot is not None:
+        if len(layouts) > 1:
+            raise UserError("--plot draws one metric: values=METRIC.")
+        plot_pivot(asked.plot, runs, layouts[0], asked.kind, span=asked.span)
     if form == "csv":
         return [long_pivot(runs, layouts)]
     notes = tuple(corpus_notes([run.metrics for run in stored]))

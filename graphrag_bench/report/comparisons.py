@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,22 +48,30 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class _Comparison:
+class Comparison:
+    """A method's run, by title and by its `place` among those compared, minus its baseline's run.
+
+    `subtracted` is the title of the baseline without the settings that tell its runs apart.
+    `detectable` is the smallest true difference that would show; None where none would.
+    """
+
+    place: int
     method: str
     baseline: str
+    subtracted: str
     metric: str
     found: Difference
     detectable: float | None
 
 
-def comparison_table(
+def comparisons(
     runs: Sequence[Compared], baseline: str, metrics: Sequence[str] = ()
-) -> Table | None:
-    """A row for each method and metric, method minus baseline; None with nothing to compare.
+) -> list[Comparison]:
+    """Each method and metric, method minus baseline, in the order of a table; [] without any.
 
     `baseline` is the name of a method; of several runs of it see `baseline_of`. Floor and ceiling
     are not competitors. Unless `metrics` names others they are accuracy, F1 (Hit@1 and list F1 of
-    lists) and evidence recall at 5, or at the largest cut. Holm's correction is over all rows.
+    lists) and evidence recall at 5, or at the largest cut.
     """
     named = arranged([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows = []
@@ -72,7 +80,13 @@ def comparison_table(
         if other is not None and held["role"] not in REFERENCE_ROLES:
             pair = runs[other["row"]], runs[held["row"]]
             title, against = str(held["title"]), str(other["title"])
-            rows += [_Comparison(title, against, *one) for one in _between(*pair, metrics)]
+            sides = int(held["row"]), title, against, str(pair[0].metrics["title"])
+            rows += [Comparison(*sides, *one) for one in _between(*pair, metrics)]
+    return rows
+
+
+def comparison_table(rows: Sequence[Comparison]) -> Table | None:
+    """A row for each comparison, Holm's correction over all of them; None without any."""
     if not rows:
         return None
     corrected = holm([row.found.p for row in rows])
@@ -105,7 +119,8 @@ def _between(
     first: Compared, second: Compared, metrics: Sequence[str]
 ) -> Iterator[tuple[str, Difference, float | None]]:
     """Each metric with its difference, and the difference that could have been detected."""
-    for metric in metrics or _usual(second):
+    held = (name for scores in second.scores.values() for name in scores)
+    for metric in metrics or usual_metrics(held):
         if shared := _shared(metric, first.scores, second.scores):
             before, after = ([one.scores[q][metric] for q in shared] for one in (first, second))
             scopes = [second.scopes.get(question) for question in shared]
@@ -114,9 +129,9 @@ def _between(
             yield metric, found, detectable_difference(spread, scopes)
 
 
-def _usual(run: Compared) -> list[str]:
-    """The metrics that are compared unless others are named: evidence first."""
-    held = dict.fromkeys(name for scores in run.scores.values() for name in scores)
+def usual_metrics(names: Iterable[str]) -> list[str]:
+    """Those of the metrics that are compared unless others are named: evidence first."""
+    held = dict.fromkeys(names)
     cuts = [name.removeprefix(_EVIDENCE) for name in held if name.startswith(_EVIDENCE)]
     numbers = sorted(int(cut) for cut in cuts if cut.isdigit())
     cut = _USUAL_CUT if _USUAL_CUT in numbers else (numbers or [0])[-1]
@@ -132,7 +147,7 @@ def _interval(found: Difference) -> str:
     return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
 
 
-def _cells(row: _Comparison, p: float) -> tuple[str, ...]:
+def _cells(row: Comparison, p: float) -> tuple[str, ...]:
     found = row.found
     detectable = MISSING if row.detectable is None else f"{row.detectable:.3f}"
     return (
@@ -147,7 +162,7 @@ def _cells(row: _Comparison, p: float) -> tuple[str, ...]:
     )
 
 
-def _notes(rows: Sequence[_Comparison]) -> tuple[str, ...]:
+def _notes(rows: Sequence[Comparison]) -> tuple[str, ...]:
     drawn = drawn_over(row.found.clusters for row in rows)
     return (
         "difference: method minus baseline over the questions that both have, with its paired 95 % "

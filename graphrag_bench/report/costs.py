@@ -117,6 +117,13 @@ def pays_after(price: Price, baseline: Price) -> str:
     return ALWAYS if even < 1 else f"{math.floor(even) + 1:,}"
 
 
+def spent(run: Run) -> tuple[float, float]:
+    """Tokens and US dollars of all calls of a run, building included; cached ones as when paid."""
+    held = run["cost"]["steps"].values()
+    n_tokens = sum(sum(_of(step, "prompt_tokens", "completion_tokens")) for step in held)
+    return n_tokens, sum(sum(_of(step, "usd")) for step in held)
+
+
 def _tokens(run: Run) -> Price:
     held = run["cost"].get("stages", {}).get("build")
     build = sum(_of(held, "prompt_tokens", "completion_tokens")) if held else 0.0

@@ -64,8 +64,13 @@ def curve_table(
 
 def _place(named: tuple[str, Point]) -> tuple[str, str, str, float]:
     name, point = named
-    at = _tokens(point) if point.at is None else point.at
-    return str(point.metrics["dataset"]), name, str(point.metrics["llm"]), at
+    set_name, reader = str(point.metrics["dataset"]), str(point.metrics["llm"])
+    return set_name, name, reader, tokens_or_value(point)
+
+
+def tokens_or_value(point: Point) -> float:
+    """Where a point is on the x axis: the value of its setting, or its mean tokens of context."""
+    return _tokens(point) if point.at is None else point.at
 
 
 def _shown_at(point: Point) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphrag_bench.report.lean import folded, stacked
 from graphrag_bench.report.rendering import Table
@@ -32,8 +32,12 @@ def fitted(table: Table, width: int) -> tuple[Table, list[list[Column]]]:
     """A table that folds in a form of which two blocks are enough, if there is one; its blocks.
 
     What says the same in every row goes below; intervals go below their means where more than two
-    blocks were needed, and are told shorter where that is not enough. Another table stays.
+    blocks were needed, and are told shorter where that is not enough. In a table of a width of its
+    own they go below where one block is not enough. Another table stays.
     """
+    if table.width is not None and len(blocks(table, width)) > 1:
+        form = replace(stacked(table), notes=table.notes)
+        return form, blocks(form, width)
     if not table.folds:
         return table, blocks(table, width)
     lean = folded(table)

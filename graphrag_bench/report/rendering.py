@@ -24,7 +24,8 @@ class Table:
 
     `texts` are the heads of columns set flush left; the others hold numbers. `about` explains
     columns by their heads. What `folds` says the same in every row is told in one line below it on
-    a terminal.
+    a terminal. `width` is the most signs of a line that the table may take; None for what the
+    output has.
     """
 
     caption: str
@@ -34,6 +35,7 @@ class Table:
     texts: tuple[str, ...] = ("method",)
     about: tuple[tuple[str, str], ...] = ()
     folds: bool = False
+    width: int | None = None
 
     @property
     def columns(self) -> list[tuple[str, ...]]:
@@ -99,7 +101,7 @@ def show(table: Table) -> None:
         about=tuple((clean_line(head), text) for head, text in table.about),
     )
     console.print(Text(clean_line(table.caption), style="italic"))
-    plain, held = fitted(plain, console.width)
+    plain, held = fitted(plain, min(console.width, table.width or console.width))
     for block in held:
         drawn = RichTable()
         for column in block:

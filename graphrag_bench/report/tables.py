@@ -62,7 +62,7 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
     heads = tuple(head for head, _ in columns)
     about = tuple((head, _ABOUT[head]) for head in heads if head in _ABOUT)
     notes = run_notes(ordered)
-    table = Table(_caption(ordered), heads, rows, notes, about=about, folds=True)
+    table = Table(caption(ordered), heads, rows, notes, about=about, folds=True)
     return without_missing(table)
 
 
@@ -93,10 +93,10 @@ def _answers(runs: Sequence[Run]) -> list[Column]:
 
 
 def _metric(name: str, head: str) -> Column:
-    return f"{head} [95 %]", lambda run: _with_interval(run, name)
+    return f"{head} [95 %]", lambda run: with_interval(run, name)
 
 
-def _with_interval(run: Run, name: str) -> str:
+def with_interval(run: Run, name: str) -> str:
     """The mean, the spread over repeats, and the interval over questions; of repeats their mean."""
     repeated = run.get("repeats", {}).get("metrics", {}).get(name)
     held = repeated or run["metrics"].get(name)
@@ -144,7 +144,8 @@ def _fell_back(run: Run) -> str:
     return f"{run.get('fell_back', 0) / max(run['n'], 1):.1%}"
 
 
-def _caption(runs: Sequence[Run]) -> str:
+def caption(runs: Sequence[Run]) -> str:
+    """The data sets of the runs, with limit, split and context budgets."""
     sets = sorted({run["dataset"] for run in runs})
     limits = sorted({str(run["limit"] or "all") for run in runs})
     parts = sorted({str(run.get("split", "all")) for run in runs})

@@ -1,4 +1,4 @@
-"""Runs compared with a baseline, finished ones or stored ones: the table of differences."""
+"""Runs compared with a baseline, finished ones or stored ones: the differences."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.experiment.execute import RunResult, selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.repeats import scores_over_repeats
-from graphrag_bench.report.comparisons import Compared, comparison_table
+from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
 from graphrag_bench.report.rendering import Table
+from graphrag_bench.report.run_tables import shown_tables
 from graphrag_bench.runs.rescoring import scores_of
 from graphrag_bench.runs.stored import StoredRun, stored_runs
 from graphrag_bench.sweeps.objectives import check_compared
@@ -29,16 +30,30 @@ def check_baseline(experiment: Experiment) -> None:
         raise UserError(f"evaluation.baseline: there is no method '{wanted}'. {hint}")
 
 
-def differences(results: Sequence[RunResult]) -> Table | None:
-    """The table of differences from the baseline that the first run names.
+def differences(results: Sequence[RunResult]) -> list[Comparison]:
+    """The differences from the baseline that the first run names.
 
-    None when it names none, and when there is no other method next to a run of the baseline.
+    [] when it names none, and when there is no other method next to a run of the baseline.
     """
     asked = results[0].experiment.settings.evaluation
     held = {result.experiment.method.name for result in results}
     if asked.baseline not in held or len(results) < 2:
-        return None
-    return comparison_table([_compared(one) for one in results], asked.baseline, asked.compared)
+        return []
+    return comparisons([_compared(one) for one in results], asked.baseline, asked.compared)
+
+
+def result_tables(
+    results: Sequence[RunResult], found: Sequence[Comparison], columns: str
+) -> list[Table]:
+    """The tables to print of finished runs, with `found`, their differences from the baseline.
+
+    The main metric is the first of `evaluation.compared`, else the objective, of the first run.
+    """
+    settings = results[0].experiment.settings
+    scoring = settings.evaluation
+    metric = next(iter(scoring.compared), settings.objective)
+    metrics = [result.metrics for result in results]
+    return shown_tables(metrics, found, columns=columns, metric=metric, baseline=scoring.baseline)
 
 
 def _compared(result: RunResult) -> Compared:
@@ -70,13 +85,15 @@ def with_baseline(runs: Sequence[StoredRun], baseline: str, home: str | Path) ->
     return [*runs, *found]
 
 
-def stored_differences(runs: Sequence[StoredRun], added: Sequence[StoredRun]) -> Table | None:
+def stored_differences(
+    runs: Sequence[StoredRun], added: Sequence[StoredRun] = ()
+) -> list[Comparison]:
     """The differences of runs from the baseline that the first one names, all scored as it is.
 
-    The baseline is looked for among the runs, then in `added`. None when it is in neither.
+    The baseline is looked for among the runs, then in `added`. [] when it is in neither.
     """
     asked = runs[0].evaluation
     paths = {run.folder.path for run in runs}
     every = [*runs, *(run for run in added if run.folder.path not in paths)]
     compared = [Compared(run.metrics, scores_of(run, asked), run.scopes) for run in every]
-    return comparison_table(compared, asked.baseline, asked.compared)
+    return comparisons(compared, asked.baseline, asked.compared)

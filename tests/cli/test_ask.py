@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import shutil
 from pathlib import Path
@@ -12,6 +13,7 @@ from toy_runs import TOY, asked, command, ran, refused, shell
 
 import graphrag_bench.api as gb
 from graphrag_bench.analysis.explaining.text import said
+from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.models.embedder import Hashing
 
 QUESTION = "Who taught the maker of the telescope of the Norvik Observatory?"
@@ -153,7 +155,16 @@ def test_show_tells_a_stored_question_with_its_gold(
     assert lines[0] == "Who founded the Norvik Observatory?"
     assert "gold answers: Ada Marsh" in lines
     assert "norvik observatory —occurs with→ mount tarn" in whole.out
-    assert "'Norvik Observatory" in whole.out  # the text of a row of the context
+    assert "evidence in the context: ada" in lines
+    at = next(
+        n for n, line in enumerate(lines) if re.match(r"  [\d.]+  chunk ada  23 tokens$", line)
+    )
+    text = next(one for one in read_dataset("toy").documents if one.id == "ada").passage
+    assert lines[at + 1 : at + 3] == [f"    {line}" for line in text.splitlines()]
+    assert "    reads: question" in whole.out
+    assert re.search(
+        r"generate\.1 answer\.direct  [\d.]+ s  1 LLM calls, \d+ \+ 2 tokens", whole.out
+    )
     assert command("show", str(folder), "Who founded").out == whole.out
     assert json.loads(command("show", str(folder), "q1", "--json").out)["gold"]["evidence"] == [
         "ada"
@@ -165,6 +176,35 @@ def test_show_tells_a_stored_question_with_its_gold(
     gone = command("show", str(folder), "q1").out
     assert "without names: what the run was made over is gone (chunk_table, graph)" in gone
     assert "row " in gone
+
+
+def test_show_tells_what_the_budget_cut_and_what_became_of_the_evidence() -> None:
+    folder = ran(*TOY, "method=bm25", "budget_context=30", "reference_rows=off").folder
+    rows = [json.loads(line) for line in (folder / "records.jsonl").open()]
+    n_cut = 0
+    found = {fate: 0 for fate in ("in the context", "retrieved, not in the context", "missed")}
+    for row in rows:
+        out = command("show", str(folder), row["question"]).out
+        kinds = [f"chunk {name}" for _, name in row["context"]["cut"]]
+        n_cut += len(kinds)
+        assert (f"cut by the budget: {', '.join(kinds)}" in out) == bool(kinds)
+        held = json.loads(command("show", str(folder), row["question"], "--json").out)
+        kept = {piece["id"] for piece in row["context"]["pieces"]}
+        assert set(held["found"]["in the context"]) <= kept
+        left_out = set(held["found"]["retrieved, not in the context"])
+        assert left_out <= set(row["documents"]) - kept
+        assert not set(held["found"]["missed"]) & set(row["documents"])
+        assert sorted(sum(held["found"].values(), [])) == sorted(held["gold"].get("evidence", []))
+        found = {fate: n + len(held["found"][fate]) for fate, n in found.items()}
+    assert n_cut
+    assert found["in the context"] and found["retrieved, not in the context"]
+
+
+def test_show_has_the_replies_where_they_are_stored() -> None:
+    folder = ran(*HIPPORAG, "reference_rows=off", "trace=full", "limit=1").folder
+    (row,) = [json.loads(line) for line in (folder / "records.jsonl").open()]
+    out = command("show", str(folder), row["question"]).out
+    assert "    reply:\n      Ada Marsh\n" in out
 
 
 def test_show_says_where_no_steps_were_kept() -> None:

@@ -119,7 +119,7 @@ def test_an_incomplete_run_is_scored_and_explained_later(fake: FakeOpenAI, home:
 
 
 def test_calls_of_building_are_in_the_faults_of_a_table(fake: FakeOpenAI, home: Path) -> None:
-    done = run(fake.scenario(reads=True, filter_word=UNREAD), "answer=off")
+    done = run(fake.scenario(reads=True, filter_word=UNREAD), "answer=off", "--columns", "all")
     assert done.code == 0, done.err
     rates = metrics(done.folder)["build_rates"]["build extraction"]
     assert rates["calls"] == 14 and rates["failed"] == round(2 / 14, 4)

@@ -167,23 +167,25 @@ def test_a_run_of_one_part_of_the_questions_is_scored_anew_on_that_part(run: Pat
 
 def test_a_baseline_that_is_given_is_compared_with_whether_it_is_named_or_stored(run: Path) -> None:
     other = ran(*QUIET, "method=vanilla").folder
-    alone = scored(run, "evaluation.baseline=vanilla")
-    for shown in (alone, scored(run, other, "evaluation.baseline=vanilla")):
+    every = ("evaluation.baseline=vanilla", "--columns", "all")
+    alone = scored(run, *every)
+    for shown in (alone, scored(run, other, *every)):
         assert "differences from VanillaRAG" in shown
         assert "evidence_recall@5" in shown[shown.index("differences from VanillaRAG") :]
-    chosen = scored(run, "evaluation.baseline=vanilla", "evaluation.compared=[mrr]")
+    chosen = scored(run, *every, "evaluation.compared=[mrr]")
     rows = chosen[chosen.index("differences from VanillaRAG") :]
     assert "mrr" in rows and "evidence_recall@5" not in rows
 
 
 def test_the_difference_is_that_of_the_run_that_made_both(run: Path) -> None:
-    swept = command("run", "-m", *QUIET, "method=bm25,vanilla").out
+    swept = command("run", "-m", *QUIET, "method=bm25,vanilla", "--columns", "all").out
     (row,) = [line for line in swept.splitlines() if "accuracy" in line and "BM25" in line]
-    assert row in scored(run, "evaluation.baseline=vanilla")
+    assert row in scored(run, "evaluation.baseline=vanilla", "--columns", "all")
 
 
 def test_no_difference_without_a_baseline_and_an_unknown_one_is_refused(run: Path) -> None:
-    assert "differences from" not in scored(run, "evaluation.baseline=none")
+    every = ("--columns", "all")
+    assert "differences from" not in scored(run, "evaluation.baseline=none", *every)
     before = metrics(run)
     said = refused(str(run), "evaluation.baseline=vanila", name="score")
     assert "no run of it on toy is stored" in said and "bm25" in said

@@ -37,7 +37,8 @@ def test_a_sweep_runs_every_cell_and_collapses_what_a_method_lacks() -> None:
     assert "| VanillaRAG |" in table
 
 
-def test_progress_names_the_cell_and_its_swept_settings() -> None:
+def test_progress_names_the_cell_and_its_swept_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphrag_bench.progress._SECONDS_BETWEEN_LINES", 0.0)
     ended = command("run", "-m", *TOY, "method=hipporag", "method.damping=0.1,0.5", "answer=off")
     assert ended.code == 0, ended.err
     for cell, damping in ((1, 0.1), (2, 0.5)):

@@ -107,11 +107,11 @@ def test_the_stored_rows_and_the_cost_of_the_run_stay_as_they_are() -> None:
 
 def test_a_table_has_no_seconds_before_and_these_after() -> None:
     settings = [*SLOW, "method=vanilla"]
-    first = ran(*settings)
+    first = ran(*settings, "--columns", "all")
     assert "s p50 / p95" not in first.out
     timed(str(first.folder), "n=2")
     seconds = held(first.folder)["seconds"]
-    again = ran(*settings).out
+    again = ran(*settings, "--columns", "all").out
     assert "s p50 / p95" in again
     assert f"{seconds['p50']:.2f} / {seconds['p95']:.2f}" in again
 
@@ -138,7 +138,7 @@ def test_a_busy_machine_is_refused_and_marked_when_one_insists(
     assert held(folder)["busy"] is True
     seconds = held(folder)["seconds"]
     shown = f"{seconds['p50']:.2f} / {seconds['p95']:.2f}!"
-    assert shown in ran(*SLOW, "method=vanilla").out.replace(" !", "!")
+    assert shown in ran(*SLOW, "method=vanilla", "--columns", "all").out.replace(" !", "!")
 
 
 def test_calls_and_cost_are_said_first_and_a_budget_is_kept() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.evaluation.statistics import paired_difference
-from graphrag_bench.report.comparisons import Compared, comparison_table
+from graphrag_bench.report.comparisons import Compared, comparison_table, comparisons
 from graphrag_bench.report.rendering import MISSING, Table
 
 
@@ -23,7 +23,7 @@ def run(method: str, values: Sequence[float], metric: str = "accuracy", **fields
 
 
 def table(*runs: Compared, baseline: str = "vanilla", metrics: Sequence[str] = ()) -> Table:
-    made = comparison_table(runs, baseline, metrics)
+    made = comparison_table(comparisons(runs, baseline, metrics))
     assert made is not None
     return made
 
@@ -78,8 +78,8 @@ def test_floor_and_ceiling_and_other_sets_have_no_rows() -> None:
         run("oracle", BETTER, role="ceiling"),
         run("hipporag", BETTER, dataset="sample"),
     ]
-    assert comparison_table(runs, "vanilla") is None
-    assert comparison_table(runs, "raptor") is None
+    assert comparison_table(comparisons(runs, "vanilla")) is None
+    assert comparison_table(comparisons(runs, "raptor")) is None
 
 
 def test_evidence_is_compared_at_five_or_at_the_largest_cut() -> None:

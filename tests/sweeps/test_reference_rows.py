@@ -120,16 +120,18 @@ def shown(*words: str) -> str:
 @pytest.mark.parametrize("methods", ["hipporag,bm25", "oracle,zeroshot,graphrag_cc"])
 def test_with_answer_off_nothing_speaks_of_answers(methods: str) -> None:
     words = ["-m", *TOY, f"method={methods}", "answer=off", "reader_prompt=common"]
-    for name in ("plan", "run"):
-        said = shown(name, *words)
+    for name, columns in (("plan", ()), ("run", ()), ("run", ("--columns", "all"))):
+        said = shown(name, *words, *columns)
         assert "answer" not in said and "reader" not in said, said
     assert "shares of questions with all evidence found" in shown("plan", *words)
-    assert "and a longer one finds more: bm25 does not fill" in shown("run", *words)
+    assert "and a longer one finds more: bm25 does not fill" in shown(
+        "run", *words, "--columns", "all"
+    )
 
 
 def test_with_answers_the_same_lines_speak_of_them() -> None:
     words = ["-m", *TOY, "method=hipporag,bm25", "limit=2"]
-    planned, said = shown("plan", *words), shown("run", *words)
+    planned, said = shown("plan", *words), shown("run", *words, "--columns", "all")
     for line in ("shares of right answers", "for each answered question", "answer.direct"):
         assert line in planned
     for line in ("answers by scripted", "finds and answers more", "is the reader's floor"):

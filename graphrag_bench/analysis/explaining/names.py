@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.contract import operators
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.communities import Reports
@@ -150,10 +151,26 @@ def _ranked(value: Mapping[str, Any], named: Callable[[int], Named]) -> list[Nam
 
 
 def explained_steps(row: Row, seconds: Mapping[str, float], names: Names) -> list[Named]:
-    """Every step of a record with its seconds, where they are known, and what it wrote, by name."""
-    steps = []
+    """Every step of a record: what it read and wrote, by name, its seconds, calls and replies.
+
+    `reads` are the slots that its operator reads, as far as the operator is known. Seconds and
+    `usage` (calls and tokens) are those of all rounds of a step, told with its first. `replies` are
+    there with trace=full alone.
+    """
+    steps: list[Named] = []
+    usage, known = row.get("steps", {}), {one.name: one for one in operators.all()}
     for step in row.get("trace", ()):
+        label = step["step"]
         wrote = {slot: explained(slot, value, names) for slot, value in step["wrote"].items()}
-        told = {"seconds": seconds[step["step"]]} if step["step"] in seconds else {}
-        steps.append({"step": step["step"], **told, "wrote": wrote})
+        told: Named = {"step": label}
+        if label in seconds:
+            told["seconds"] = seconds[label]
+        if label in usage and label not in {one["step"] for one in steps}:
+            told["usage"] = usage[label]
+        operator = known.get(label.rpartition(" ")[2])
+        if operator is not None:
+            told["reads"] = [read.slot for read in operator.reads if not read.optional]
+        if step.get("replies"):
+            told["replies"] = list(step["replies"])
+        steps.append({**told, "wrote": wrote})
     return steps

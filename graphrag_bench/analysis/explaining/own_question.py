@@ -24,6 +24,7 @@ from graphrag_bench.runs.record import Row, record, timing_rows
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.values import Context, Question
 
+_USAGE = ("calls", "prompt_tokens", "completion_tokens")
 _REUSES = ("write", "read")
 """The modes of the cache in which what is stored is taken."""
 
@@ -147,7 +148,11 @@ def asked_of(
 
 
 def told(asked: OwnQuestion, names: Names) -> dict[str, Any]:
-    """A question with its answer, fallbacks, context and steps, names in place of ids."""
+    """A question with its answer, fallbacks, context and steps, names in place of ids.
+
+    `cut` are the kind and id of what the budget left out of the context, `usage` the LLM calls and
+    tokens of the question.
+    """
     pieces = (asked.row.get("context") or {}).get("pieces", [])
     texts = asked.texts if len(asked.texts) == len(pieces) else [None] * len(pieces)
     return {
@@ -160,6 +165,8 @@ def told(asked: OwnQuestion, names: Names) -> dict[str, Any]:
         "answer": asked.row.get("answer"),
         "fallbacks": list(asked.row.get("fallbacks", ())),
         "context": [{**p, "text": text} for p, text in zip(pieces, texts, strict=True)],
+        "cut": [list(item) for item in (asked.row.get("context") or {}).get("cut", [])],
+        "usage": {name: asked.row[name] for name in _USAGE if name in asked.row},
         "steps": explained_steps(asked.row, asked.seconds, names),
         "without_names": list(names.missing),
     }

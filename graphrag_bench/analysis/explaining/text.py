@@ -14,10 +14,11 @@ _WIDE, _TEXT = 110, 90
 Told = Mapping[str, Any]
 
 
-def explained_lines(told: Told) -> Iterator[str]:
+def explained_lines(told: Told, *, whole: bool = False) -> Iterator[str]:
     """The answer, what was fallen back on, the context with its scores, and the steps.
 
-    `told` has `answer`, `fallbacks`, `context` and `steps`, as `experiment.asking` makes them.
+    `told` has `answer`, `fallbacks`, `context` and `steps`, as `own_question.told` makes them. The
+    `whole` context has every text as it was sent.
     """
     yield str(told["answer"]) if told["answer"] is not None else "(no answer was asked for)"
     yield from (f"fallback: {reason}" for reason in told["fallbacks"])
@@ -25,17 +26,45 @@ def explained_lines(told: Told) -> Iterator[str]:
     n_tokens = sum(piece["tokens"] for piece in told["context"])
     yield f"context: {len(told['context'])} rows, {n_tokens} tokens"
     for piece in told["context"]:
-        text = "" if piece.get("text") is None else f"  {short(piece['text'], _TEXT)!r}"
-        yield f"  {piece['score']:.3f}  {piece['kind']} {piece['id']}{text}"
+        yield from _piece(piece, whole)
+    if cut := told.get("cut"):
+        yield f"  cut by the budget: {', '.join(' '.join(map(str, item)) for item in cut)}"
     yield ""
     yield "steps"
     if not told["steps"]:
         yield "  none were kept (trace=off)"
     for step in told["steps"]:
         seconds = f"  {step['seconds']:.3f} s" if "seconds" in step else ""
-        yield f"  {step['step']}{seconds}"
+        yield f"  {step['step']}{seconds}{_used(step.get('usage', {}))}"
+        if step.get("reads"):
+            yield f"    reads: {', '.join(one.replace('_', ' ') for one in step['reads'])}"
         for slot, value in step["wrote"].items():
             yield from (f"    {line}" for line in _slot(slot, value))
+        for reply in step.get("replies", ()):
+            yield "    reply:"
+            yield from (f"      {line}" for line in str(reply).splitlines() or [""])
+
+
+def _piece(piece: Told, whole: bool) -> Iterator[str]:
+    """A row of the context: its score, kind, id and tokens, and its text, in full if `whole`."""
+    head = f"  {piece['score']:.3f}  {piece['kind']} {piece['id']}"
+    text = piece.get("text")
+    if not whole:
+        yield head if text is None else f"{head}  {short(text, _TEXT)!r}"
+        return
+    yield f"{head}  {piece['tokens']} tokens"
+    if text is None:
+        yield "    (its text is not known: the data set is not at hand, or has changed)"
+    else:
+        yield from (f"    {line}" for line in str(text).splitlines())
+
+
+def _used(usage: Told) -> str:
+    """The LLM calls and tokens of a step; "" for one without calls."""
+    if not usage.get("calls"):
+        return ""
+    n_prompt, n_reply = (usage.get(f"{name}_tokens", 0) for name in ("prompt", "completion"))
+    return f"  {usage['calls']} LLM calls, {n_prompt:,} + {n_reply:,} tokens"
 
 
 def _slot(slot: str, value: Any) -> Iterator[str]:

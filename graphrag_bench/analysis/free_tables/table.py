@@ -67,6 +67,31 @@ def pivot_table(runs: Sequence[PivotRun], layout: Layout) -> Table:
     return Table(caption, (*texts, *cols), tuple(rows), _notes(held, fields), texts)
 
 
+@dataclass(frozen=True)
+class PivotCell:
+    """The mean of a metric over the questions of a cell, and the runs that share it.
+
+    `part` is "" where the questions are not split.
+    """
+
+    line: str
+    part: str
+    column: str
+    mean: Mean
+    runs: tuple[PivotRun, ...]
+
+
+def pivot_cells(runs: Sequence[PivotRun], layout: Layout) -> list[PivotCell]:
+    """The cells of a table that hold a run, row by row; raises as `pivot_table` does."""
+    fields, held = _held(runs, layout)
+    lines, cols, parts = _places(runs, fields, held)
+    return [
+        PivotCell(line, part, col, _mean(shared), tuple(run for run, _ in shared))
+        for line, part, col in product(lines, parts, cols)
+        if (shared := held.get((line, col, part)))
+    ]
+
+
 def long_pivot(runs: Sequence[PivotRun], layouts: Sequence[Layout]) -> Table:
     """The same figures for a program to read: a row for each cell, a number in each column.
 
@@ -76,16 +101,13 @@ def long_pivot(runs: Sequence[PivotRun], layouts: Sequence[Layout]) -> Table:
     first = layouts[0]
     rows = []
     for layout in layouts:
-        fields, held = _held(runs, layout)
-        lines, cols, parts = _places(runs, fields, held)
-        for line, part, col in product(lines, parts, cols):
-            if not (shared := held.get((line, col, part))):
-                continue
-            found = _mean(shared)
-            marks = dict.fromkeys(run.mark for run, _ in shared if run.mark)
+        for cell in pivot_cells(runs, layout):
+            marks = dict.fromkeys(run.mark for run in cell.runs if run.mark)
+            found = cell.mean
             figures = [f"{one:.6f}" for one in (found.mean, found.low, found.high)]
-            counts = [str(found.n), str(len(shared)), "; ".join(marks)]
-            rows.append((*layout.led(line, part), col, layout.value, *figures, *counts))
+            counts = [str(found.n), str(len(cell.runs)), "; ".join(marks)]
+            lead = layout.led(cell.line, cell.part)
+            rows.append((*lead, cell.column, layout.value, *figures, *counts))
     lead = first.led(first.rows, first.by or "")
     heads = (*lead, first.cols, "metric", "mean", "low", "high", "n", "runs", "selected")
     return Table("", heads, tuple(rows), ())

@@ -143,16 +143,29 @@ def _corrected(held: Corrected | str) -> str:
     return f"{_percent(held)} ({100 * held.by_degree:.1f}){'' if held.decided else ' ?'}"
 
 
-def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table]:
-    """For each criterion the percentage of questions that the row wins against the column."""
-    tables = []
+def matrices(
+    titles: Sequence[str], matches: Sequence[Match]
+) -> dict[str, list[list[float | None]]]:
+    """For each criterion the percentage of questions that the row wins against the column.
+
+    Rows and columns are the runs of these titles, in their order; see `win_matrix`.
+    """
+    found = {}
     for criterion in dict.fromkeys(match.criterion for match in matches):
         held = ((m.a, m.b, m.found.rate) for m in matches if m.criterion == criterion)
-        found = {(a, b): rate.mean if rate else None for a, b, rate in held}
-        rates = [[found.get((row, column)) for column in titles] for row in titles]
+        means = {(a, b): rate.mean if rate else None for a, b, rate in held}
+        rates = [[means.get((row, column)) for column in titles] for row in titles]
+        found[criterion] = win_matrix(rates)
+    return found
+
+
+def matrix_tables(titles: Sequence[str], matches: Sequence[Match]) -> list[Table]:
+    """The `matrices` as tables."""
+    tables = []
+    for criterion, matrix in matrices(titles, matches).items():
         rows = tuple(
             (title, *[MISSING if cell is None else f"{cell:.1f}" for cell in cells])
-            for title, cells in zip(titles, win_matrix(rates), strict=True)
+            for title, cells in zip(titles, matrix, strict=True)
         )
         note = (
             "row against column, percent; a cell and its mirror sum to 100; the first table has "

@@ -61,7 +61,7 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     for name in metrics:
         heads += [name, "ours [95 %]", *(["ours − paper"] if name in compared else [])]
     heads += ["n", "model", "profile", "grade"]
-    named = {row: _row_name(table, row) for row in rows}
+    named = {row: row_name(table, row) for row in rows}
     made = [_row(named[row], held, metrics, compared, filled) for row, held in rows.items()]
     notes = comparison_notes(table, dataset, cells, filled, named)
     texts = ("method", "model", "profile", "grade")
@@ -73,7 +73,7 @@ def _comparable(cell: Printed, filled: Cells) -> bool:
     return cell.value is not None and figure is not None and figure.grade.comparable
 
 
-def _row_name(table: PaperTable, row: Row) -> str:
+def row_name(table: PaperTable, row: Row) -> str:
     """The method, what it beats, and in tables over several of them model and settings."""
     method, versus, llm, setting = row
     parts = [f"{method} > {versus}" if versus else method]

@@ -1,0 +1,32 @@
+"""What became of a question's evidence: in the context, retrieved but not in it, or missed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphrag_bench.data.dataset import Gold
+from graphrag_bench.data.file_evidence import name_of
+from graphrag_bench.runs.record import Row
+
+IN_CONTEXT, LEFT_OUT, MISSED = "in the context", "retrieved, not in the context", "missed"
+
+
+def evidence_of(row: Row, gold: Gold) -> Mapping[str, list[str]]:
+    """The gold documents of a question by what became of them, in the order of the gold.
+
+    Where the context holds no chunks, whose documents would be known, all that was retrieved counts
+    as not in it.
+    """
+    pieces = (row.get("context") or {}).get("pieces", [])
+    held = {
+        name_of(gold, str(name))
+        for piece in pieces
+        if piece["kind"] == "chunk"
+        for name in (piece["id"], *piece.get("also", ()))
+    }
+    retrieved = {name_of(gold, str(name)) for name in row.get("documents", ())}
+    found: dict[str, list[str]] = {IN_CONTEXT: [], LEFT_OUT: [], MISSED: []}
+    for name in gold.evidence:
+        fate = IN_CONTEXT if name in held else LEFT_OUT if name in retrieved else MISSED
+        found[fate].append(name)
+    return found

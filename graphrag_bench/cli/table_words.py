@@ -1,0 +1,16 @@
+"""The options of commands that print tables of runs: how many columns, and a figure of them."""
+
+from __future__ import annotations
+
+from graphrag_bench.cli.parsing import Parser
+from graphrag_bench.report.run_tables import COLUMNS, checked_columns
+
+_COLUMNS = (
+    "main (the default): n, the main metric, its difference from the baseline, context and cost of "
+    "each method in 100 columns; all: every metric, difference and cost, with all notes"
+)
+
+
+def take_columns(parser: Parser) -> None:
+    """Let a command take `--columns main|all`."""
+    parser.option("--columns", "WHICH", _COLUMNS, COLUMNS[0], checked_columns)

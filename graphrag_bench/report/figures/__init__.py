@@ -1,0 +1,1 @@
+"""Figures for papers, by matplotlib: one file for each kind of figure."""

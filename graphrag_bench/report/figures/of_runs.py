@@ -1,0 +1,113 @@
+"""What figures show of runs: means of a metric with intervals, and the tokens of contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.report.arrange import arranged, named_along
+from graphrag_bench.report.curves import BUDGET, Point, tokens_or_value
+from graphrag_bench.report.figures.bars import Bar
+from graphrag_bench.report.figures.grid import Grid
+from graphrag_bench.report.figures.lines import Mark
+from graphrag_bench.report.selection import REFERENCE_ROLES
+
+Run = Mapping[str, Any]
+
+
+def check_metric(runs: Sequence[Run], metric: str) -> None:
+    """Raise UserError, with the nearest names, for a metric that no run has."""
+    known = sorted({name for run in runs for name in run["metrics"]})
+    if metric not in known:
+        raise UserError(f"No run has the metric '{metric}'. {did_you_mean(metric, known)}")
+
+
+def bars_of(runs: Sequence[Run], metric: str) -> list[Bar]:
+    """A bar for each run that has the metric, in the order and with the titles of tables."""
+    check_metric(runs, metric)
+    return [
+        Bar(str(run["title"]), metric, *_interval(run["metrics"][metric]))
+        for run in arranged(runs)
+        if metric in run["metrics"]
+    ]
+
+
+def marks_of(runs: Sequence[Run], metric: str) -> list[Mark]:
+    """A mark for each run with the metric, at the mean tokens of its contexts; 0 without one."""
+    check_metric(runs, metric)
+    return [
+        Mark(
+            str(run["title"]),
+            _tokens(run),
+            *_interval(run["metrics"][metric]),
+            reference=run["role"] in REFERENCE_ROLES,
+        )
+        for run in arranged(runs)
+        if metric in run["metrics"]
+    ]
+
+
+def marks_along(points: Sequence[Point], metric: str, along: str) -> list[Mark]:
+    """A mark for each point of a curve with the metric, at its tokens or at its setting's value."""
+    check_metric([point.metrics for point in points], metric)
+    runs = [point.metrics for point in points]
+    several = len({run["dataset"] for run in runs}) > 1
+    names = [
+        f"{run['dataset']}: {name}" if several else name
+        for name, run in zip(named_along(runs, along), runs, strict=True)
+    ]
+    marks = [
+        Mark(name, tokens_or_value(point), *_interval(point.metrics["metrics"][metric]),
+             reference=point.metrics["role"] in REFERENCE_ROLES)
+        for name, point in zip(names, points, strict=True)
+        if metric in point.metrics["metrics"]
+    ]  # fmt: skip
+    return sorted(marks, key=lambda mark: (mark.series, mark.x))
+
+
+def x_label(along: str) -> str:
+    """What the x axis of a curve shows."""
+    return "tokens of context" if along == BUDGET else along
+
+
+def heat_of(
+    cells: Sequence[tuple[Mapping[str, str], Run]], rows: str, columns: str, metric: str
+) -> Grid:
+    """The metric of the cells of a sweep over the values of two settings, in their order.
+
+    `cells` have the settings of each run. A cell of several runs, which differ in other settings,
+    has the mean of their means; the title says of how many.
+    """
+    check_metric([run for _, run in cells], metric)
+    ys, xs = (_ordered([settings[name] for settings, _ in cells]) for name in (rows, columns))
+    held: dict[tuple[str, str], list[float]] = {}
+    for settings, run in cells:
+        if metric in run["metrics"]:
+            at = settings[rows], settings[columns]
+            held.setdefault(at, []).append(float(run["metrics"][metric]["mean"]))
+    most = max(map(len, held.values()))
+    title = metric if most == 1 else f"{metric}, mean of up to {most} runs a cell"
+    values = [[_mean(held.get((y, x))) for x in xs] for y in ys]
+    return Grid(title, rows, columns, ys, xs, values)
+
+
+def _mean(values: Sequence[float] | None) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _ordered(values: Sequence[str]) -> list[str]:
+    """Each value once; numbers by size, others as they come."""
+    found = list(dict.fromkeys(values))
+    try:
+        return sorted(found, key=float)
+    except ValueError:
+        return found
+
+
+def _interval(held: Mapping[str, float]) -> tuple[float, float, float]:
+    return float(held["mean"]), float(held["low"]), float(held["high"])
+
+
+def _tokens(run: Run) -> float:
+    return float(run["usage"]["context_tokens_per_question"])

@@ -1,0 +1,129 @@
+"""`--plot` of the commands: a figure of what they print, asked for before any work is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy_runs import TOY, command, ran, refused
+
+from graphrag_bench.report.figures import paper
+
+QUIET = [*TOY, "reference_rows=off"]
+SWEPT = ["method.damping=0.1,0.5", "method.top_k=2,5"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts of every figure that is written."""
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+    found: list[str] = []
+    saved = Figure.savefig
+
+    def keeping(figure: Figure, *given: Any, **named: Any) -> None:
+        saved(figure, *given, **named)
+        found.extend(text for one in figure.findobj(Text) if (text := one.get_text()))
+
+    monkeypatch.setattr(Figure, "savefig", keeping)
+    return found
+
+
+def plotted(*words: str) -> Path:
+    """The figure that a command says it has written."""
+    ended = command(*words)
+    assert ended.code == 0, ended.err
+    (line,) = [line for line in ended.out.splitlines() if line.startswith("plot: ")]
+    path = Path(line.removeprefix("plot: "))
+    assert path.stat().st_size > 1000
+    return path
+
+
+def test_a_sweep_over_two_settings_is_a_table_and_a_heat_map(texts: list[str]) -> None:
+    swept = ran("-m", *QUIET, "method=hipporag", *SWEPT, "answer=off")
+    (key,) = [path.name for path in Path("runs/.sweeps").iterdir()]
+    shown = command("sweep", "show", key[:6])
+    for damping in (0.1, 0.5):
+        for top_k in (2, 5):
+            assert f"HippoRAG damping={damping}, top_k={top_k}" in shown.out
+    assert len(swept.folders) == 4
+    plotted("sweep", "show", key, "--plot", "heat.pdf", "--metric", "evidence_recall@2")
+    assert {"method.damping", "method.top_k", "0.1", "0.5", "2", "5"} <= set(texts)
+    texts.clear()
+    plotted("sweep", "show", key, "--plot", "turned.svg", "--axes", "top_k,damping")
+    assert "evidence_recall@5" in texts
+    assert "Did you mean 'method.damping'" in refused(
+        "show", key, "--plot", "a.pdf", "--axes", "dampin,top_k", name="sweep"
+    )
+
+
+def test_a_sweep_over_one_setting_is_bars(texts: list[str]) -> None:
+    ran("-m", *QUIET, "method=hipporag", "method.damping=0.1,0.5", "answer=off")
+    (key,) = [path.name for path in Path("runs/.sweeps").iterdir()]
+    plotted("sweep", "show", key, "--plot", "bars.png")
+    assert any("damping=0.5" in text.replace("\n", " ") for text in texts)
+    assert "takes the key of a sweep" in refused("show", name="sweep")
+    assert "go with `sweep show KEY`" in refused("list", "--plot", "a.pdf", name="sweep")
+
+
+def test_runs_are_bars_or_a_pareto_front_and_a_table_of_one_question(texts: list[str]) -> None:
+    ran("-m", *QUIET, "method=bm25,vanilla", "answer=off")
+    out = command("table", "runs/toy").out
+    assert "evidence_recall@5 [95 %]" in out.replace("┃", "") or "evidence_recall@5" in out
+    assert "VanillaRAG" in out and "BM25" in out and "context" in out
+    plotted("table", "runs/toy", "--plot", "bars.pdf")
+    assert {"BM25", "VanillaRAG", "evidence_recall@5"} <= set(texts)
+    texts.clear()
+    plotted("table", "runs/toy", "--plot", "front.pdf", "--kind", "pareto", "--span", "2")
+    assert {"tokens of context", "BM25", "VanillaRAG"} <= set(texts)
+    assert "Did you mean 'mrr'" in refused("runs/toy", "--metric", "mr", name="table")
+
+
+def test_a_free_table_is_bars_and_a_heat_map_where_rows_and_columns_are_numbers(
+    texts: list[str],
+) -> None:
+    ran("-m", *QUIET, "method=hipporag", *SWEPT, "answer=off")
+    values = "values=evidence_recall@2"
+    plotted("table", "rows=damping", "cols=top_k", values, "--plot", "heat.svg")
+    assert {"damping", "top_k"} <= set(texts)
+    texts.clear()
+    plotted("table", "rows=damping", "cols=top_k", values, "by=hops", "--plot", "bars.svg")
+    assert {"0.1, 1", "0.5, 2"} <= set(texts)
+    said = refused("rows=damping", values, "by=hops", "--plot", "a.pdf", "--kind", "heat",
+                   name="table")  # fmt: skip
+    assert "goes with bars" in said
+
+
+def test_a_papers_table_is_its_figures_next_to_ours(texts: list[str]) -> None:
+    small = ["zhou2025/table8", "--run", "--small", *TOY]
+    assert "no figure of ours" in refused("zhou2025/table8", "--plot", "a.pdf", name="table")
+    plotted("table", *small, "--plot", "paper.pdf", "--span", "2")
+    assert any(text.endswith(", paper") for text in texts)
+    assert any(text.endswith(", ours") for text in texts)
+
+
+def test_curves_are_drawn_along_tokens_or_a_setting(texts: list[str]) -> None:
+    ran("-m", *QUIET, "method=bm25,vanilla", "budget_context=60,90", "answer=off")
+    plotted("curve", "--plot", "curve.pdf")
+    assert {"tokens of context", "BM25", "VanillaRAG", "evidence_recall@5"} <= set(texts)
+    plotted("curve", "--plot", "front.png", "--kind", "pareto")
+
+
+def test_a_figure_that_cannot_be_is_refused_before_any_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "Did you mean '.pdf'" in refused("--plot", "a.pdff", name="curve")
+    assert "spans 1 column" in refused("--plot", "a.pdf", "--span", "3", name="curve")
+    assert "go with --plot" in refused("--span", "2", name="curve")
+    assert "Did you mean 'pareto'" in refused("--plot", "a.pdf", "--kind", "paret", name="curve")
+    monkeypatch.setattr(paper, "find_spec", lambda name: None)
+    assert "graphrag-bench[figures]" in refused("--plot", "a.pdf", name="curve")
+    assert "graphrag-bench[figures]" in refused("A", "B", "--plot", "a.pdf", name="compare")

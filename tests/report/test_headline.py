@@ -1,0 +1,152 @@
+"""The table of the terminal: one question in 100 columns, and where the rest is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation.significance import holm
+from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
+from graphrag_bench.report.headline import WIDTH, headline_table, main_metric
+from graphrag_bench.report.rendering import MISSING, Table, show
+from graphrag_bench.report.run_tables import checked_columns, shown_tables
+
+PART = {"calls": 2, "prompt_tokens": 1200, "completion_tokens": 30, "usd": 0.0,
+        "retries": 0}  # fmt: skip
+BASE = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]
+
+
+def run(title: str, values: Sequence[float] = BASE, **fields: Any) -> dict[str, Any]:
+    """What `metrics.json` holds of a run of six questions, with what their accuracies are."""
+    mean = {"mean": sum(values) / len(values), "low": 0.1, "high": 0.9, "n": 6}
+    held = {
+        "title": title, "method": title.lower(), "role": "", "dataset": "toy", "key": title,
+        "limit": None, "answer": "on", "n": 6, "selected": 6, "failed": 0, "answered": 6,
+        "errors": [], "rates": {}, "metrics": {"evidence_recall@5": mean, "accuracy": mean},
+        "usage": {"tokens_per_question": 10.0, "context_tokens_per_question": 1834.4},
+        "cost": {"steps": {"generate.0": {"paid": PART, "cached": PART, "truncated": 0}},
+                 "mixed": False},
+        "estimate": {}, "settings": {}, "llm": "model", "llm_build": "", "embedder": "mini",
+        "extraction": "", "extraction_statistics": {}, "commit": "abc", "tokenizer": "cl100k",
+        "profile": "default", "fidelity": "default", "values": values,
+    }  # fmt: skip
+    return held | fields
+
+
+def compared(runs: Sequence[Mapping[str, Any]]) -> list[Comparison]:
+    scored = [
+        Compared(one, {f"q{n}": {"accuracy": v, "f1": v} for n, v in enumerate(one["values"])})
+        for one in runs
+    ]
+    return comparisons(scored, "vanilla")
+
+
+def table(*runs: Mapping[str, Any], **given: Any) -> Table:
+    return headline_table(runs, compared(runs), **given)
+
+
+def cells(made: Table, head: str) -> list[str]:
+    return [row[made.heads.index(head)] for row in made.rows]
+
+
+def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> None:
+    made = table(run("Vanilla"), run("Better", [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]), run("Same"))
+    assert made.heads == (
+        "method", "n", "accuracy [95 %]", "minus Vanilla", "p", "context tokens", "cost, tokens",
+    )  # fmt: skip
+    assert made.rows[0] == (
+        "Vanilla",
+        "6",
+        "0.333 [0.10, 0.90]",
+        MISSING,
+        MISSING,
+        "1,834",
+        "2,460",
+    )
+    assert cells(made, "minus Vanilla") == [MISSING, "+0.333", "+0.000"]
+
+
+def test_p_is_corrected_over_the_tests_that_the_table_shows() -> None:
+    runs = [run("Vanilla"), run("Better", [1.0] * 6), run("Worse", [0.0] * 6)]
+    of_accuracy = [one.found.p for one in compared(runs) if one.metric == "accuracy"]
+    assert len(compared(runs)) == 4
+    shown = [float(p) for p in cells(table(*runs), "p") if p != MISSING]
+    assert shown == pytest.approx(holm(of_accuracy), abs=1e-4)
+
+
+def test_rows_keep_their_differences_where_the_table_orders_runs_anew() -> None:
+    oracle = run("Oracle", [1.0] * 6, role="ceiling")
+    made = table(oracle, run("Better", [1.0] * 6), run("Vanilla"))
+    assert cells(made, "method") == ["Better", "Vanilla", "Oracle"]
+    assert cells(made, "minus Vanilla") == ["+0.667", MISSING, MISSING]
+
+
+def test_the_main_metric_is_the_one_asked_for_or_that_of_answers_or_evidence() -> None:
+    assert main_metric([run("A")]) == "accuracy"
+    assert main_metric([run("A")], "f1") == "f1"
+    mean = run("A")["metrics"]["accuracy"]
+    cuts = {f"evidence_recall@{k}": mean for k in (2, 10, 3)}
+    assert main_metric([run("A", metrics=cuts)]) == "evidence_recall@10"
+    assert main_metric([run("A", metrics={**cuts, "evidence_recall@5": mean})]).endswith("@5")
+    assert main_metric([run("A", metrics={})]) == "accuracy"
+
+
+def test_money_is_the_cost_where_any_run_has_cost_some() -> None:
+    paid = {**PART, "usd": 0.25}
+    dear = {"steps": {"generate.0": {"paid": paid, "cached": paid, "truncated": 0}}, "mixed": False}
+    made = table(run("Vanilla"), run("Dear", cost=dear))
+    assert cells(made, "cost, USD") == ["0.0000", "0.5000"]
+    assert "cost, tokens" not in made.heads
+
+
+def test_failed_questions_have_a_column_a_mark_and_the_first_warning() -> None:
+    made = table(
+        run("Vanilla", flags=["names everything"]), run("Failing", failed=2, errors=["2 x a.0: no"])
+    )
+    assert cells(made, "failed") == ["0", "2"]
+    assert cells(made, "accuracy [95 %]")[1] == "0.333! [0.10, 0.90]"
+    assert made.below[1].startswith("! 2 warnings: 2 failed, run again: 2 x a.0")
+    assert "failed" not in table(run("Vanilla")).heads
+
+
+@pytest.mark.parametrize("width", [None, 100, 80])
+def test_it_fits_the_width_with_three_lines_of_notes_and_keeps_every_number(
+    width: int | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if width is not None:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("COLUMNS", str(width))
+    long = "PathCoRAG with damping=0.15, top_k=20, retrieve.1.cases.otherwise.0.weights=degree"
+    runs = [run("Vanilla"), run(long, failed=1, llm="x" * 90), run("Other", flags=["y" * 120])]
+    made = table(*runs)
+    show(made)
+    lines = plain(capsys.readouterr().out).splitlines()
+    assert max(map(len, lines)) <= (width or WIDTH)
+    assert len(made.below) == 3
+    assert all(len(note) <= WIDTH for note in made.below)
+    assert "docs/" in made.below[-1]
+    text = "\n".join(lines)
+    numbers = ["0.333!", "[0.10, 0.90]", "1,834", "2,460", "+0.000"]
+    assert all(number in text for number in numbers), text
+    assert sum(line.startswith("┏") for line in lines) == (2 if width == 80 else 1)
+
+
+def plain(text: str) -> str:
+    """The text without colours."""
+    import re
+
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_all_columns_are_the_tables_of_a_run_folder_and_more() -> None:
+    runs = [run("Vanilla"), run("Better", [1.0] * 6)]
+    made = shown_tables(runs, compared(runs), columns="all", baseline="vanilla")
+    assert "evidence@5 [95 %]" in made[0].heads
+    assert made[1].caption == "differences from Vanilla"
+    assert made[2].caption == "what the runs have cost"
+    assert len(shown_tables(runs, compared(runs))) == 1
+    with pytest.raises(UserError, match="Did you mean 'all'"):
+        checked_columns("al")
