@@ -13,13 +13,17 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.fixture(scope="module")
-def writer() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("write_docs", ROOT / "scripts" / "write_docs.py")
+def loaded(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def writer() -> ModuleType:
+    return loaded("write_docs")
 
 
 def test_the_generated_pages_are_up_to_date(writer: ModuleType) -> None:
@@ -29,6 +33,10 @@ def test_the_generated_pages_are_up_to_date(writer: ModuleType) -> None:
         if path.read_text(encoding="utf-8") != text
     ]
     assert not stale, f"run python scripts/write_docs.py: {', '.join(stale)}"
+
+
+def test_the_readme_s_table_has_the_figures_of_the_pages() -> None:
+    assert loaded("methods_table").readme() == (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_table_of_profiles_has_every_setting_that_a_profile_changes(writer: ModuleType) -> None:

@@ -1,0 +1,94 @@
+"""The README's table of methods, with the figures of the pages in docs/results.
+
+Recall@5 is that on MuSiQue, of docs/results/llm_free.md or, for methods that it leaves out, of
+musique_train100.md; accuracy is that of sample_qwen1.5b.md. Usage: python scripts/methods_table.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results"
+BEGIN, END = "<!-- methods: scripts/methods_table.py -->", "<!-- end of methods -->"
+METHODS = (
+    ("entitypassage", "entity-passage graph", "names and titles with their passages; ours", "", ""),
+    ("hipporag2", "HippoRAG 2", "facts and passages in one walk", "", ""),
+    ("hipporag2", "HippoRAG 2 (NER to node)", "its walk from names alone",
+     "HippoRAG 2, NER to node", ""),
+    ("hipporag", "HippoRAG", "PageRank from names over facts", "", ""),
+    ("linearrag", "LinearRAG", "entities, sentences, passages; no relation", "", ""),
+    ("fastgraphrag", "FastGraphRAG", "PageRank over a described graph", "", ""),
+    ("lightrag", "HLightRAG, LLightRAG, GLightRAG", "keywords on two levels", "", ""),
+    ("msgraphrag", "LGraphRAG, GGraphRAG, GraphRAG-CC, GraphRAG-ER",
+     "communities and their reports", "", ""),
+    ("msgraphrag", "VGraphRAG, VGraphRAG-CC, CheapRAG", "the same by vectors", "", ""),
+    ("raptor", "RAPTOR, RAPTOR-K", "a tree of summaries", "", ""),
+    ("pathrag", "PathRAG, PathRAG-lt", "paths by flow", "", ""),
+    ("pathcorag", "PathCoRAG", "paths along reasoning steps", "", ""),
+    ("pankrag", "PankRAG", "a plan of sub-questions over communities", "", ""),
+    ("subgraphrag", "SubgraphRAG", "triples by a trained scorer", "", ""),
+    ("gretriever", "G-retriever", "a Steiner tree of similar facts", "", ""),
+    ("tog", "ToG", "a model walks the graph", "", ""),
+    ("dalk", "DALK", "paths and neighbours, filtered by a model", "", ""),
+    ("kgp", "KGP", "a model walks the passages", "", ""),
+    ("hybrid", "hybrid", "BM25 and vectors fused", "", "hybrid (BM25 + dense)"),
+    ("vanilla", "VanillaRAG", "passages by vectors", "", ""),
+    ("bm25", "BM25", "passages by words", "", ""),
+    ("hyde", "HyDE", "a hypothetical passage as the query", "", ""),
+    ("ircot", "IRCoT", "retrieval between thoughts", "", ""),
+    ("decompose", "question decomposition", "sub-questions", "", ""),
+    ("rerank", "LLM rerank", "passages ordered by a model", "", "VanillaRAG + LLM rerank"),
+    ("oracle", "oracle", "the gold passages", "", ""),
+    ("zeroshot", "closed-book", "nothing", "", ""),
+)  # fmt: skip
+"""Page, names, what is retrieved, and the names on the two pages where they differ."""
+FEW = "5"
+"""Questions of the methods that call the model many times, on the page of accuracies."""
+FREE = {"recall": 2}
+MUSIQUE = {"recall": 4}
+SMOKE = {"answered": 1, "accuracy": 5}
+
+
+def rows(page: str, section: str = "") -> dict[str, list[str]]:
+    """The cells of the first row of each name in a page's tables, or in those of a section."""
+    text = (RESULTS / page).read_text(encoding="utf-8")
+    part = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0] if section else text
+    found: dict[str, list[str]] = {}
+    for line in part.splitlines():
+        if line.startswith("| "):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            found.setdefault(cells[0], cells)
+    return found
+
+
+def table() -> Iterator[str]:
+    """The lines of the table."""
+    free, musique = rows("llm_free.md", "musique"), rows("musique_train100.md")
+    smoke = rows("sample_qwen1.5b.md")
+    yield "| method | retrieves | recall@5 | accuracy |"
+    yield "|---|---|---|---|"
+    for page, named, what, retrieving, answering in METHODS:
+        first = named.split(", ")[0]
+        recall = _recall(retrieving or first, free, musique)
+        cells = smoke.get(answering or first)
+        accuracy = cells[SMOKE["accuracy"]].split()[0] if cells else "–"
+        few = "*" if cells and cells[SMOKE["answered"]] == FEW else ""
+        yield f"| [{named}](methods/{page}/README.md) | {what} | {recall} | {accuracy}{few} |"
+
+
+def _recall(name: str, free: Mapping[str, list[str]], musique: Mapping[str, list[str]]) -> str:
+    if name in free:
+        return free[name][FREE["recall"]]
+    return musique[name][MUSIQUE["recall"]] if name in musique else "–"
+
+
+def readme() -> str:
+    """The README with the table as it should be."""
+    before, rest = README.read_text(encoding="utf-8").split(BEGIN)
+    return "\n".join([f"{before}{BEGIN}", *table(), f"{END}{rest.split(END)[1]}"])
+
+
+if __name__ == "__main__":
+    README.write_text(readme(), encoding="utf-8")
