@@ -36,7 +36,7 @@ class Bar:
 
 
 def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> None:
-    """Write horizontal bars with intervals, the first group on top; `label`, above, names the values.
+    """Write horizontal bars with intervals, the first group on top, and `label` above them all.
 
     Groups and series follow the order in which they come first. A group that lacks a series has no
     bar there. The height grows with the number of bars.
