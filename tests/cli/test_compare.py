@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import planted_judges
 import pytest
 from toy_runs import TOY, command, ran, refused
+
+from graphrag_bench.report.figures.grid import Grid, plot_wins
 
 FIRST = ["llm_judge=scripted", "llm_judge._target_=planted_judges.takes_first"]
 LONGER = ["llm_judge=scripted", "llm_judge._target_=planted_judges.takes_longer"]
@@ -116,6 +119,30 @@ def test_three_runs_make_a_matrix_whose_mirrored_cells_sum_to_a_hundred(runs: li
     after = out[out.index("overall: win rates") :]
     assert cells(after, "VanillaRAG")[1:3] == ["50.0", "0.0"]
     assert cells(after, "BM25")[1:] == ["100.0", "50.0", "100.0"]
+
+
+def test_the_win_matrices_are_a_figure_with_the_numbers_of_the_tables(
+    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Grid] = []
+
+    def keeping(path: Path, grids: Sequence[Grid], *, span: int) -> None:
+        drawn.extend(grids)
+        plot_wins(path, grids, span=span)
+
+    monkeypatch.setattr("graphrag_bench.cli.compare.plot_wins", keeping)
+    path = tmp_path / "wins.pdf"
+    out = compared(*runs, *LONGER, "--plot", str(path), "--span", "2")
+    assert f"plot: {path}" in out
+    assert path.read_bytes().startswith(b"%PDF")
+    assert len(drawn) == 4
+    for grid in drawn:
+        after = out[out.index(f"{grid.title.partition(':')[0]}: win rates") :]
+        for name, values in zip(grid.rows, grid.values, strict=True):
+            assert cells(after, name)[1:] == [f"{value:.1f}" for value in values]
+    assert "does not go with --plan" in refused(
+        *runs, *LONGER, "--plot", str(path), "--plan", name="compare"
+    )
 
 
 def filled(sheet: Path, name: str, choose: str) -> Path:

@@ -102,7 +102,11 @@ def test_no_text_is_read_as_a_formula_and_all_text_is_of_eight_points(
 def test_nothing_that_is_drawn_lies_outside_of_the_figure(
     tmp_path: Path, drawn: list[Figure]
 ) -> None:
-    long = [Bar(f"VanillaRAG answer=on, budget_context={n}", "a", 0.5, 0.4, 0.6) for n in range(9)]
+    long = [
+        Bar(f"VanillaRAG answer=on, budget_context={n}", series, 0.5, 0.4, 0.6)
+        for n in range(9)
+        for series in ("1 hop", "2 hops")
+    ]
     plot_bars(tmp_path / "a.png", long, "evidence_recall@5")
     (axes,) = drawn[0].axes
     width, height = drawn[0].get_size_inches() * drawn[0].dpi
@@ -114,6 +118,10 @@ def test_nothing_that_is_drawn_lies_outside_of_the_figure(
         assert min(box.x0, box.y0) >= -1
         assert box.x1 <= width + 1
         assert box.y1 <= height + 1
+    (legend,), (above,) = drawn[0].legends, drawn[0].texts
+    for box in (legend.get_window_extent(), above.get_window_extent()):
+        assert not box.overlaps(axes.get_tightbbox())
+    assert not legend.get_window_extent().overlaps(above.get_window_extent())
     assert axes.get_position().width > 0.45
 
 

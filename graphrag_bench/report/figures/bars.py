@@ -36,7 +36,7 @@ class Bar:
 
 
 def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> None:
-    """Write horizontal bars with intervals, the first group on top; `label` names the values.
+    """Write horizontal bars with intervals, the first group on top, and `label` above them all.
 
     Groups and series follow the order in which they come first. A group that lacks a series has no
     bar there. The height grows with the number of bars.
@@ -71,7 +71,7 @@ def plot_bars(path: Path, bars: Sequence[Bar], label: str, *, span: int = 1) -> 
             )
         axes.set_yticks(range(len(groups)), labels)
         axes.invert_yaxis()
-        figure.supxlabel(plain(label), fontsize=8)
+        figure.suptitle(plain(label), fontsize=8)
         legend_below(figure, span)
 
     save(path, draw, span=span, height=height)
