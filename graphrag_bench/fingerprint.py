@@ -150,9 +150,15 @@ def _namespace(item: Any, tree: ast.AST, roots: frozenset[str]) -> dict[str, Any
 
 
 @lru_cache(maxsize=None)
+def _nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """A tree's nodes; docstrings that are taken out later stay, and refer to nothing."""
+    return tuple(ast.walk(tree))
+
+
+@lru_cache(maxsize=None)
 def _imports(tree: ast.AST) -> tuple[tuple[str, str, str], ...]:
     """Module, name and label of what is imported by `from` anywhere in a tree."""
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    nodes = [node for node in _nodes(tree) if isinstance(node, ast.ImportFrom)]
     return tuple(
         (node.module, alias.name, alias.asname or alias.name)
         for node in nodes
@@ -165,7 +171,7 @@ def _imports(tree: ast.AST) -> tuple[tuple[str, str, str], ...]:
 def _references(tree: ast.AST) -> tuple[tuple[str, ...], ...]:
     """The names and `module.name`s in a tree, sorted."""
     found: set[tuple[str, ...]] = set()
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.Name):
             found.add((node.id,))
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -197,7 +203,7 @@ def _parsed(source: str) -> ast.AST:
 @lru_cache(maxsize=None)
 def _undocumented(tree: ast.AST) -> ast.AST:
     """The tree, from which the docstrings of functions and classes are taken out."""
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import sys
@@ -54,6 +55,8 @@ _OF_THE_DISK = (
     errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
 )  # fmt: skip
 _CONFIG_DIR = "--config-dir"
+_COLLECT_AT = 50_000
+"""New objects before Python looks for cycles: a start makes many objects, and hardly a cycle."""
 _START = """
 start here
   graphrag-bench run dataset=sample method=hipporag limit=5
@@ -87,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     that is spent. 2 for input that the user can fix. 130 for SIGINT and 143 for SIGTERM, after
     the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
+    gc.set_threshold(_COLLECT_AT)
     try:
         with cleaned():
             return _main(list(sys.argv[1:] if arguments is None else arguments))

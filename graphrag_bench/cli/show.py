@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphrag_bench.analysis.explaining.calls import Calls, call_lines
 from graphrag_bench.analysis.explaining.evidence import evidence_of
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.own_question import of_run, told
@@ -23,11 +24,13 @@ _ABOUT = """
 Shows why a finished run gave its answer to a question: answer and gold, the evidence found and
 missed, the context as it was sent with tokens and what the budget cut, and every step with what it
 read and wrote (nodes, relationships, chunks and paths by name), its seconds, LLM calls and tokens.
-With trace=full in the run the replies are shown too. No model is called.
+With trace=full in the run the steps have their replies. --calls prints each prompt as it was sent,
+and its reply. No model is called.
 
 examples
   graphrag-bench show 0a1b2c
   graphrag-bench show 0a1b2c q7
+  graphrag-bench show 0a1b2c q7 --calls
 """
 _MOST_LISTED = 200
 
@@ -43,7 +46,8 @@ def main(arguments: Sequence[str]) -> int:
         help="a question's id, or the beginning of its id or text; without one the questions "
         "are listed",
     )
-    parser.flag("--json", "print all rows, for a program")
+    parser.flag("--calls", "print the prompt and the reply of each call of a language model too")
+    parser.flag("--json", "print all rows, and all calls, for a program")
     parser.home()
     asked = parser.read(arguments)
     load_plugins()
@@ -61,6 +65,7 @@ def main(arguments: Sequence[str]) -> int:
         "gold": _gold(gold),
         "found": evidence_of(row, gold) if gold else {},
         "error": row.get("error"),
+        "calls": Calls(run, home).of(row["question"]) if asked.calls or asked.json else [],
     }
     if asked.json:
         sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=1) + "\n")
@@ -78,6 +83,8 @@ def main(arguments: Sequence[str]) -> int:
     if row.get("error"):
         sys.stdout.write(f"failed in {row['error']['step']}: {row['error']['message']}\n")
     sys.stdout.write("\n" + "\n".join(explained_lines(answer, whole=True)) + "\n")
+    if asked.calls:
+        sys.stdout.write("\n" + "\n".join(call_lines(answer["calls"])) + "\n")
     if answer["without_names"]:
         gone = ", ".join(answer["without_names"])
         sys.stdout.write(f"\n! without names: what the run was made over is gone ({gone})\n")

@@ -21,7 +21,8 @@ class Line:
     """One call. `item` is the question or chunk; `outcome` is `stop`, `length` or why it failed.
 
     Tokens, seconds and price of a cached call are those of the reply when it was paid for, except
-    `seconds`, which are 0. `kind` is `chat` or `embedding`.
+    `seconds`, which are 0. `kind` is `chat` or `embedding`. `key` is the row of the store of
+    replies, where prompt and reply are; "" without one.
     """
 
     stage: str
@@ -38,6 +39,7 @@ class Line:
     cached: bool = False
     usd: float = 0.0
     kind: str = "chat"
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ def line_of(outcome: Outcome, stage: str, step: str, item: str, kind: str = "cha
         reply.cached,
         reply.usd,
         kind,
+        reply.key,
     )
 
 
@@ -168,7 +171,7 @@ def read_ledger(*paths: str | Path) -> Iterator[Line]:
     """The lines of ledgers (one for each shard).
 
     A line that a kill cut short is left out, and so is a file that another process, having built
-    its artifact, has moved in the meantime.
+    its artifact, has moved in the meantime. Lines that were written before calls had keys are read.
     """
     for path in paths:
         with (
@@ -185,7 +188,7 @@ def _lines(texts: Iterable[str]) -> Iterator[Line]:
             row = json.loads(text)
         except (ValueError, RecursionError):
             continue
-        if isinstance(row, dict) and set(row) == names:
+        if isinstance(row, dict) and set(row) in (names, names - {"key"}):
             yield Line(**row)
 
 

@@ -207,6 +207,21 @@ def test_show_has_the_replies_where_they_are_stored() -> None:
     assert "    reply:\n      Ada Marsh\n" in out
 
 
+def test_show_has_each_call_as_it_was_sent(home: Path) -> None:
+    folder = ran(*TOY, "method=vanilla", "reference_rows=off", "limit=1").folder
+    (row,) = [json.loads(line) for line in (folder / "records.jsonl").open()]
+    name = row["question"]
+    assert "calls:" not in command("show", str(folder), name).out
+    (call,) = json.loads(command("show", str(folder), name, "--json").out)["calls"]
+    question = json.loads(command("show", str(folder), name, "--json").out)["question"]
+    assert question in call["prompt"][-1]["content"] and call["reply"].strip() == row["answer"]
+    out = command("show", str(folder), name, "--calls").out
+    assert all(f"      {line}\n" in out for line in call["prompt"][-1]["content"].splitlines())
+    assert out.index("user:") < out.index("reply:")
+    (home / "cache" / "replies.sqlite").unlink()
+    assert "not in the store of replies" in command("show", str(folder), name, "--calls").out
+
+
 def test_show_says_where_no_steps_were_kept() -> None:
     folder = ran(*HIPPORAG, "reference_rows=off", "trace=off", "limit=1").folder
     (name,) = [json.loads(line)["question"] for line in (folder / "records.jsonl").open()]
