@@ -82,7 +82,7 @@ def _degrees(degree: IntArray) -> list[tuple[str, int]]:
         return []
     bins = np.where(degree > 0, np.floor(np.log2(np.maximum(degree, 1))).astype(np.int64) + 1, 0)
     counts = np.bincount(bins)
-    heads = ["0", "1", *(f"{2 ** (b - 1)}-{2 ** b - 1}" for b in range(2, len(counts)))]
+    heads = ["0", "1", *(f"{2 ** (b - 1)}-{2**b - 1}" for b in range(2, len(counts)))]
     return [(head, int(count)) for head, count in zip(heads, counts, strict=False)]
 
 

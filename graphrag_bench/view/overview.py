@@ -1,4 +1,4 @@
-"""What the overview of a run page says: scores, costs, estimates, funnels and paired differences."""
+"""What the overview of a run page says: scores, costs, estimates, funnels, paired differences."""
 
 from __future__ import annotations
 

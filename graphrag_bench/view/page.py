@@ -9,10 +9,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.reopen import References, read_references
-from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.version import __version__
@@ -35,13 +35,19 @@ MOST_GRAPHS = 12
 
 
 def write_page(
-    runs: Sequence[StoredRun], page: Path, home: Path, shared: str | None = None
+    runs: Sequence[StoredRun],
+    page: Path,
+    home: Path,
+    shared: str | None = None,
+    *,
+    stamp: str | None = None,
 ) -> Path:
     """Write the page of some runs into a folder, and return its index.html.
 
     A folder that holds a page is brought up to date; any other that is not empty is refused.
     `home` and `shared` are where artifacts are, as for `graphrag-bench show`. What a run does not
-    have any more (its data set, its graph) is named on the page. Raises UserError for no run.
+    have any more (its data set, its graph) is named on the page. `stamp` is given for a page that
+    is served: a browser loads it anew when the stamp has changed. Raises UserError for no run.
     """
     if not runs:
         raise UserError("A page needs a run: name one, or run a method first.")
@@ -64,6 +70,7 @@ def write_page(
         parts.write(f"g{number}", graph.health())
     index = {
         "version": __version__,
+        "served": stamp is not None,
         "runs": rows,
         "metrics": metric_rows(),
         "pairs": pair_rows(runs),
@@ -73,6 +80,8 @@ def write_page(
                         for a, b in _compared(graphs, parts)],
     }  # fmt: skip
     parts.write("index", index)
+    if stamp is not None:
+        parts.write("stamp", {"of": stamp})
     parts.remove_others()
     return page / INDEX
 

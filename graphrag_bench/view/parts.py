@@ -1,4 +1,4 @@
-"""Parts of a run page: JavaScript files that hand JSON to the page, one loaded when it is asked for.
+"""Parts of a run page: JavaScript files that hand JSON to the page, each when it is asked for.
 
 A page opened from disk may not fetch files, but it may add script elements.
 """

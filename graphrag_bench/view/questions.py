@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.analysis.explaining.calls import Calls
 from graphrag_bench.analysis.explaining.evidence import IN_CONTEXT, LEFT_OUT, evidence_of
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.own_question import all_of_run, told
 from graphrag_bench.analysis.funnel.stored import RunFunnel
 from graphrag_bench.data.dataset import Dataset, Gold
-from graphrag_bench.models.ledger import read_ledger
 from graphrag_bench.report.comparisons import usual_metrics
 from graphrag_bench.runs.question_scores import context_tokens
 from graphrag_bench.runs.record import Row
@@ -87,11 +87,11 @@ def questions_of(run: StoredRun) -> list[str]:
 def blocks(run: StoredRun, home: Path, shared: str | None = None) -> Iterator[Plain]:
     """Every question of a run whole, `BLOCK` at a time, by id, in the order of the list.
 
-    Each has what `graphrag-bench show --json` prints, its calls from the ledger, and its graph.
+    Each has what `graphrag-bench show --json` prints, its calls among them, and its graph.
     Artifacts are looked for as `roots_of` says.
     """
     ids = questions_of(run)
-    calls = _calls(run)
+    calls = Calls(run, run.home or home)
     names: dict[tuple[tuple[str, str], ...], Names] = {}
     block: Plain = {}
     for one in all_of_run(run, {name: run.rows[name] for name in ids}):
@@ -99,8 +99,9 @@ def blocks(run: StoredRun, home: Path, shared: str | None = None) -> Iterator[Pl
         if key not in names:
             names.clear()  # a graph for each scope: one is open at a time
             names[key] = Names.read(roots_of(run, one.corpus, home, shared), one.artifacts)
-        block[one.row["question"]] = question_whole(run, told(one, names[key]), one.row, names[key])
-        block[one.row["question"]]["calls"] = calls.get(one.row["question"], [])
+        name = one.row["question"]
+        whole = question_whole(run, told(one, names[key]), one.row, names[key])
+        block[name] = {**whole, "calls": calls.of(name)}
         if len(block) == BLOCK:
             yield block
             block = {}
@@ -134,19 +135,8 @@ def _without_context(step: Plain) -> Plain:
 
 def roots_of(run: StoredRun, corpus: str, home: Path, shared: str | None) -> list[Path]:
     """Where the artifacts of a run may be: in the home of its folder, else `home`; in `shared`."""
-    above = run.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
-    own = above[3] if len(above) > 3 and above[2].name == "runs" else home
+    own = run.home or home
     return [own / "artifacts" / corpus, *([Path(shared) / corpus] if shared else [])]
-
-
-def _calls(run: StoredRun) -> dict[str, list[Plain]]:
-    """The calls of each question in the order of the ledger."""
-    found: dict[str, list[Plain]] = {}
-    for line in read_ledger(*run.folder.files("ledger")):
-        if line.stage != "build":
-            said = {name: value for name, value in vars(line).items() if value}
-            found.setdefault(line.item, []).append(said)
-    return found
 
 
 def _right(scores: Mapping[str, float]) -> int | None:

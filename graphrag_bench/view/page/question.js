@@ -48,14 +48,23 @@ function slotOf(slot, value) {
   return lists.length ? grb.h("div", {}, lists.map(([part, rows]) => rowsOf(`${name}, ${part}`, rows))) : line(JSON.stringify(value));
 }
 
+/* A call: its costs, and below them the messages as they were sent, and the reply. */
+function callOf(call) {
+  const costs = [`${grb.count(call.prompt_tokens || 0)} + ${grb.count(call.completion_tokens || 0)} tokens`, call.cached ? "from the store" : `${grb.number(call.seconds || 0, 2)} s`,
+    call.retries ? grb.plural(call.retries, "retry").replace("retrys", "retries") : "", call.usd ? `${grb.number(call.usd, 6)} USD` : "", call.outcome].filter(Boolean);
+  const head = grb.h("summary", {}, `call of ${call.model || "the model"}: ${costs.join(", ")}`);
+  const said = (who, text) => grb.h("div", {}, grb.h("h4", {}, who), grb.h("pre", {}, text));
+  if (!call.prompt) return grb.h("p", { class: "about" }, `${head.textContent}; prompt and reply are not in the store of replies`);
+  return grb.h("details", { class: "call" }, head, call.prompt.map((one) => said(one.role, one.content)), said("reply", call.reply));
+}
+
 function stepOf(step, calls) {
   const used = step.usage?.calls ? `${grb.plural(step.usage.calls, "LLM call")}, ${grb.count(step.usage.prompt_tokens || 0)} + ${grb.count(step.usage.completion_tokens || 0)} tokens` : "";
   const said = [step.seconds === undefined ? "" : `${grb.number(step.seconds, 4)} s`, used].filter(Boolean).join(", ");
   return grb.h("details", { class: "step" }, grb.h("summary", {}, grb.h("strong", {}, step.step), grb.h("span", { class: "about" }, ` ${said}`)),
     step.reads?.length ? grb.h("p", { class: "about" }, `reads: ${step.reads.map((one) => one.replaceAll("_", " ")).join(", ")}`) : null,
     Object.entries(step.wrote).map(([slot, value]) => slotOf(slot, value)),
-    (calls || []).map((call) => grb.h("p", { class: "about" }, `call: ${call.model || "model"}, ${call.outcome}, ${grb.count(call.prompt_tokens || 0)} + ${grb.count(call.completion_tokens || 0)} tokens, ${grb.number(call.seconds || 0, 2)} s${call.cached ? ", cached" : ""}${call.retries ? `, ${call.retries} retries` : ""}${call.usd ? `, ${grb.number(call.usd, 6)} USD` : ""}`)),
-    (step.prompts || []).map((prompt) => grb.h("details", {}, grb.h("summary", {}, "prompt"), grb.h("pre", {}, prompt))),
+    (calls || []).map(callOf),
     (step.replies || []).map((reply) => grb.h("div", {}, grb.h("h4", {}, "reply"), grb.h("pre", {}, reply))));
 }
 
@@ -97,6 +106,7 @@ grb.views.question = async function (runId, placeText) {
   const byStep = new Map();
   for (const call of held.calls) byStep.set(call.step, [...(byStep.get(call.step) || []), call]);
   const steps = held.steps.map((step) => { const calls = byStep.get(step.step); byStep.delete(step.step); return stepOf(step, calls); });
+  const beside = [...byStep.values()].flat();
   const hops = set.hops[at] ? `, ${grb.plural(set.hops[at], "hop")}` : "";
   return [
     grb.h("div", { class: "fields" }, grb.h("a", { href: `#questions/${run.id}`, id: "back", class: "button" }, "← list"), link(turn(-1), "previous", "previous"), link(turn(1), "next", "next"),
@@ -112,7 +122,7 @@ grb.views.question = async function (runId, placeText) {
     grb.section("Graph of the answer", grb.answerGraph(held.graph)),
     grb.section(`Context: ${grb.plural(held.context.length, "piece")}, ${grb.plural(held.context.reduce((sum, one) => sum + one.tokens, 0), "token")}`, contextOf(held)),
     grb.section("Steps", steps.length ? steps : grb.h("p", { class: "about" }, "None were kept (trace=off)."),
-      held.steps.length && !held.steps.some((step) => step.replies) && held.usage.calls ? grb.h("p", { class: "about" }, "Replies are kept with trace=full in the run.") : null,
+      beside.length ? grb.h("div", {}, grb.h("h3", {}, "Calls outside these steps"), beside.map(callOf)) : null,
       held.without_names.length ? grb.h("p", { class: "about" }, `Without names: what the run was made over is gone (${held.without_names.join(", ")}).`) : null),
   ];
 };
