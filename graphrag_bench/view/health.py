@@ -31,22 +31,40 @@ def health(graph: Graph, chunks: ChunkTable | None, gold: Mapping[str, Gold]) ->
     and `relations` are (name, count), most first, ties by name. `components` are connected ones, of
     isolated nodes too. `hubs` are (name, degree), `orphans` nodes without a relationship to another
     node, `twins` names that are the same without articles, brackets, accents and possessives.
-    `bare_chunks` have no node. `reach` has, for each number of hops, the share of pairs of gold
+    `bare_chunks` have no node. A graph without relationships (entities joined to passages) is looked
+    at as if nodes of one chunk were joined, and `through` says which. `reach` has, for each number of hops, the share of pairs of gold
     documents of one question that are joined within so many: a node of one and a node of the other
     are the same (0), neighbours (1), and so on. Lists have `LISTED` rows at most, with their `n`.
     """
+    through, matrix = _joined_nodes(graph)
+    degree = np.diff(matrix.indptr).astype(np.int64)
     return {
         "sizes": _sizes(graph),
+        "through": through,
         "types": _counted(graph.types) if graph.types else [],
         "relations": _counted(graph.relations),
-        "components": _components(graph),
-        "degrees": _degrees(graph.degree),
-        "hubs": _hubs(graph),
-        "orphans": _listed(graph.names, np.flatnonzero(graph.degree == 0)),
+        "components": _components(matrix),
+        "degrees": _degrees(degree),
+        "hubs": _hubs(graph.names, degree),
+        "orphans": _listed(graph.names, np.flatnonzero(degree == 0)),
         "twins": _twins(graph.names),
         "bare_chunks": _bare_chunks(graph, chunks),
-        "reach": _reach(graph, chunks, gold) if chunks is not None else None,
+        "reach": _reach(graph, matrix, chunks, gold) if chunks is not None else None,
     }
+
+
+def _joined_nodes(graph: Graph) -> tuple[str, Any]:
+    """What joins nodes, and which are joined to which other: a symmetric CSR matrix of nodes.
+
+    By relationships; where there are none, by shared chunks. The second has at most the sum of the
+    squares of the nodes of each chunk.
+    """
+    if graph.adjacency.nnz or not graph.node_chunk.nnz:
+        return "relationships", graph.adjacency
+    shared = (graph.node_chunk @ graph.node_chunk.T).tocsr()
+    shared.setdiag(0)
+    shared.eliminate_zeros()
+    return "chunks", shared
 
 
 def _sizes(graph: Graph) -> dict[str, int]:
@@ -64,16 +82,17 @@ def _counted(texts: Iterable[str]) -> list[tuple[str, int]]:
     return sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:LISTED]
 
 
-def _components(graph: Graph) -> Plain:
+def _components(matrix: Any) -> Plain:
     """The number of connected components, and the nodes of the largest, most first."""
     from scipy.sparse.csgraph import connected_components
 
-    if not graph.n_nodes:
+    n_nodes = matrix.shape[0]
+    if not n_nodes:
         return {"n": 0, "largest": [], "share": 0.0}
-    n, of = connected_components(graph.adjacency, directed=False)
+    n, of = connected_components(matrix, directed=False)
     sizes = np.sort(np.bincount(of, minlength=n))[::-1]
     largest = [int(size) for size in sizes[:LISTED]]
-    return {"n": int(n), "largest": largest, "share": round(largest[0] / graph.n_nodes, 4)}
+    return {"n": int(n), "largest": largest, "share": round(largest[0] / n_nodes, 4)}
 
 
 def _degrees(degree: IntArray) -> list[tuple[str, int]]:
@@ -86,9 +105,9 @@ def _degrees(degree: IntArray) -> list[tuple[str, int]]:
     return [(head, int(count)) for head, count in zip(heads, counts, strict=False)]
 
 
-def _hubs(graph: Graph) -> list[tuple[str, int]]:
-    order = np.lexsort((np.arange(graph.n_nodes), -graph.degree))[:LISTED]
-    return [(graph.names[int(row)], int(graph.degree[row])) for row in order]
+def _hubs(names: Texts, degree: IntArray) -> list[tuple[str, int]]:
+    order = np.lexsort((np.arange(len(degree)), -degree))[:LISTED]
+    return [(names[int(row)], int(degree[row])) for row in order]
 
 
 def _listed(names: Texts, rows: IntArray) -> Plain:
@@ -129,7 +148,7 @@ def gold_pairs(gold: Mapping[str, Gold]) -> list[tuple[tuple[str, ...], tuple[st
     return list(dict.fromkeys(pairs))
 
 
-def _reach(graph: Graph, chunks: ChunkTable, gold: Mapping[str, Gold]) -> Plain:
+def _reach(graph: Graph, matrix: Any, chunks: ChunkTable, gold: Mapping[str, Gold]) -> Plain:
     """The share of gold pairs within each number of hops, of those that were looked at."""
     every = gold_pairs(gold)
     pairs = every[:MOST_PAIRS]
@@ -141,25 +160,25 @@ def _reach(graph: Graph, chunks: ChunkTable, gold: Mapping[str, Gold]) -> Plain:
         for side in (first, second):
             if side not in near:
                 rows = [row for document in side for row in chunks.chunks_of(document)]
-                near[side] = _balls(graph, _of_rows(chunk_node, rows))
+                near[side] = _balls(matrix, _of_rows(chunk_node, rows))
             balls.append(near[side])
-        hops = _apart(graph, *balls)
+        hops = _apart(matrix, *balls)
         joined.update(k for k in HOPS if hops is not None and hops <= k)
     shares = [(k, round(joined[k] / len(pairs), 4)) for k in HOPS] if pairs else []
     return {"pairs": len(every), "looked_at": len(pairs), "within": shares}
 
 
-def _balls(graph: Graph, nodes: IntArray) -> list[IntArray]:
+def _balls(matrix: Any, nodes: IntArray) -> list[IntArray]:
     """The nodes of a document, and those within one hop of it; ascending."""
-    return [nodes, np.union1d(nodes, _of_rows(graph.adjacency, nodes.tolist()))]
+    return [nodes, np.union1d(nodes, _of_rows(matrix, nodes.tolist()))]
 
 
-def _apart(graph: Graph, first: Sequence[IntArray], second: Sequence[IntArray]) -> int | None:
+def _apart(matrix: Any, first: Sequence[IntArray], second: Sequence[IntArray]) -> int | None:
     """The hops between two documents, 0 to 3; None for more."""
     for hops, (a, b) in enumerate([(0, 0), (0, 1), (1, 1)]):
         if len(np.intersect1d(first[a], second[b], assume_unique=True)):
             return hops
-    further = _of_rows(graph.adjacency, first[1].tolist())
+    further = _of_rows(matrix, first[1].tolist())
     return 3 if len(np.intersect1d(further, second[1], assume_unique=True)) else None
 
 

@@ -63,11 +63,12 @@ grb.flips = function (a, b, metric) {
 
 grb.views.diff = async function (aId, bId, metricAsked) {
   const runs = grb.index.runs;
-  const peersOf = (run) => runs.filter((one) => one.set === run.set && one !== run);
-  const able = runs.filter((run) => peersOf(run).length);
+  const isReference = (run) => Number(["floor", "ceiling"].includes(run.role));
+  const peersOf = (run) => runs.filter((one) => one.set === run.set && one !== run).sort((x, y) => isReference(x) - isReference(y));
+  const able = runs.filter((run) => peersOf(run).length).sort((x, y) => isReference(x) - isReference(y));
   if (!able.length) return [grb.section("Method diff", grb.h("p", {}, "A diff takes two runs over the same questions; write the page of both: graphrag-bench view RUN RUN --out FOLDER."))];
-  const a = able.find((one) => one.id === aId) || able[0];
-  const b = peersOf(a).find((one) => one.id === bId) || peersOf(a)[0];
+  const a = able.find((one) => one.id === aId) || able.find((one) => one.role === "baseline") || able[0];
+  const b = peersOf(a).find((one) => one.id === bId) || peersOf(a).find((one) => !one.role) || peersOf(a)[0];
   const [heldA, heldB] = await Promise.all([grb.listOf(a), grb.listOf(b)]);
   const { set } = heldA;
   const go = (x, y, metric) => { location.hash = `#diff/${x}/${y}${metric ? `/${encodeURIComponent(metric)}` : ""}`; };

@@ -2,6 +2,9 @@
 /* The graph of an answer: drawn by Cytoscape, told by a list of its nodes beside it. */
 const INK = { seed: "#E69F00", found: "#0072B2", other: "#999999", chunk: "#56B4E9", gold: "#009E73", answer: "#CC79A7", path: "#D55E00" };
 
+const NODE_FONT = 11;
+const MOST_ZOOM = 1.5; /* of a drawing of few nodes, when it is first shown */
+
 function pagePaint() {
   const style = getComputedStyle(document.documentElement);
   return { text: style.getPropertyValue("--text").trim(), back: style.getPropertyValue("--back").trim(), line: style.getPropertyValue("--edge").trim() };
@@ -29,7 +32,7 @@ function spiral(n) {
 function graphStyle() {
   const paint = pagePaint();
   return [
-    { selector: "node", style: { "background-color": INK.other, label: "", width: "data(size)", height: "data(size)", color: paint.text, "font-size": 11, "text-outline-color": paint.back, "text-outline-width": 2, "text-valign": "bottom", "text-margin-y": 3, "text-max-width": 130, "text-wrap": "ellipsis", "min-zoomed-font-size": 7 } },
+    { selector: "node", style: { "background-color": INK.other, label: "", width: "data(size)", height: "data(size)", color: paint.text, "font-size": NODE_FONT, "text-outline-color": paint.back, "text-outline-width": 2, "text-valign": "bottom", "text-margin-y": 3, "text-max-width": 130, "text-wrap": "ellipsis", "min-zoomed-font-size": 7 } },
     { selector: "node.named", style: { label: "data(label)" } },
     { selector: "node.found", style: { "background-color": INK.found } },
     { selector: "node.seed", style: { "background-color": INK.seed, shape: "diamond" } },
@@ -126,9 +129,11 @@ grb.answerGraph = function (graph) {
   async function draw() {
     await grb.script("vendor/cytoscape.min.js");
     if (!canvas.isConnected) return;
-    cy = cytoscape({ container: canvas, elements: graphElements(graph), style: graphStyle(), layout: { name: "preset" }, wheelSensitivity: 0.3, minZoom: 0.1, maxZoom: 4 });
+    cy = cytoscape({ container: canvas, elements: graphElements(graph), style: graphStyle(), layout: { name: "preset" }, minZoom: 0.1, maxZoom: 4 });
     const n = graph.nodes.length;
     cy.layout({ name: "cose", randomize: false, animate: false, padding: 24, nodeRepulsion: () => 9000, idealEdgeLength: () => (n > 80 ? 46 : 70), nodeOverlap: 14, componentSpacing: 60, numIter: n > 120 ? 500 : 900, fit: true }).run();
+    if (cy.zoom() > MOST_ZOOM) cy.zoom(MOST_ZOOM).center();
+    if (cy.zoom() < 1) cy.style().selector("node").style({ "font-size": NODE_FONT * Math.min(1.8, 0.9 / cy.zoom()) }).update();
     cy.on("mouseover", "node", (event) => { const node = held.get(event.target.id()); hover(event, [node.label, words(node), node.text]); });
     cy.on("mouseover", "edge", (event) => { const edge = edges.get(event.target.id()); hover(event, [edge.in ? "is in this chunk" : `${held.get(edge.s).label} —${edge.label}→ ${held.get(edge.t).label}`, edge.text]); });
     cy.on("mouseout", () => { tip.hidden = true; });

@@ -14,9 +14,10 @@ grb.views.health = async function (graphId, otherId) {
   const near = grb.index.graph_pairs.filter((one) => one.a === chosen.id || one.b === chosen.id);
   return [
     grb.section("Graph health", grb.h("div", { class: "fields" }, grb.choice("Graph", graphs.map((one) => [one.id, `${one.name}: ${users(one)}`]), chosen.id, (value) => { location.hash = `#health/${value}`; }, "graph-choice")),
+      held.through === "chunks" ? grb.h("p", { class: "about" }, "This graph has no relationships: nodes of one chunk count as joined here.") : null,
       grb.h("dl", { class: "tiles" }, Object.entries(held.sizes).map(([name, n]) => grb.h("div", {}, grb.h("dt", {}, name), grb.h("dd", {}, grb.count(n))))),
       grb.h("div", { class: "cards" },
-        held.reach ? card("Gold pairs in reach", grb.h("p", { class: "about" }, held.reach.pairs ? `${grb.plural(held.reach.looked_at, "pair")} of gold documents of one question${held.reach.looked_at < held.reach.pairs ? `, the first of ${grb.count(held.reach.pairs)}` : ""}: share joined by so many relationships.` : "No question has two gold documents."), share(held.reach.within)) : null,
+        held.reach ? card("Gold pairs in reach", grb.h("p", { class: "about" }, held.reach.pairs ? `${grb.plural(held.reach.looked_at, "pair")} of gold documents of one question${held.reach.looked_at < held.reach.pairs ? `, the first of ${grb.count(held.reach.pairs)}` : ""}: share joined by so many ${held.through === "chunks" ? "steps over a shared chunk" : "relationships"}.` : "No question has two gold documents."), share(held.reach.within)) : null,
         card("Components", grb.h("p", { class: "about" }, `${grb.plural(held.components.n, "connected component")}; the largest has ${grb.number(100 * held.components.share, 1)} % of the nodes. Nodes of the largest:`), bars(held.components.largest.slice(0, 8).map((n, place) => [`${place + 1}.`, n]))),
         card("Nodes by degree", bars(held.degrees)),
         card("Hubs", grb.h("p", { class: "about" }, "Nodes by the number of nodes that they are joined to."), bars(held.hubs.slice(0, 12))),

@@ -50,7 +50,7 @@ grb.views.overview = function () {
     grb.section("Runs", grb.h("div", { class: "fields" }, grb.h("label", { class: "field" }, grb.h("span", {}, "Show runs with"), search)), table, notes(runs)),
     scores(runs, main),
     grb.section("Evidence funnel", grb.h("p", { class: "about" },
-      "Documents of the questions' gold evidence: left after each stage, and lost there (hatched)."),
+      "Documents of the questions' gold evidence: left after each stage, and lost there (pale)."),
     grb.h("div", { class: "cards" }, runs.map(funnel))),
     costs(runs),
     estimates(runs),

@@ -38,7 +38,7 @@ grb.mark = function (place, size = 6) {
 grb.plots.scatter = function (points, xLabel, yLabel) {
   const [width, height, left, right, top, bottom] = [640, 360, 56, 16, 16, 48];
   const xMax = Math.max(1, ...points.map((one) => one.x)) * 1.06;
-  const yMax = Math.max(1, ...points.map((one) => one.high));
+  const yMax = Math.max(1, ...points.map((one) => one.high)) * 1.04;
   const x = (value) => left + (value / xMax) * (width - left - right);
   const y = (value) => height - bottom - (value / yMax) * (height - top - bottom);
   const drawn = svg("svg", {

@@ -107,7 +107,7 @@ grb.views.question = async function (runId, placeText) {
   for (const call of held.calls) byStep.set(call.step, [...(byStep.get(call.step) || []), call]);
   const steps = held.steps.map((step) => { const calls = byStep.get(step.step); byStep.delete(step.step); return stepOf(step, calls); });
   const beside = [...byStep.values()].flat();
-  const hops = set.hops[at] ? `, ${grb.plural(set.hops[at], "hop")}` : "";
+  const hops = set.hops[at] && !/hop/.test(set.type[at]) ? `, ${grb.plural(set.hops[at], "hop")}` : "";
   return [
     grb.h("div", { class: "fields" }, grb.h("a", { href: `#questions/${run.id}`, id: "back", class: "button" }, "← list"), link(turn(-1), "previous", "previous"), link(turn(1), "next", "next"),
       grb.choice("Run", others.filter(([, there]) => there !== undefined).map(([one]) => [one.id, one.title]), run.id, (value) => { location.hash = `#question/${value}/${others.find(([one]) => one.id === value)[1]}`; }, "question-run")),
