@@ -50,9 +50,10 @@ def test_components_degrees_hubs_and_orphans_are_those_of_networkx(graph: Graph)
     lonely = [node for node in degrees if not degrees[node]]
     assert told["orphans"] == {"n": len(lonely), "first": [graph.names[n] for n in lonely[:20]]}
     assert sum(n for _, n in told["degrees"]) == graph.n_nodes
-    assert told["relations"] == sorted(
-        Counter(graph.relations).items(), key=lambda item: (-item[1], item[0])
-    )[:20]
+    assert (
+        told["relations"]
+        == sorted(Counter(graph.relations).items(), key=lambda item: (-item[1], item[0]))[:20]
+    )
     assert told["reach"] is None
 
 
@@ -60,7 +61,10 @@ def test_gold_pairs_in_reach_are_the_shortest_paths_of_networkx(graph: Graph) ->
     table = ChunkTable.of([(f"d{row}", "", f"Text {row}.") for row in range(N_CHUNKS)])
     plain = drawn(graph)
     names = [f"d{row}" for row in range(N_CHUNKS)]
-    gold = {f"q{n}": Gold(evidence=(a, b)) for n, (a, b) in enumerate(zip(names, names[1:], strict=False))}
+    gold = {
+        f"q{n}": Gold(evidence=(a, b))
+        for n, (a, b) in enumerate(zip(names, names[1:], strict=False))
+    }
     told = health(graph, table, gold)["reach"]
     nodes = {
         name: set(graph.node_chunk.tocsc()[:, row].indices.tolist())
