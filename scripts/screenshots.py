@@ -38,7 +38,7 @@ PAGE: tuple[Shot, ...] = (
 STRIP: tuple[Shot, ...] = (
     ("overview", "overview", NARROW, False, ""),
     ("questions", "questions/{vanilla}", NARROW, True, ""),
-    ("graph", "question/{pathrag}/2", NARROW, False, "#graph"),
+    ("graph", "question/{hipporag}/2", NARROW, False, "#graph"),
     ("diff", "diff", NARROW, True, ""),
 )
 PLACES = ("overview", "questions", "question/{hipporag}/2", "question/{pathrag}/2", "diff", "health")
@@ -87,7 +87,7 @@ def taken(
         time.sleep(0.05)
     if at:
         scroll = "document.querySelector(arguments[0]).closest('section').scrollIntoView();"
-        driver.execute_script(f"{scroll} window.scrollBy(0, -90)", at)
+        driver.execute_script(f"{scroll} window.scrollBy(0, -16)", at)
     time.sleep(0.5)
     return bytes(driver.get_screenshot_as_png())
 
