@@ -18,6 +18,7 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import (
     Chunk,
+    IntArray,
     Node,
     NodeScores,
     Query,
@@ -191,11 +192,11 @@ def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = Non
 
 def _in_order(ranked: Ranked[Any], incidence: Any, top_k: int | None) -> Ranked[Chunk]:
     """The chunks of ranked rows by a CSR incidence, in order of first appearance."""
-    scores: dict[int, float] = {}
-    for row, score in ranked.items():
-        for chunk in np.sort(row_ids(incidence, row)).tolist():
-            scores.setdefault(chunk, score)
-    return Ranked[Chunk].of(scores).head(top_k)
+    from graphrag_bench.graph.chunk_kernels import first_columns
+
+    most = incidence.shape[1] if top_k is None else top_k
+    starts, chunks = incidence.indptr, incidence.indices
+    return Ranked(*first_columns(starts, chunks, ranked.ids, ranked.scores, most))
 
 
 @operator("chunk.occurrence", unordered="with entity_order, the order of the nodes")
@@ -221,20 +222,36 @@ def occurrence(
         if nodes is None:
             raise UserError("scoring='entity_order' takes the step setting use: [nodes]")
         return _by_entity(nodes, graph, top_k)
-    rows, inside = relationships.ids, graph.node_chunk
-    heads, tails = (inside[ends[rows]].astype(np.int64) for ends in (graph.source, graph.target))
-    both = heads.multiply(tails)
-    counts = np.asarray(both.sum(axis=0), np.float64).ravel()
-    return Ranked.top(counts, top_k, among=np.flatnonzero(counts))
+    from graphrag_bench.graph.chunk_kernels import best_columns, shared_columns
+
+    rows = relationships.ids
+    ends = graph.source[rows], graph.target[rows]
+    chunks, counts = shared_columns(*_sorted_cells(graph.node_chunk), *ends)
+    return Ranked(*best_columns(chunks, counts, top_k))
 
 
 def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
     """The chunks of the nodes in their order, by the number of neighbours in each."""
+    from graphrag_bench.graph.chunk_kernels import held_by
+
+    starts, chunks, weights = _sorted_cells(graph.node_chunk)
     counts: dict[int, float] = {}
     for node in unique(nodes.ids.tolist()):
-        own = [chunk for chunk in row_ids(graph.node_chunk, node).tolist() if chunk not in counts]
-        near = graph.node_chunk[row_ids(graph.adjacency, node)]
-        named = np.asarray(near.sum(axis=0), np.float64).ravel()
-        for chunk in sorted(own, key=lambda chunk: (-named[chunk], chunk)):
-            counts[chunk] = float(named[chunk])
+        own = chunks[starts[node] : starts[node + 1]]
+        named = held_by(starts, chunks, weights, node, row_ids(graph.adjacency, node))
+        order = np.lexsort((own, -named))
+        for chunk, count in zip(own[order].tolist(), named[order].tolist(), strict=True):
+            counts.setdefault(chunk, float(count))
+        if len(counts) >= top_k:
+            break
     return Ranked[Chunk].of(counts).head(top_k)
+
+
+def _sorted_cells(incidence: Any) -> tuple[Any, Any, IntArray]:
+    """Starts, ascending columns and weights of a CSR; no weights where each is 1."""
+    if not incidence.has_canonical_format:  # of a builder that is not ours
+        incidence = incidence.copy()
+        incidence.sum_duplicates()
+    counted = incidence.dtype != np.bool_
+    weights = np.asarray(incidence.data if counted else (), np.int64)
+    return incidence.indptr, incidence.indices, weights
