@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import NonNegativeFloat, PositiveInt
@@ -18,7 +18,6 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import (
     Chunk,
-    IntArray,
     Node,
     NodeScores,
     Query,
@@ -29,6 +28,9 @@ from graphrag_bench.values import (
     unique,
 )
 from operators.similarity import most_similar
+
+if TYPE_CHECKING:
+    from graphrag_bench.graph.chunk_kernels import Cells
 
 
 @operator("chunk.vdb", batched=True)
@@ -222,11 +224,10 @@ def occurrence(
         if nodes is None:
             raise UserError("scoring='entity_order' takes the step setting use: [nodes]")
         return _by_entity(nodes, graph, top_k)
-    from graphrag_bench.graph.chunk_kernels import best_columns, shared_columns
+    from graphrag_bench.graph.chunk_kernels import best_columns, shared_columns, taken
 
-    rows = relationships.ids
-    ends = graph.source[rows], graph.target[rows]
-    chunks, counts = shared_columns(*_sorted_cells(graph.node_chunk), *ends)
+    ends = taken(graph.source, relationships.ids), taken(graph.target, relationships.ids)
+    chunks, counts = shared_columns(_cells(graph.node_chunk), *ends)
     return Ranked(*best_columns(chunks, counts, top_k))
 
 
@@ -234,11 +235,11 @@ def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
     """The chunks of the nodes in their order, by the number of neighbours in each."""
     from graphrag_bench.graph.chunk_kernels import held_by
 
-    starts, chunks, weights = _sorted_cells(graph.node_chunk)
+    cells = _cells(graph.node_chunk)
     counts: dict[int, float] = {}
     for node in unique(nodes.ids.tolist()):
-        own = chunks[starts[node] : starts[node + 1]]
-        named = held_by(starts, chunks, weights, node, row_ids(graph.adjacency, node))
+        own = cells.columns[cells.starts[node] : cells.starts[node + 1]]
+        named = held_by(cells, node, row_ids(graph.adjacency, node))
         order = np.lexsort((own, -named))
         for chunk, count in zip(own[order].tolist(), named[order].tolist(), strict=True):
             counts.setdefault(chunk, float(count))
@@ -247,11 +248,9 @@ def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
     return Ranked[Chunk].of(counts).head(top_k)
 
 
-def _sorted_cells(incidence: Any) -> tuple[Any, Any, IntArray]:
-    """Starts, ascending columns and weights of a CSR; no weights where each is 1."""
-    if not incidence.has_canonical_format:  # of a builder that is not ours
-        incidence = incidence.copy()
-        incidence.sum_duplicates()
-    counted = incidence.dtype != np.bool_
-    weights = np.asarray(incidence.data if counted else (), np.int64)
-    return incidence.indptr, incidence.indices, weights
+def _cells(incidence: Any) -> Cells:
+    """The cells of a CSR, with weights where it is not bool."""
+    from graphrag_bench.graph.chunk_kernels import Cells
+
+    weights = np.asarray(() if incidence.dtype == np.bool_ else incidence.data, np.int64)
+    return Cells(incidence.indptr, incidence.indices, weights, incidence.shape[1])

@@ -1,17 +1,25 @@
-"""The loops over rows of a CSR, worked out by hand, and how their time grows."""
+"""The loops over rows of a CSR, worked out by hand."""
+
+from itertools import groupby
 
 import numpy as np
 import pytest
 
 from graphrag_bench.graph.chunk_kernels import (
     FREE,
+    Cells,
     best_columns,
     first_columns,
     grown,
+    held_by,
+    mark,
+    marks_for,
     meeting,
     shared_columns,
     slot_of,
     slots_for,
+    taken,
+    together,
 )
 
 
@@ -19,56 +27,31 @@ def ints(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
-def met(one: list[int], other: list[int]) -> list[tuple[int, int]]:
-    """The places in both of what two ascending lists share."""
-    room = np.full((min(len(one), len(other)), 2), -1, np.int64)
-    columns = ints(*one, *other)
-    n_met = meeting(columns, (0, len(one)), (len(one), len(one) + len(other)), room)
-    return [(int(a), int(b) - len(one)) for a, b in room[:n_met]]
+def cells(*rows: list[int], weights: np.ndarray | None = None) -> Cells:
+    starts = np.cumsum([0, *(len(row) for row in rows)])
+    columns = ints(*(column for row in rows for column in row))
+    return Cells(starts, columns, ints() if weights is None else weights, 10)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ([], [1, 2], []),
-        ([3], [3], [(0, 0)]),
-        ([1, 5], [0, 1, 2, 3, 4, 5], [(0, 1), (1, 5)]),
-        ([0, 1, 2, 3, 4, 5], [1, 5], [(1, 0), (5, 1)]),
-        ([7, 8], [1, 2, 3], []),
-        ([1, 2], [7, 8, 9], []),
-    ],
-)
-def test_rows_meet_in_the_columns_that_both_hold(one, other, expected):
-    assert met(one, other) == expected
+def test_rows_meet_in_the_columns_that_both_hold_whatever_was_marked_before():
+    held = cells([8, 5], [1, 5, 2], [5, 9, 1, 8])
+    marks, met = marks_for(held), np.zeros((4, 2), np.int64)
+    for marked, expected in [
+        ((0, 2), [(5, 1), (8, 0)]),
+        ((2, 5), [(5, 3), (7, 2)]),
+        ((0, 0), []),
+    ]:
+        mark(held.columns, marked, marks)
+        n_met = meeting(held.columns, (5, 9), marked, marks, met)
+        assert [(int(a), int(b)) for a, b in met[:n_met]] == expected
 
 
-def test_rows_meet_as_sets_do():
-    chance = np.random.default_rng(0)
-    for n_one, n_other in [(1, 500), (3, 90), (40, 40), (200, 7), (64, 65)]:
-        one, other = (
-            sorted(chance.choice(500, n, replace=False).tolist()) for n in (n_one, n_other)
-        )
-        shared = sorted(set(one) & set(other))
-        assert met(one, other) == [(one.index(c), other.index(c)) for c in shared]
-
-
-class Counted(list):
-    """A list that counts how often it is read."""
-
-    n_reads = 0
-
-    def __getitem__(self, place):
-        self.n_reads += 1
-        return super().__getitem__(place)
-
-
-def test_a_short_row_is_found_in_a_long_one_by_few_reads():
-    """Twice the logarithm of the long row for each cell of the short one, whatever is between."""
-    n_long = 2**16
-    columns = Counted([5, n_long // 2, n_long - 1, *range(n_long)])
-    room = np.zeros((3, 2), np.int64)
-    assert meeting.py_func(columns, (0, 3), (3, 3 + n_long), room) == 3
-    assert columns.n_reads <= 3 * (2 * 16 + 4)
+@pytest.mark.parametrize("keys", [[], [3], [7, 7], [4, 9, 4, 1, 9, 4], list(range(100)) * 2])
+def test_places_of_the_same_key_follow_each_other(keys):
+    order = together(ints(*keys)).tolist()
+    assert sorted(order) == list(range(len(keys)))
+    runs = [key for key, _ in groupby(keys[place] for place in order)]
+    assert len(runs) == len(set(keys))
 
 
 def test_a_table_keeps_its_keys_apart_when_it_grows():
@@ -99,17 +82,40 @@ def test_rows_give_their_columns_once_in_order():
 def test_a_row_that_is_not_there_is_an_error(row):
     with pytest.raises(IndexError, match="not one of the matrix"):
         first_columns(ints(0, 0, 0, 0), ints(), ints(row), np.ones(1), 5)
+    with pytest.raises(IndexError, match="not one of the matrix"):
+        shared_columns(cells([], [], []), ints(0), ints(row))
+    with pytest.raises(IndexError, match="not one of the column"):
+        taken(ints(5, 6, 7), ints(row))
+
+
+def test_values_of_a_column_are_taken_row_by_row():
+    column, rows = np.arange(100, dtype=np.int32)[::-1].copy(), np.arange(0, 100, 2)
+    assert taken(column, rows).tolist() == (99 - rows).tolist()
+
+
+ROWS = [[1, 3], [], [3, 0, 1], [3]]
 
 
 def test_shared_columns_sum_the_products_of_weights():
-    """Rows 0 and 1 share the columns 1 and 3, rows 0 and 2 share 3."""
-    starts, columns = ints(0, 2, 5, 6), ints(1, 3, 0, 1, 3, 3)
-    ones, others = ints(0, 2), ints(1, 0)
-    found, sums = shared_columns(starts, columns, ints(), ones, others)
+    """Rows 0 and 2 share the columns 1 and 3, rows 0 and 3 share 3, row 1 is empty."""
+    ones, others = ints(0, 1, 3, 1), ints(2, 2, 0, 1)
+    found, sums = shared_columns(cells(*ROWS), ones, others)
     assert dict(zip(found.tolist(), sums.tolist(), strict=True)) == {1: 1, 3: 2}
-    weights = ints(2, 3, 9, 5, 7, 4)
-    found, sums = shared_columns(starts, columns, weights, ones, others)
+    weighted = cells(*ROWS, weights=ints(2, 3, 7, 9, 5, 4))
+    found, sums = shared_columns(weighted, ones, others)
     assert dict(zip(found.tolist(), sums.tolist(), strict=True)) == {1: 10, 3: 21 + 12}
+
+
+def test_a_row_after_an_empty_one_that_begins_where_it_does_is_marked():
+    held = cells([4], [], [1, 2])
+    found, _ = shared_columns(held, ints(1, 2, 1), ints(1, 2, 1))
+    assert sorted(found.tolist()) == [1, 2]
+
+
+def test_a_column_of_a_row_is_held_by_the_other_rows_that_have_it():
+    assert held_by(cells(*ROWS), 2, ints(0, 1, 3)).tolist() == [2, 0, 1]
+    weighted = cells(*ROWS, weights=ints(2, 3, 7, 9, 5, 4))
+    assert held_by(weighted, 2, ints(0, 1, 3)).tolist() == [3 + 4, 0, 2]
 
 
 def test_the_best_columns_have_the_highest_sums_then_the_lowest_ids():
