@@ -233,13 +233,14 @@ def occurrence(
 
 def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
     """The chunks of the nodes in their order, by the number of neighbours in each."""
-    from graphrag_bench.graph.chunk_kernels import held_by
+    from graphrag_bench.graph.chunk_kernels import held_by, marks_for
 
     cells = _cells(graph.node_chunk)
+    marks = marks_for(cells)
     counts: dict[int, float] = {}
     for node in unique(nodes.ids.tolist()):
         own = cells.columns[cells.starts[node] : cells.starts[node + 1]]
-        named = held_by(cells, node, row_ids(graph.adjacency, node))
+        named = held_by(cells, node, row_ids(graph.adjacency, node), marks)
         order = np.lexsort((own, -named))
         for chunk, count in zip(own[order].tolist(), named[order].tolist(), strict=True):
             counts.setdefault(chunk, float(count))

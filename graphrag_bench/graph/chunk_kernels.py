@@ -141,7 +141,7 @@ def together(keys: IntArray) -> IntArray:
 
 @kernel
 def marks_for(cells: Cells) -> Ids:
-    """Room for `mark`, 0 for each column: 4 bytes a column, 8 beyond 2^31 cells."""
+    """Room for `mark`, 0 for each column: 4 bytes a column, 8 where `starts` is int64."""
     return np.zeros(cells.n_columns, cells.starts.dtype)
 
 
@@ -248,11 +248,14 @@ def best_columns(columns: IntArray, sums: IntArray, k: int) -> tuple[IntArray, F
 
 
 @kernel
-def held_by(cells: Cells, row: int, others: IntArray) -> IntArray:
-    """For each cell of a row, the sum of its column's weights in the other rows, int64."""
+def held_by(cells: Cells, row: int, others: IntArray, marks: Ids) -> IntArray:
+    """For each cell of a row, the sum of its column's weights in the other rows, int64.
+
+    `marks` are those of `marks_for`, which may have served for other rows.
+    """
     own = int(cells.starts[row]), int(cells.starts[row + 1])
     firsts, lasts = spans(cells.starts, others)
-    sums, marks = np.zeros(own[1] - own[0], np.int64), marks_for(cells)
+    sums = np.zeros(own[1] - own[0], np.int64)
     met = np.empty((longest(firsts, lasts), 2), np.int64)
     mark(cells.columns, own, marks)
     for other in range(len(others)):

@@ -8,7 +8,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 from numba.extending import intrinsic
 
-AHEAD = 32
+AHEAD = 64
 """How many turns of a loop ahead of its use an element is asked for."""
 
 

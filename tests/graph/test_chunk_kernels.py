@@ -89,8 +89,8 @@ def test_a_row_that_is_not_there_is_an_error(row):
 
 
 def test_values_of_a_column_are_taken_row_by_row():
-    column, rows = np.arange(100, dtype=np.int32)[::-1].copy(), np.arange(0, 100, 2)
-    assert taken(column, rows).tolist() == (99 - rows).tolist()
+    column, rows = np.arange(500, dtype=np.int32)[::-1].copy(), np.arange(0, 500, 2)
+    assert taken(column, rows).tolist() == (499 - rows).tolist()
 
 
 ROWS = [[1, 3], [], [3, 0, 1], [3]]
@@ -113,9 +113,12 @@ def test_a_row_after_an_empty_one_that_begins_where_it_does_is_marked():
 
 
 def test_a_column_of_a_row_is_held_by_the_other_rows_that_have_it():
-    assert held_by(cells(*ROWS), 2, ints(0, 1, 3)).tolist() == [2, 0, 1]
     weighted = cells(*ROWS, weights=ints(2, 3, 7, 9, 5, 4))
-    assert held_by(weighted, 2, ints(0, 1, 3)).tolist() == [3 + 4, 0, 2]
+    for held, expected in [(cells(*ROWS), [2, 0, 1]), (weighted, [3 + 4, 0, 2])]:
+        marks = marks_for(held)
+        assert held_by(held, 2, ints(0, 1, 3), marks).tolist() == expected
+        assert held_by(held, 0, ints(3), marks)[0] == 0
+        assert held_by(held, 2, ints(0, 1, 3), marks).tolist() == expected
 
 
 def test_the_best_columns_have_the_highest_sums_then_the_lowest_ids():
