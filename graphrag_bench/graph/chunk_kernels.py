@@ -140,6 +140,13 @@ def together(keys: IntArray) -> IntArray:
 
 
 @kernel
+def ask_for(columns: Ids, row: Span) -> None:
+    """Ask for the first 128 cells of a row; the processor asks for more of a longer one itself."""
+    for place in range(row[0], min(row[1], row[0] + 128), 16):
+        prefetch(columns, place)
+
+
+@kernel
 def marks_for(cells: Cells) -> Ids:
     """Room for `mark`, 0 for each column: 4 bytes a column, 8 where `starts` is int64."""
     return np.zeros(cells.n_columns, cells.starts.dtype)
@@ -149,7 +156,7 @@ def marks_for(cells: Cells) -> Ids:
 def mark(columns: Ids, row: Span, marks: Ids) -> None:
     """Write the place of each cell of a row, plus 1, at its column."""
     for place in range(row[0], row[1]):
-        marks[columns[np.uint64(place)]] = place + 1
+        marks[np.uint64(columns[np.uint64(place)])] = place + 1
 
 
 @kernel
@@ -160,7 +167,7 @@ def meeting(columns: Ids, row: Span, marked: Span, marks: Ids, met: IntArray) ->
     """
     n_met, n_marked = 0, np.uint64(marked[1] - marked[0])
     for place in range(row[0], row[1]):
-        cell = marks[columns[np.uint64(place)]] - 1
+        cell = np.int64(marks[np.uint64(columns[np.uint64(place)])]) - 1
         if np.uint64(cell - marked[0]) < n_marked:  # both bounds in one branch to be guessed
             met[n_met, 0], met[n_met, 1] = place, cell
             n_met += 1
@@ -213,8 +220,9 @@ def shared_columns(cells: Cells, ones: IntArray, others: IntArray) -> tuple[IntA
     keys, sums, n_keys = slots_for(32), np.zeros(64, np.int64), 0
     for turn in range(len(order)):
         if turn + AHEAD < len(order):
-            prefetch(columns, begins[order[turn + AHEAD]])
-            prefetch(columns, firsts[order[turn + AHEAD]])
+            later = order[turn + AHEAD]
+            ask_for(columns, (firsts[later], lasts[later]))
+            ask_for(columns, (begins[later], ends[later]))
         pair = order[turn]
         row, other = (firsts[pair], lasts[pair]), (begins[pair], ends[pair])
         if row[0] == row[1]:
