@@ -1,4 +1,8 @@
-"""Compiled loops over the chunks of nodes and relationships: CSR rows merged, met and counted."""
+"""Compiled loops over the chunks of nodes and relationships: CSR rows merged, met and counted.
+
+Compiling takes ten to twenty seconds, once a machine; the next process reads the compiled code
+from disk.
+"""
 
 from __future__ import annotations
 
