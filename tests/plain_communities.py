@@ -6,6 +6,8 @@ communities at once.
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import zip_longest
@@ -18,9 +20,11 @@ from graphrag_bench.columns import row_ids
 from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.offline.report_tables import Part
 from graphrag_bench.offline.reports import report_text
 from graphrag_bench.offline.sentences import Sentences, crowded, split_sentences
 from graphrag_bench.progress import Progress
+from graphrag_bench.text import count_tokens, fit
 
 
 def plain_view(graph: Graph) -> igraph.Graph:
@@ -163,3 +167,67 @@ def plain_reports(
                 blocks.append((told.names[node], told_by(by[node], chosen["finding_tokens"])))
         made.append((title, report_text(blocks)))
     return made
+
+
+def plain_tables(told: PlainTold, community: int, parts: Sequence[Part], budget: int) -> str:
+    """The tables of a prompt as `report_tables` makes them; every row of each is written first."""
+    nodes, rows = told.members(community), told.relationships(community)
+    entities, relationships = _entities(told, nodes), _relationships(told, rows)
+    half = budget // 2
+    n_kept, m_kept = _fitting(entities, half), _fitting(relationships, half)
+    reports: list[str] = []
+    if parts and (n_kept < len(entities) or m_kept < len(relationships)):
+        ordered = sorted(parts, key=lambda part: (-part.occurrence, part.id))
+        lines = [_line(p.id, p.text, p.rating, round(p.occurrence, 3)) for p in ordered]
+        reports = lines[: _fitting(lines, budget)]
+        covered = {node for part in ordered[: len(reports)] for node in part.nodes.tolist()}
+        ends = list(zip(told.graph.source.tolist(), told.graph.target.tolist(), strict=True))
+        nodes = sorted(nodes, key=lambda node: node in covered)
+        rows = sorted(rows, key=lambda row: set(ends[row]) <= covered)
+        entities, relationships = _entities(told, nodes), _relationships(told, rows)
+        half = max(budget - sum(map(count_tokens, reports)), 0) // 2
+        n_kept, m_kept = _fitting(entities, half), _fitting(relationships, half)
+    tables = {
+        "Reports": ("id,report,rating,importance", reports),
+        "Entities": ("id,entity,type,description,degree", entities[:n_kept]),
+        "Relationships": ("id,source,target,description,rank", relationships[:m_kept]),
+    }
+    shown = (
+        f"-----{name}-----\n{head}\n" + "\n".join(lines)
+        for name, (head, lines) in tables.items()
+        if lines
+    )
+    return "\n\n".join(shown)
+
+
+def _entities(told: PlainTold, nodes: Sequence[int]) -> list[str]:
+    types, descriptions = told.graph.types, told.graph.descriptions
+    return [
+        _line(
+            position, told.names[node], types[node] if types else "",
+            descriptions[node] if descriptions else "", told.degree[node],
+        )
+        for position, node in enumerate(nodes)
+    ]  # fmt: skip
+
+
+def _relationships(told: PlainTold, rows: Sequence[int]) -> list[str]:
+    source, target = told.graph.source.tolist(), told.graph.target.tolist()
+    return [
+        _line(
+            position, told.names[source[row]], told.names[target[row]], told.facts[row],
+            told.degree[source[row]] + told.degree[target[row]],
+        )
+        for position, row in enumerate(rows)
+    ]  # fmt: skip
+
+
+def _line(*cells: object) -> str:
+    held = io.StringIO()
+    flat = [" ".join(cell.split()) if isinstance(cell, str) else cell for cell in cells]
+    csv.writer(held, lineterminator="").writerow(flat)
+    return held.getvalue()
+
+
+def _fitting(lines: Sequence[str], budget: int) -> int:
+    return fit([count_tokens(line) + 1 for line in lines], budget)

@@ -24,7 +24,11 @@ def test_rows_come_back_one_by_one_and_as_columns_in_any_order(tmp_path):
     log = written(tmp_path / "log")
     assert rows(log) == FIRST + SECOND
     assert list(log.column(0, np.array([3, 0, 2]))) == ["", "ada", "cy"]
-    assert list(log.column(1, np.array([3, 0, 2]))) == ["一。", "Ada keeps the lamp.", "Cy owns a boat."]
+    assert list(log.column(1, np.array([3, 0, 2]))) == [
+        "一。",
+        "Ada keeps the lamp.",
+        "Cy owns a boat.",
+    ]
 
 
 def test_a_log_that_is_opened_again_goes_on_where_it_ended(tmp_path):

@@ -1,17 +1,21 @@
 """Communities and reports made block by block against plain lists of everything, byte by byte."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from plain_communities import PlainTold, plain_hierarchy, plain_reports
+from plain_communities import PlainTold, plain_hierarchy, plain_reports, plain_tables
 
-from graphrag_bench.columns import Texts, incidence
+from graphrag_bench.columns import Texts, incidence, row_ids
+from graphrag_bench.fingerprint import digest
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.offline import reports
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.offline import llm_reports, reports
 from graphrag_bench.offline.communities import leiden
+from graphrag_bench.offline.report_tables import Part, report_tables
 from graphrag_bench.offline.reports import by_family, extractive
 from graphrag_bench.offline.told import Told
 from graphrag_bench.progress import Progress
@@ -144,3 +148,57 @@ def test_families_stand_together_and_in_order():
 def test_communities_of_no_family_are_left_in_order():
     assert by_family(np.array([-1, -1, -1])).tolist() == [0, 1, 2]
     assert by_family(np.zeros(0, np.int64)).tolist() == []
+
+
+@pytest.mark.parametrize("budget", [40, 150, 600, 100_000])
+def test_tables_of_a_prompt_are_those_of_plain_lists(budget):
+    graph = scattered()
+    found = leiden(graph=graph, seed=SEED)
+    told, plain = Told(graph, found), PlainTold(graph, found)
+    for row in range(len(found)):
+        parts = [
+            Part(part, f"# {part}", 5.0, float(found.occurrence[part]), row_ids(found.nodes, part))
+            for part in told.parts(row).tolist()
+        ]
+        assert report_tables(told, row, parts, budget) == plain_tables(plain, row, parts, budget)
+
+
+class Lists(Scripted):
+    """A model that writes reports on its prompts and notes how many it is given at a time."""
+
+    def __init__(self) -> None:
+        super().__init__(answer=self.write)
+        self.n_given: list[int] = []
+
+    @staticmethod
+    def write(chat) -> str:
+        said = digest(chat[-1].content)
+        return json.dumps({"title": said, "summary": "They met.", "rating": int(said[0], 16)})
+
+    def arrivals(self, prompts, **settings):
+        self.n_given.append(len(prompts))
+        return super().arrivals(prompts, **settings)
+
+
+def test_written_reports_do_not_depend_on_how_many_prompts_are_made_at_a_time(
+    tmp_path, monkeypatch
+):
+    graph = scattered()
+    found = leiden(graph=graph, seed=SEED)
+    made, models = [], []
+    for at_once in (9, 10_000):
+        monkeypatch.setattr(llm_reports, "_AT_ONCE", at_once)
+        models.append(Lists())
+        made.append(
+            llm_reports.llm_reports(
+                communities=found, graph=graph, llm_build=models[-1], scratch=tmp_path,
+                progress=Progress(quiet=True), max_input_tokens=200,
+            )
+        )  # fmt: skip
+    few, all_at_once = made
+    assert list(few.texts) == list(all_at_once.texts)
+    assert list(few.titles) == list(all_at_once.titles)
+    assert few.ratings.tolist() == all_at_once.ratings.tolist()
+    assert max(models[0].n_given) == 9
+    assert sum(models[0].n_given) == len(found)
+    assert any("-----Reports-----" in chat[-1].content for chat in models[0].asked)
