@@ -99,9 +99,9 @@ class _Edges:
         pairs = graph.pairs
         keep = (pairs.weight > 0) & (pairs.source != pairs.target)
         distinct, which = np.unique(pairs.weight[keep], return_inverse=True)
-        ends = (column[keep].astype(np.int32) for column in (pairs.source, pairs.target))
+        low, high = (column[keep].astype(np.int32) for column in (pairs.source, pairs.target))
         weights = np.array(distinct.tolist(), object)
-        return cls(graph.n_nodes, *ends, which.astype(np.int32), weights)
+        return cls(graph.n_nodes, low, high, which.astype(np.int32), weights)
 
     def within(self, groups: _Groups) -> _Edges:
         """The edges that join two nodes of one group."""

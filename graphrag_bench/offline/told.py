@@ -36,7 +36,8 @@ class Rows:
         starts = self.starts[ids]
         counts = self.starts[ids + 1] - starts
         ends = np.cumsum(counts)
-        return self.rows[np.arange(counts.sum()) + np.repeat(starts - ends + counts, counts)]
+        places: IntArray = np.arange(counts.sum()) + np.repeat(starts - ends + counts, counts)
+        return np.asarray(self.rows[places], np.int64)
 
 
 @dataclass(frozen=True, eq=False)

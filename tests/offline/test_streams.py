@@ -13,10 +13,11 @@ from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.scripted import Scripted
-from graphrag_bench.offline import llm_reports, reports
+from graphrag_bench.offline import communities, llm_reports, reports
 from graphrag_bench.offline.communities import leiden
 from graphrag_bench.offline.report_tables import Part, report_tables
 from graphrag_bench.offline.reports import by_family, extractive
+from graphrag_bench.offline.sentences import Sentences
 from graphrag_bench.offline.told import Told
 from graphrag_bench.progress import Progress
 
@@ -137,6 +138,37 @@ def test_reports_that_were_written_before_a_kill_are_not_made_again(tmp_path, mo
     assert killed.n_texts + after.n_texts == at_once.n_texts
     assert list(again.texts) == list(whole.texts)
     assert list(again.titles) == list(whole.titles)
+
+
+def test_the_sentences_of_few_communities_are_held_at_a_time(tmp_path, monkeypatch):
+    held, of = [], Sentences.of
+
+    def noted(texts, *others, **named):
+        held.append(list(texts))
+        return of(held[-1], *others, **named)
+
+    monkeypatch.setattr(reports, "_AT_ONCE", 20)
+    monkeypatch.setattr(reports.Sentences, "of", noted)
+    graph = scattered()
+    made(graph, leiden(graph=graph, seed=SEED), tmp_path, max_sentences=6)
+    assert max(map(len, held)) <= 20 * 6
+    assert sum(map(len, held)) > 3 * 20 * 6
+
+
+def test_an_edge_is_given_to_leidenalg_at_most_once_a_level(monkeypatch):
+    """However many parts a graph has: what is cut out of it grows with its size alone."""
+    given, partition = [], communities._partition
+
+    def noted(n_nodes, ends, *others):
+        given.append(len(ends))
+        return partition(n_nodes, ends, *others)
+
+    monkeypatch.setattr(communities, "_partition", noted)
+    graph = scattered()
+    found = leiden(graph=graph, max_cluster_size=3, seed=SEED)
+    n_levels = int(found.level.max()) + 2  # the last one splits nothing
+    assert len(given) > 20
+    assert sum(given) <= n_levels * len(graph.pairs.source)
 
 
 def test_families_stand_together_and_in_order():
