@@ -12,12 +12,13 @@ export PYTHONDONTWRITEBYTECODE :=
 # more workers than two cores: tests of kills, servers and outages wait
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help quickstart test test-ray quick checked lint types imports unit docs clean
+.PHONY: help quickstart test test-ray test-browser quick checked lint types imports unit docs clean
 
 help:
 	@echo "make quickstart   install, then five methods on the sample set and one table (6 minutes)"
 	@echo "make test         lint, types, tests"
 	@echo "make test-ray     install Ray, then the tests on a cluster of two workers on this machine"
+	@echo "make test-browser install Chromium and its driver where missing, then the tests of the run page"
 	@echo "make quick        lint, types, the fast tests (under 90 seconds)"
 	@echo "make docs         the documentation site, in site/"
 	@echo "make clean        remove .venv"
@@ -31,6 +32,9 @@ test: checked
 
 test-ray: $(VENV)/.installed-ray
 	$(BIN)/pytest tests/test_ray_executor.py
+
+test-browser: $(VENV)/.installed-browser
+	$(BIN)/pytest tests/browser
 
 quick: checked
 	$(PYTEST) -m "not slow and not real"
@@ -75,6 +79,12 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 
 $(VENV)/.installed-ray: $(VENV)/.installed-dev
 	$(PIP) --editable '.[local,nlp,dev,ray]'
+	touch $@
+
+# Debian's packages; elsewhere Chromium and chromedriver are looked for on the path
+$(VENV)/.installed-browser: $(VENV)/.installed-dev
+	$(PIP) --editable '.[local,nlp,dev,browser]'
+	command -v chromedriver >/dev/null || { apt-get update -qq && apt-get install -qq -y chromium chromium-driver; }
 	touch $@
 
 clean:

@@ -8,8 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphrag_bench.analysis.explaining.calls import Calls
 from graphrag_bench.analysis.explaining.names import Names
-from graphrag_bench.analysis.explaining.own_question import answered, asked_of, question_of, told
+from graphrag_bench.analysis.explaining.own_question import (
+    answered,
+    asked_of,
+    of_run,
+    question_of,
+    told,
+)
 from graphrag_bench.analysis.explaining.text import explained_lines
 from graphrag_bench.config.compose import compose, load
 from graphrag_bench.config.plugins import look_into
@@ -34,6 +41,8 @@ from graphrag_bench.sweeps.baseline import differences, result_tables
 from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
 from graphrag_bench.values import Context
+from graphrag_bench.view.notebook import question_html, tables_html
+from graphrag_bench.view.questions import question_whole, roots_of
 
 if TYPE_CHECKING:
     import pandas
@@ -241,6 +250,49 @@ class Run:
         results = [run.result for run in (self, *others)]
         for table in result_tables(results, differences(results), checked_columns(columns)):
             show(table)
+
+    def _repr_html_(self) -> str:
+        """The table of the run, for a notebook."""
+        results = [self.result]
+        columns = checked_columns("main")
+        return tables_html(result_tables(results, differences(results), columns))
+
+    @shown_plainly
+    def question(self, name: str) -> AnsweredInRun:
+        """One stored question: in a notebook its answer, gold, evidence and graph.
+
+        Raises UserError for a question that the run does not have, with the nearest.
+        """
+        stored = StoredRun(self.result.folder, self.experiment.dataset)
+        if name not in stored.rows:
+            raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
+        row = stored.rows[name]
+        found = of_run(stored, row, self.experiment)
+        home = Path(self.experiment.settings.paths.home)
+        shared = self.experiment.settings.paths.shared_artifacts
+        names = Names.read(roots_of(stored, found.corpus, home, shared), found.artifacts)
+        said = told(found, names)
+        calls = Calls(stored, stored.home or home).of(name)
+        return AnsweredInRun({**question_whole(stored, said, row, names), "calls": calls})
+
+
+@dataclass(frozen=True, repr=False)
+class AnsweredInRun:
+    """A stored question of a run; `told` is all of it as plain values, names in place of ids.
+
+    In it are answer, gold, evidence, context, steps, calls with prompts and replies, and the graph.
+    """
+
+    told: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Question and answer."""
+        asked, answer = short(self.told["question"], 80), short(str(self.told["answer"]), 80)
+        return f"<Question {asked!r}: {answer!r}; a notebook draws its graph>"
+
+    def _repr_html_(self) -> str:
+        """Answer, gold and evidence, and the graph of the answer, for a notebook."""
+        return question_html(self.told)
 
 
 @shown_plainly

@@ -29,6 +29,7 @@ COMMANDS = {
     "questions": "make abstract or specific questions for a corpus, and read their review back",
     "diff": "compare two finished runs question by question",
     "funnel": "at which stage finished runs lost the gold evidence",
+    "view": "runs in a browser: scores, questions, prompts, graphs of answers; or as a folder",
     "show": "why a stored question was answered so, by names of nodes, paths and chunks",
     "runs": "list, show and remove finished runs, and what no run needs any more",
     "table": "a paper's table with our figures, or a free table over stored runs",
@@ -43,7 +44,7 @@ COMMANDS = {
 }
 GROUPS = {
     "run and plan": ("run", "plan", "sweep", "ask"),
-    "look at what was run": ("runs", "show", "table", "curve", "funnel", "time", "cite"),
+    "look at what was run": ("view", "runs", "show", "table", "curve", "funnel", "time", "cite"),
     "compare and judge": ("score", "diff", "compare", "judge"),
     "data, and what was built and paid for": ("fetch", "questions", "artifacts", "cache"),
     "what there is, and whether it works": ("list", "doctor"),

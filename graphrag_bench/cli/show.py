@@ -57,8 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     row = _row(run, asked.question)
     found = of_run(run, row)
-    above = run.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
-    home = above[3] if len(above) > 3 and above[2].name == "runs" else Path(asked.home)
+    home = run.home or Path(asked.home)
     names = Names.read([home / "artifacts" / found.corpus], found.artifacts)
     gold = run.gold.get(row["question"])
     answer = told(found, names) | {

@@ -38,7 +38,7 @@ def reopened(
         **(changed or {}),
     }
     try:
-        made = Experiment.prepare(values, run.dataset)
+        made = Experiment.prepare(values, run.dataset, swept=True)  # it may be a cell
     except UserError as error:
         raise UserError(
             f"The settings of {run.folder.path} are not valid with the code of today: {error}"

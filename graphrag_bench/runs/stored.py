@@ -43,6 +43,12 @@ class StoredRun:
         """The settings it was made with."""
         return damage.read_config(self.folder.path / CONFIG)
 
+    @property
+    def home(self) -> Path | None:
+        """The folder that its runs/ lies in; None for a run folder that was copied elsewhere."""
+        above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
+        return above[3] if len(above) > 3 and above[2].name == "runs" else None
+
     @cached_property
     def rows(self) -> Mapping[str, Row]:
         """The stored row of each question id; raises DamagedRun where some are gone."""
@@ -66,7 +72,7 @@ class StoredRun:
             said = str(error.errors()[0]["msg"])
             raise DamagedRun(self.folder.path, f"{CONFIG}: dataset: {said}") from None
         try:
-            above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
+            above = self.folder.path.resolve().parents
             home = above[min(3, len(above) - 1)]
             return read_dataset(
                 source.name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -102,29 +102,34 @@ def _of_run(experiment: Experiment, question: Question) -> OwnQuestion | None:
 
 def of_run(run: StoredRun, row: Row, experiment: Experiment | None = None) -> OwnQuestion:
     """A stored question of a run, its context texts as far as they are known."""
-    name = row["question"]
-    texts: Sequence[str | None] = ()
+    (found,) = all_of_run(run, {row["question"]: row})
+    return replace(found, corpus=experiment.artifacts.name) if experiment else found
+
+
+def all_of_run(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[OwnQuestion]:
+    """Stored questions of a run in the order given; its files are read once for all of them."""
+    texts: Mapping[str, Sequence[str | None]] = {}
     if run.dataset is not None:
-        texts = context_texts(run.folder, {name: row}, run.dataset).get(name, ())
+        texts = context_texts(run.folder, rows, run.dataset)
     references = read_references(run.folder)
-    held = references.within(row.get("scope")) if references else {}
-    seconds = {
-        one["step"]: one["seconds"] for one in run.folder.timing() if one["question"] == name
-    }
-    questions = run.dataset.questions if run.dataset else ()
-    text = next((one.text for one in questions if one.id == name), name)
-    return OwnQuestion(
-        text,
-        str(run.metrics.get("dataset") or run.folder.path.parent.parent.name),
-        str(run.metrics.get("method") or run.folder.path.parent.name),
-        str(run.metrics.get("title") or run.folder.path.parent.name),
-        run.folder.path.name,
-        row,
-        tuple(texts),
-        seconds,
-        experiment.artifacts.name if experiment else (references.dataset if references else ""),
-        dict(held),
-    )
+    seconds: dict[str, dict[str, float]] = {}
+    for one in run.folder.timing():
+        seconds.setdefault(one["question"], {})[one["step"]] = one["seconds"]
+    asked = {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
+    path = run.folder.path
+    for name, row in rows.items():
+        yield OwnQuestion(
+            asked.get(name, name),
+            str(run.metrics.get("dataset") or path.parent.parent.name),
+            str(run.metrics.get("method") or path.parent.name),
+            str(run.metrics.get("title") or path.parent.name),
+            path.name,
+            row,
+            tuple(texts.get(name, ())),
+            seconds.get(name, {}),
+            references.dataset if references else "",
+            dict(references.within(row.get("scope")) if references else {}),
+        )
 
 
 def asked_of(

@@ -1,0 +1,79 @@
+"""`graphrag-bench view`: stored runs as a page that opens in a browser, from disk or served."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from graphrag_bench.cli.parsing import RUN, command_parser
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.errors import UserError
+from graphrag_bench.runs.damage import METRICS
+from graphrag_bench.runs.stored import StoredRun, find_run, stored_runs
+from graphrag_bench.view.page import write_page
+from graphrag_bench.view.server import served
+
+_ABOUT = """
+Shows stored runs in a browser: scores against tokens, the evidence funnel, costs, every question
+with its context, prompts, replies and the graph of its answer, what differs between two methods,
+and the health of their graphs. Nothing is run, and no model is called.
+
+With --out a folder is written that opens from disk, offline, and can be sent to a colleague: it
+holds the texts and prompts of its runs. Without --out the page is served to this machine alone and
+written again when its runs change; Ctrl-C ends it.
+
+examples
+  graphrag-bench view                               the newest runs
+  graphrag-bench view 0a1b2c f5e4d3
+  graphrag-bench view 0a1b2c f5e4d3 --out page      then open page/index.html
+"""
+NEWEST = 8
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the page, or serve it until it is stopped."""
+    parser = command_parser("view", _ABOUT)
+    parser.add_argument("runs", nargs="*", metavar="RUN", help=f"{RUN}; without one the newest")
+    parser.option("--out", "FOLDER", "write the page there: an empty folder, or an earlier page")
+    parser.option("--newest", "N", f"how many runs, where none is named; default: {NEWEST}",
+                  NEWEST, int)  # fmt: skip
+    parser.option("--port", "N", "the port to serve at; default: any that is free", 0, int)
+    parser.home()
+    parser.shared()
+    asked = parser.read(arguments, alone=True)
+    if asked.newest < 1:
+        raise UserError(f"--newest {asked.newest}: at least 1.")
+    if not 0 <= asked.port <= 65535:
+        raise UserError(f"--port {asked.port}: from 1 to 65535.")
+    load_plugins()
+    home = Path(asked.home)
+
+    def find() -> list[StoredRun]:
+        named = [find_run(name, home) for name in asked.runs]
+        return named or newest(home, asked.newest)
+
+    if asked.out is not None:
+        page = write_page(find(), Path(asked.out), home, asked.shared)
+        sys.stdout.write(f"{page}\n")
+        return 0
+    with (
+        TemporaryDirectory(prefix="graphrag-bench-view-") as folder,
+        served(find, Path(folder), home, asked.shared, asked.port) as address,
+    ):
+        sys.stdout.write(f"{address}  (Ctrl-C ends it)\n")
+        sys.stdout.flush()
+        threading.Event().wait()
+    return 0
+
+
+def newest(home: Path, n: int) -> list[StoredRun]:
+    """The `n` runs below `home` that were scored last, the earliest of them first."""
+    held = stored_runs(home)
+    if not held:
+        raise UserError(f"{home}/runs holds no finished run. Run a method first, or give --home.")
+    scored = {one.folder.path: (one.folder.path / METRICS).stat().st_mtime_ns for one in held}
+    held.sort(key=lambda one: (scored[one.folder.path], str(one.folder.path)))
+    return held[-n:]

@@ -1,0 +1,80 @@
+"use strict";
+/* Elements made of texts: nothing that comes from data is ever read as HTML. */
+
+/* An element with attributes, listeners (`onclick`) and children (texts or elements). */
+grb.h = function (tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat(3).filter((one) => one !== null && one !== undefined && one !== false)
+    .map((one) => (one instanceof Node ? one : String(one))));
+  return element;
+};
+
+grb.count = (n) => Math.round(n).toLocaleString("en-US");
+grb.plural = (n, word) => `${grb.count(n)} ${word}${n === 1 ? "" : "s"}`;
+grb.number = (x, digits = 3) => (x === null || x === undefined ? "–" : Number(x).toFixed(digits));
+grb.range = (m) => `${grb.number(m.mean)} [${grb.number(m.low, 2)}, ${grb.number(m.high, 2)}]`;
+
+/* A labelled choice of [value, text] pairs. */
+grb.choice = function (label, options, value, changed, id) {
+  const select = grb.h("select", { id, onchange: () => changed(select.value) },
+    options.map(([held, text]) => grb.h("option", { value: held }, text)));
+  select.value = String(value);
+  return grb.h("label", { class: "field" }, grb.h("span", {}, label), select);
+};
+
+/* Columns: {head, cell(row) -> text or element, order(row) -> number or text, text: flush left}. */
+grb.table = function (caption, columns, rows, options = {}) {
+  let by = options.by ?? null;
+  let down = true;
+  const body = grb.h("tbody");
+  const heads = columns.map((column, place) => grb.h("th",
+    { scope: "col", class: column.text ? "text" : "", title: column.about },
+    column.order ? grb.h("button", { type: "button", onclick: () => sort(place) }, column.head)
+      : column.head));
+  function sort(place) {
+    down = by === place ? !down : !columns[place].text;
+    by = place;
+    draw();
+  }
+  function draw() {
+    const order = by === null ? rows : [...rows].sort((a, b) => {
+      const [x, y] = [columns[by].order(a), columns[by].order(b)];
+      const missing = (x === null || x === undefined) - (y === null || y === undefined);
+      if (missing) return missing;
+      const said = typeof x === "string" ? x.localeCompare(y) : x - y;
+      return down ? -said : said;
+    });
+    heads.forEach((head, place) => {
+      if (place === by) head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    });
+    const wanted = options.filter ? order.filter(options.filter) : order;
+    body.replaceChildren(...wanted.map((row) => grb.h("tr", {}, columns.map((column, place) => grb.h(
+      place || !options.heads ? "td" : "th",
+      { class: column.text ? "text" : "number", scope: place || !options.heads ? null : "row" },
+      column.cell(row))))));
+  }
+  draw();
+  const made = grb.h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    grb.h("table", {}, grb.h("caption", {}, caption), grb.h("thead", {}, grb.h("tr", {}, heads)), body));
+  made.redraw = draw;
+  return made;
+};
+
+/* A heading, with what it holds below it. */
+grb.section = (title, ...children) => grb.h("section", {}, grb.h("h2", {}, title), ...children);
+
+/* Signs and words for what became of a question; never colour alone. */
+grb.outcome = function (status, right) {
+  if (status === "failed") return ["failed", "✕ failed"];
+  if (right === 1) return ["right", "✓ right"];
+  if (right === 0) return ["wrong", "✗ wrong"];
+  return ["open", status === "answered" ? "○ no gold" : "○ no answer"];
+};
+grb.badge = (kind, text) => grb.h("span", { class: `badge ${kind}` }, text);

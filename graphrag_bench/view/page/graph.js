@@ -1,0 +1,213 @@
+"use strict";
+/* The graph of an answer: drawn by Cytoscape, told by a list of its nodes beside it. */
+const INK = { seed: "#E69F00", found: "#0072B2", other: "#999999", chunk: "#56B4E9", gold: "#009E73", answer: "#CC79A7", path: "#D55E00" };
+
+const NODE_FONT = 11;
+const MOST_ZOOM = 1.5; /* of a drawing of few nodes, when it is first shown */
+
+function pagePaint() {
+  const style = getComputedStyle(document.documentElement);
+  return { text: style.getPropertyValue("--text").trim(), back: style.getPropertyValue("--back").trim(), line: style.getPropertyValue("--edge").trim() };
+}
+
+function kindOf(node) {
+  if (node.kind === "chunk") return "chunk";
+  return node.seed ? "seed" : node.found ? "found" : "other";
+}
+
+function words(node) {
+  return [node.kind === "chunk" ? "chunk" : node.type || "node", node.seed ? "seed" : "", node.gold ? "gold evidence" : "",
+    node.answer ? "named as a gold answer" : "", node.score !== undefined ? `score ${grb.number(node.score, 4)}` : "",
+    node.found || node.kind !== "chunk" ? "" : "not retrieved"].filter(Boolean).join(", ");
+}
+
+/* Nodes on a spiral in their order: where the layout starts, the same each time. */
+function spiral(n) {
+  return Array.from({ length: n }, (_, place) => {
+    const [angle, radius] = [place * 2.399963, 36 * Math.sqrt(place + 0.5)];
+    return { x: radius * Math.cos(angle), y: radius * Math.sin(angle) };
+  });
+}
+
+function graphStyle() {
+  const paint = pagePaint();
+  return [
+    { selector: "node", style: { "background-color": INK.other, label: "", width: "data(size)", height: "data(size)", color: paint.text, "font-size": NODE_FONT, "text-outline-color": paint.back, "text-outline-width": 2, "text-valign": "bottom", "text-margin-y": 3, "text-max-width": 130, "text-wrap": "ellipsis", "min-zoomed-font-size": 7 } },
+    { selector: "node.named", style: { label: "data(label)" } },
+    { selector: "node.found", style: { "background-color": INK.found } },
+    { selector: "node.seed", style: { "background-color": INK.seed, shape: "diamond" } },
+    { selector: "node.chunk", style: { "background-color": INK.chunk, shape: "round-rectangle", height: 20 } },
+    { selector: "node.missed", style: { "background-opacity": 0.25, "border-style": "dashed" } },
+    { selector: "node.gold", style: { "border-width": 4, "border-color": INK.gold } },
+    { selector: "node.answer", style: { "border-width": 5, "border-color": INK.answer, "border-style": "double" } },
+    { selector: "edge", style: { width: 1, "line-color": paint.line, "curve-style": "bezier", opacity: 0.6 } },
+    { selector: "edge.found", style: { width: 2, "line-color": INK.found, "target-arrow-color": INK.found, "target-arrow-shape": "triangle", opacity: 0.9 } },
+    { selector: "edge.synonym", style: { "line-style": "dotted" } },
+    { selector: "edge.in", style: { "line-style": "dashed" } },
+    { selector: "edge.path", style: { width: 4, "line-color": INK.path, "target-arrow-color": INK.path, opacity: 1, label: "data(label)", "font-size": 10, color: paint.text, "text-outline-color": paint.back, "text-outline-width": 2, "text-rotation": "autorotate", "min-zoomed-font-size": 7 } },
+    { selector: "node.onpath", style: { label: "data(label)", "underlay-color": INK.path, "underlay-opacity": 0.35, "underlay-padding": 5 } },
+    { selector: ".faded", style: { opacity: 0.12 } },
+    { selector: "node.chosen", style: { label: "data(label)", "underlay-color": paint.text, "underlay-opacity": 0.3, "underlay-padding": 6, "z-index": 9 } },
+    { selector: "node.near", style: { label: "data(label)" } },
+    { selector: "edge.near", style: { opacity: 1, label: "data(label)", "font-size": 10, color: paint.text, "text-outline-color": paint.back, "text-outline-width": 2, "text-rotation": "autorotate" } },
+  ];
+}
+
+function graphElements(graph) {
+  const scores = graph.nodes.map((one) => one.score).filter((one) => one > 0);
+  const most = Math.max(...scores, 1e-9);
+  const ranked = [...graph.nodes].sort((a, b) => (b.score || 0) - (a.score || 0)).slice(0, 18);
+  const start = spiral(graph.nodes.length);
+  const nodes = graph.nodes.map((one, place) => ({
+    data: { id: one.id, label: one.label, size: one.kind === "chunk" ? 26 : 16 + 34 * Math.sqrt(Math.max(0, one.score || 0) / most) },
+    position: { ...start[place] },
+    classes: [kindOf(one), one.gold ? "gold" : "", one.answer ? "answer" : "", one.kind === "chunk" && !one.found ? "missed" : "",
+      one.seed || one.gold || one.answer || ranked.includes(one) || graph.nodes.length < 30 ? "named" : ""].join(" "),
+  }));
+  const edges = graph.edges.map((one) => ({
+    data: { id: one.id, source: one.s, target: one.t, label: one.label || "" },
+    classes: [one.found ? "found" : "", one.synonym ? "synonym" : "", one.in ? "in" : ""].join(" "),
+  }));
+  return [...nodes, ...edges];
+}
+
+function legendOf(graph) {
+  const has = (test) => graph.nodes.some(test);
+  const rows = [
+    has((one) => one.seed) && ["◆", "seed", "seed: found by the first step"], has((one) => kindOf(one) === "found") && ["●", "found", "node found by a step"],
+    has((one) => kindOf(one) === "other") && ["●", "other", "node of the gold evidence or on a path"], has((one) => one.kind === "chunk") && ["■", "chunk", "chunk (dashed: not retrieved)"],
+    has((one) => one.gold) && ["◯", "gold", "gold evidence, or in it"], has((one) => one.answer) && ["◎", "answer", "named as a gold answer"],
+    graph.paths.length && ["━", "path", "path that is switched on"],
+  ].filter(Boolean);
+  return grb.h("ul", { class: "legend", id: "graph-legend" }, rows.map(([sign, kind, text]) => grb.h("li", {}, grb.h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, sign), text)),
+    graph.size ? grb.h("li", {}, `size: score by ${graph.size}${/ppr$/.test(graph.size) ? " (PageRank mass)" : ""}`) : null);
+}
+
+/* The drawing of a question's graph with its legend, paths, and list of nodes. */
+grb.answerGraph = function (graph) {
+  if (!graph || !graph.nodes.length) return grb.h("p", { class: "about" }, "The steps of this question have kept no node of a graph and no chunk.");
+  const held = new Map(graph.nodes.map((one) => [one.id, one]));
+  const edges = new Map(graph.edges.map((one) => [one.id, one]));
+  const canvas = grb.h("div", { class: "canvas", id: "graph", role: "img", "aria-label": `Graph of ${graph.nodes.length} nodes; the list beside it has all of them` });
+  const tip = grb.h("div", { class: "tip", id: "graph-tip", hidden: true });
+  const about = grb.h("div", { id: "graph-about", "aria-live": "polite" }, grb.h("p", { class: "about" }, "Choose a node, in the drawing or in the list, to see its text and neighbours. Escape lets go."));
+  let cy = null;
+
+  const joined = (id) => graph.edges.filter((one) => one.s === id || one.t === id);
+  function choose(id) {
+    const node = held.get(id);
+    canvas.dataset.chosen = id || "";
+    if (cy) {
+      cy.elements().removeClass("chosen near faded");
+      if (node) {
+        const near = cy.getElementById(id).closedNeighborhood();
+        cy.elements().difference(near).addClass("faded");
+        near.addClass("near");
+        cy.getElementById(id).addClass("chosen");
+      }
+    }
+    if (!node) return about.replaceChildren(grb.h("p", { class: "about" }, "Nothing chosen."));
+    about.replaceChildren(...[grb.h("h4", {}, node.label), grb.h("p", { class: "about" }, words(node)),
+      node.documents ? grb.h("p", { class: "about" }, `documents: ${node.documents.join(", ")}`) : null,
+      node.text ? grb.h("p", { class: "text" }, node.text) : null,
+      grb.h("h4", {}, grb.plural(joined(id).length, "neighbour")),
+      grb.h("ul", { class: "neighbours" }, joined(id).map((edge) => {
+        const there = edge.s === id ? edge.t : edge.s;
+        return grb.h("li", {}, edge.in ? "in " : edge.s === id ? `—${edge.label}→ ` : `←${edge.label}— `,
+          grb.h("button", { type: "button", class: "link", onclick: () => choose(there) }, held.get(there).label));
+      }))].filter(Boolean));
+  }
+
+  function hover(event, text) {
+    tip.replaceChildren(...text.filter(Boolean).map((line, place) => grb.h(place ? "p" : "strong", {}, line)));
+    const at = event.renderedPosition || event.target.renderedPosition();
+    tip.style.left = `${Math.min(at.x + 12, Math.max(0, canvas.clientWidth - 260))}px`;
+    tip.style.top = `${at.y + 12}px`;
+    tip.hidden = false;
+  }
+
+  async function draw() {
+    await grb.script("vendor/cytoscape.min.js");
+    if (!canvas.isConnected) return;
+    cy = cytoscape({ container: canvas, elements: graphElements(graph), style: graphStyle(), layout: { name: "preset" }, minZoom: 0.1, maxZoom: 4 });
+    const n = graph.nodes.length;
+    cy.layout({ name: "cose", randomize: false, animate: false, padding: 24, nodeRepulsion: () => 9000, idealEdgeLength: () => (n > 80 ? 46 : 70), nodeOverlap: 14, componentSpacing: 60, numIter: n > 120 ? 500 : 900, fit: true }).run();
+    if (cy.zoom() > MOST_ZOOM) cy.zoom(MOST_ZOOM).center();
+    if (cy.zoom() < 1) cy.style().selector("node").style({ "font-size": NODE_FONT * Math.min(1.8, 0.9 / cy.zoom()) }).update();
+    cy.on("mouseover", "node", (event) => { const node = held.get(event.target.id()); hover(event, [node.label, words(node), node.text]); });
+    cy.on("mouseover", "edge", (event) => { const edge = edges.get(event.target.id()); hover(event, [edge.in ? "is in this chunk" : `${held.get(edge.s).label} —${edge.label}→ ${held.get(edge.t).label}`, edge.text]); });
+    cy.on("mouseout", () => { tip.hidden = true; });
+    cy.on("tap", "node", (event) => choose(event.target.id()));
+    cy.on("tap", (event) => { if (event.target === cy) choose(null); });
+    canvas.dataset.drawn = String(cy.nodes().length);
+    grb.drawing = cy;
+    grb.repaint = () => cy && cy.style(graphStyle());
+  }
+
+  const switches = graph.paths.map((path, number) => grb.h("label", { class: "switch" },
+    grb.h("input", { type: "checkbox", onchange: light }),
+    `${number + 1}. ${path.nodes.map((id) => held.get(id)?.label || id).join(" – ")}${path.score === undefined ? "" : ` (${grb.number(path.score, 3)})`}`));
+  function light() {
+    if (!cy) return;
+    cy.elements().removeClass("path onpath");
+    switches.forEach((one, number) => {
+      if (!one.firstChild.checked) return;
+      for (const id of graph.paths[number].nodes) cy.getElementById(id).addClass("onpath");
+      for (const id of graph.paths[number].edges) cy.getElementById(id).addClass("path");
+    });
+    canvas.dataset.paths = String(switches.filter((one) => one.firstChild.checked).length);
+  }
+  const all = (on) => { for (const one of switches) one.firstChild.checked = on; light(); };
+  const paths = switches.length ? grb.h("details", { class: "paths", open: true }, grb.h("summary", {}, grb.plural(switches.length, "path")),
+    grb.h("button", { type: "button", onclick: () => all(true) }, "all on"), grb.h("button", { type: "button", onclick: () => all(false) }, "all off"), switches) : null;
+
+  const order = [...graph.nodes].sort((a, b) => Boolean(b.seed) - Boolean(a.seed) || (b.score ?? -1) - (a.score ?? -1));
+  const list = grb.h("details", { class: "nodes" }, grb.h("summary", {}, `${grb.plural(graph.nodes.length, "node")} as a list`),
+    grb.h("ul", { id: "graph-nodes" }, order.map((one) => grb.h("li", {}, grb.h("button", { type: "button", class: "link", onclick: () => choose(one.id) }, one.label), grb.h("span", { class: "about" }, ` ${words(one)}`)))));
+  const zoom = (factor) => cy && cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: canvas.clientWidth / 2, y: canvas.clientHeight / 2 } });
+  const left = [graph.left_out ? `${grb.plural(graph.left_out, "further node")} not drawn: the first 200 are, seeds and paths before others` : "", graph.paths_left_out ? `${grb.plural(graph.paths_left_out, "further path")} not drawn` : ""].filter(Boolean);
+  const whole = grb.h("div", { class: "graph", onkeydown: (event) => { if (event.key === "Escape" && canvas.dataset.chosen) { choose(null); event.stopPropagation(); } } },
+    legendOf(graph), left.length ? grb.h("p", { class: "about" }, left.join("; ")) : null,
+    grb.h("div", { class: "graph-body" },
+      grb.h("div", { class: "stage" }, canvas, tip, grb.h("div", { class: "zoom" },
+        grb.h("button", { type: "button", "aria-label": "zoom in", onclick: () => zoom(1.3) }, "+"), grb.h("button", { type: "button", "aria-label": "zoom out", onclick: () => zoom(1 / 1.3) }, "−"), grb.h("button", { type: "button", onclick: () => cy && cy.fit(undefined, 24) }, "fit"))),
+      grb.h("div", { class: "side" }, about, paths, list)));
+  requestAnimationFrame(() => draw().catch(grb.complain));
+  return whole;
+};
+
+/* A plan of sub-questions as layers: what a sub-question needs is above it. */
+grb.planGraph = function (plan) {
+  const known = new Map(plan.sub_questions.map((one) => [one.id, one]));
+  const needs = (one) => one.needs.filter((id) => known.has(id));
+  const depth = new Map();
+  const deep = (one, below = []) => {
+    if (!depth.has(one.id)) depth.set(one.id, 1 + Math.max(-1, ...needs(one).filter((id) => !below.includes(id)).map((id) => deep(known.get(id), [...below, one.id]))));
+    return depth.get(one.id);
+  };
+  plan.sub_questions.forEach((one) => deep(one));
+  const last = Math.max(...depth.values());
+  const final = known.get("final");
+  if (final && plan.sub_questions.length > 1) depth.set("final", Math.max(depth.get("final"), last === depth.get("final") ? last : last + 1));
+  const canvas = grb.h("div", { class: "canvas plan", id: "plan", role: "img", "aria-label": "Plan of sub-questions; the list below has all of them" });
+  const layers = Map.groupBy ? Map.groupBy(plan.sub_questions, (one) => depth.get(one.id)) : plan.sub_questions.reduce((found, one) => found.set(depth.get(one.id), [...(found.get(depth.get(one.id)) || []), one]), new Map());
+  async function draw() {
+    await grb.script("vendor/cytoscape.min.js");
+    if (!canvas.isConnected) return;
+    const paint = pagePaint();
+    const nodes = [...layers].flatMap(([layer, held]) => held.map((one, place) => ({
+      data: { id: one.id, label: `${one.id === "final" ? "final" : one.id}: ${one.text}\n→ ${one.answer || "(no answer kept)"}` }, classes: one.kind,
+      position: { x: (place - (held.length - 1) / 2) * 260, y: layer * 130 },
+    })));
+    const edges = plan.sub_questions.flatMap((one) => needs(one).map((id) => ({ data: { source: id, target: one.id } })));
+    const cy = cytoscape({ container: canvas, elements: [...nodes, ...edges], layout: { name: "preset", padding: 16 }, userZoomingEnabled: false,
+      style: [{ selector: "node", style: { shape: "round-rectangle", width: 230, height: 84, "background-color": paint.back, "border-width": 2, "border-color": INK.found, label: "data(label)", color: paint.text, "font-size": 12, "text-wrap": "wrap", "text-max-width": 214, "text-valign": "center" } },
+        { selector: "node.abstract", style: { "border-color": INK.seed, "border-style": "dashed" } },
+        { selector: "edge", style: { width: 2, "line-color": paint.line, "target-arrow-color": paint.line, "target-arrow-shape": "triangle", "curve-style": "bezier" } }] });
+    canvas.dataset.drawn = String(cy.nodes().length);
+  }
+  requestAnimationFrame(() => draw().catch(grb.complain));
+  return grb.h("div", {}, grb.h("ul", { class: "legend" }, grb.h("li", {}, grb.h("span", { class: "sign found" }, "▢"), "specific"), grb.h("li", {}, grb.h("span", { class: "sign seed" }, "▢"), "abstract (dashed)")), canvas,
+    grb.h("ol", { class: "plan-list" }, plan.sub_questions.map((one) => grb.h("li", {}, grb.h("strong", {}, one.id), ` ${one.text} `, grb.h("span", { class: "about" }, `${one.kind}${one.needs.length ? `, needs ${one.needs.join(", ")}` : ""}`), grb.h("div", {}, `→ ${one.answer || "(no answer kept)"}`)))),
+    plan.fixes.length ? grb.h("p", { class: "about" }, `Fixed in the plan: ${plan.fixes.join("; ")}`) : null);
+};

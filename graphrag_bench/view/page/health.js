@@ -1,0 +1,47 @@
+"use strict";
+/* The health of a graph, and what two graphs of one corpus share. */
+grb.views.health = async function (graphId, otherId) {
+  const graphs = grb.index.graphs;
+  if (!graphs.length) return [grb.section("Graph health", grb.h("p", {}, "No run of this page has a graph that is still at hand."))];
+  const chosen = graphs.find((one) => one.id === graphId) || graphs[0];
+  const held = await grb.load(chosen.id);
+  const users = (one) => [...new Set(one.runs.map((place) => grb.index.runs[place].title))].join(", ");
+  const bars = (rows) => grb.plots.bars(rows.map(([label, n]) => ({ label, parts: [{ size: n, kind: "left", said: String(n) }], text: grb.count(n) })));
+  const share = (rows) => grb.plots.bars(rows.map(([k, x]) => ({ label: k === 0 ? "share a node" : `within ${grb.plural(k, "hop")}`, parts: [{ size: x, kind: "left", said: String(x) }], text: `${grb.number(100 * x, 1)} %` })), 1);
+  const card = (title, ...children) => grb.h("div", { class: "card" }, grb.h("h3", {}, title), ...children);
+  const listed = (title, list, about) => card(`${title}: ${grb.count(list.n)}`, grb.h("p", { class: "about" }, about),
+    list.first.length ? grb.h("details", {}, grb.h("summary", {}, list.n > list.first.length ? `the first ${list.first.length}` : "which"), grb.h("ul", {}, list.first.map((one) => grb.h("li", {}, Array.isArray(one) ? one.join(" | ") : one)))) : null);
+  const near = grb.index.graph_pairs.filter((one) => one.a === chosen.id || one.b === chosen.id);
+  return [
+    grb.section("Graph health", grb.h("div", { class: "fields" }, grb.choice("Graph", graphs.map((one) => [one.id, `${one.name}: ${users(one)}`]), chosen.id, (value) => { location.hash = `#health/${value}`; }, "graph-choice")),
+      held.through === "chunks" ? grb.h("p", { class: "about" }, "This graph has no relationships: nodes of one chunk count as joined here.") : null,
+      grb.h("dl", { class: "tiles" }, Object.entries(held.sizes).map(([name, n]) => grb.h("div", {}, grb.h("dt", {}, name), grb.h("dd", {}, grb.count(n))))),
+      grb.h("div", { class: "cards" },
+        held.reach ? card("Gold pairs in reach", grb.h("p", { class: "about" }, held.reach.pairs ? `${grb.plural(held.reach.looked_at, "pair")} of gold documents of one question${held.reach.looked_at < held.reach.pairs ? `, the first of ${grb.count(held.reach.pairs)}` : ""}: share joined by so many ${held.through === "chunks" ? "steps over a shared chunk" : "relationships"}.` : "No question has two gold documents."), share(held.reach.within)) : null,
+        card("Components", grb.h("p", { class: "about" }, `${grb.plural(held.components.n, "connected component")}; the largest has ${grb.number(100 * held.components.share, 1)} % of the nodes. Nodes of the largest:`), bars(held.components.largest.slice(0, 8).map((n, place) => [`${place + 1}.`, n]))),
+        card("Nodes by degree", bars(held.degrees)),
+        card("Hubs", grb.h("p", { class: "about" }, "Nodes by the number of nodes that they are joined to."), bars(held.hubs.slice(0, 12))),
+        held.types.length ? card("Types of nodes", bars(held.types.map(([name, n]) => [name || "(none)", n]))) : null,
+        card("Names of relationships", bars(held.relations.map(([name, n]) => [name || "(none)", n]))),
+        listed("Orphans", held.orphans, "Nodes that are joined to no other."),
+        listed("Duplicate names", held.twins, `Groups of names that are the same without articles, brackets, accents and possessives: ${grb.plural(held.twins.nodes, "node")}.`),
+        listed("Chunks without entities", held.bare_chunks, "Chunks that no node is from."))),
+    near.length ? grb.section("Against another graph of the corpus", await against(chosen, near, otherId, graphs, held, users)) : null,
+  ];
+};
+
+async function against(chosen, near, otherId, graphs, held, users) {
+  const idOf = (one) => (one.a === chosen.id ? one.b : one.a);
+  const pair = near.find((one) => idOf(one) === otherId) || near[0];
+  const other = graphs.find((one) => one.id === idOf(pair));
+  const [there, told] = await Promise.all([grb.load(other.id), grb.load(pair.part)]);
+  const [mine, theirs] = pair.a === chosen.id ? ["a", "b"] : ["b", "a"];
+  const shown = (one) => (Array.isArray(one) ? one.join(" – ") : one);
+  const side = (title, n, first) => grb.h("details", {}, grb.h("summary", {}, `${title}: ${grb.count(n)}`), grb.h("ul", {}, first.map((one) => grb.h("li", {}, shown(one)))));
+  const rows = [...Object.keys(held.sizes).map((name) => [name, held.sizes[name], there.sizes[name]]),
+    ["connected components", held.components.n, there.components.n], ["orphans", held.orphans.n, there.orphans.n], ["groups of duplicate names", held.twins.n, there.twins.n], ["chunks without entities", held.bare_chunks.n, there.bare_chunks.n]];
+  return [grb.h("div", { class: "fields" }, grb.choice("Other", near.map((one) => { const g = graphs.find((two) => two.id === idOf(one)); return [g.id, `${g.name}: ${users(g)}`]; }), other.id, (value) => { location.hash = `#health/${chosen.id}/${value}`; }, "graph-other")),
+    grb.table("Sizes of both", [{ head: "", text: true, cell: (row) => row[0] }, { head: "this", cell: (row) => grb.count(row[1]) }, { head: "other", cell: (row) => grb.count(row[2]) }, { head: "other − this", cell: (row) => grb.count(row[2] - row[1]) }], rows),
+    grb.h("div", { class: "cards" }, ["nodes", "pairs"].map((name) => grb.h("div", { class: "card" }, grb.h("h3", {}, name === "nodes" ? "Nodes by name" : "Pairs of joined names"), grb.h("p", { class: "about" }, `${grb.count(told[name].both)} in both`),
+      side("only in this", told[name][mine], told[name][`first_${mine}`]), side("only in the other", told[name][theirs], told[name][`first_${theirs}`]))))];
+}

@@ -1,0 +1,137 @@
+"use strict";
+/* The overview: all runs in a table, scores against tokens, evidence funnels, costs and estimates. */
+grb.usual = ["accuracy", "f1", "hit@1", "list_f1"];
+
+/* The metrics of some runs that are compared: of answers, then evidence at 5 or the largest cut. */
+grb.mainMetrics = function (runs) {
+  const names = new Set(runs.flatMap((run) => Object.keys(run.metrics)));
+  const cuts = [...names].filter((one) => one.startsWith("evidence_recall@"))
+    .sort((a, b) => Number(a.split("@")[1]) - Number(b.split("@")[1]));
+  const cut = cuts.includes("evidence_recall@5") ? "evidence_recall@5" : cuts[cuts.length - 1];
+  return [...grb.usual.filter((one) => names.has(one)), ...(cut ? [cut] : [])];
+};
+
+const sumOf = (held, names) => ["paid", "cached"].reduce((sum, part) => sum + names.reduce((n, name) => n + (held[part][name] || 0), 0), 0);
+const tokensOf = (held) => sumOf(held, ["prompt_tokens", "completion_tokens"]);
+
+grb.views.overview = function () {
+  const { index } = grb;
+  const runs = index.runs;
+  const main = grb.mainMetrics(runs);
+  const meanings = new Map(index.metrics.map((one) => [one.name, one.meaning]));
+  const about = (name) => meanings.get(name) || meanings.get(name.replace(/@.*/, "@k")) || "";
+  let wanted = "";
+  const metric = (name) => ({
+    head: name, about: about(name), order: (run) => run.metrics[name]?.mean ?? null,
+    cell: (run) => (run.metrics[name] ? grb.range(run.metrics[name]) : "–"),
+  });
+  const plain = (head, value, digits, said) => ({
+    head, about: said, order: value,
+    cell: (run) => { const x = value(run); return x === null || x === undefined ? "–" : digits ? grb.number(x, digits) : grb.count(x); },
+  });
+  const columns = [
+    { head: "run", text: true, order: (run) => run.title, cell: (run) => grb.h("a", { href: `#questions/${run.id}` }, run.title) },
+    { head: "data set", text: true, order: (run) => run.dataset, cell: (run) => run.dataset },
+    plain("n", (run) => run.n),
+    ...main.map(metric),
+    plain("context tokens", (run) => run.usage.context_tokens_per_question, 0, "mean tokens of a context"),
+    plain("LLM tokens", (run) => run.usage.tokens_per_question, 0, "prompt and completion, a question"),
+    plain("seconds", (run) => run.usage.seconds_per_question, 3, "a question, all steps, as they were run"),
+    plain("all tokens", (run) => run.spent.tokens, 0, "of all calls, building included, cached ones as when paid"),
+    plain("USD", (run) => run.spent.usd, 4, "of all calls, building included, cached ones at their price when paid"),
+    plain("failed", (run) => run.failed, 0, "questions that failed; means are over the rest"),
+    plain("fell back", (run) => run.fell_back, 0, "questions that went another way than the method's own"),
+  ];
+  const table = grb.table(`${grb.plural(runs.length, "run")}; means with 95 % intervals`, columns, runs, {
+    heads: true, filter: (run) => `${run.title} ${run.dataset} ${run.method} ${run.key}`.toLowerCase().includes(wanted),
+  });
+  const search = grb.h("input", { type: "search", id: "run-filter", placeholder: "method, data set, key", oninput: () => { wanted = search.value.toLowerCase(); table.redraw(); } });
+  return [
+    grb.section("Runs", grb.h("div", { class: "fields" }, grb.h("label", { class: "field" }, grb.h("span", {}, "Show runs with"), search)), table, notes(runs)),
+    scores(runs, main),
+    grb.section("Evidence funnel", grb.h("p", { class: "about" },
+      "Documents of the questions' gold evidence: left after each stage, and lost there (pale)."),
+    grb.h("div", { class: "cards" }, runs.map(funnel))),
+    costs(runs),
+    estimates(runs),
+  ];
+};
+
+function notes(runs) {
+  const rows = runs.flatMap((run) => [
+    ...run.notes.filter((one) => one.startsWith("!")).map((one) => `${run.title}: ${one.slice(1).trim()}`),
+    ...Object.entries(run.fallbacks || {}).map(([reason, n]) => `${run.title}: ${grb.plural(n, "question")} fell back: ${reason}`),
+    ...(run.errors || []).map((one) => `${run.title}: failed: ${one}`),
+  ]);
+  if (!rows.length) return null;
+  return grb.h("details", { class: "notes" }, grb.h("summary", {}, `${grb.plural(rows.length, "warning")}: fallbacks, failures, unequal contexts`),
+    grb.h("ul", {}, rows.map((row) => grb.h("li", {}, row))));
+}
+
+function scores(runs, main) {
+  const xs = { context: ["tokens of context", (run) => run.usage.context_tokens_per_question], tokens: ["LLM tokens a question", (run) => run.usage.tokens_per_question], all: ["tokens of all calls", (run) => run.spent.tokens] };
+  let [x, y] = ["context", main[0] || Object.keys(runs[0].metrics)[0]];
+  const names = [...new Set(runs.flatMap((run) => Object.keys(run.metrics)))].sort();
+  const holder = grb.h("div", { id: "scatter" });
+  function draw() {
+    const points = runs.map((run, place) => ({ run, place })).filter(({ run }) => run.metrics[y]).map(({ run, place }) => ({
+      place, label: run.title, x: xs[x][1](run) || 0, y: run.metrics[y].mean, low: run.metrics[y].low, high: run.metrics[y].high,
+    }));
+    holder.replaceChildren(points.length ? grb.plots.scatter(points, xs[x][0], y) : grb.h("p", {}, "No run has this metric."));
+  }
+  draw();
+  return grb.section("Scores against tokens", grb.h("div", { class: "fields" },
+    grb.choice("Metric", names.map((one) => [one, one]), y, (value) => { y = value; draw(); }, "scatter-metric"),
+    grb.choice("Against", Object.entries(xs).map(([name, [text]]) => [name, text]), x, (value) => { x = value; draw(); }, "scatter-tokens")), holder);
+}
+
+function funnel(run) {
+  const made = run.funnel;
+  const title = grb.h("h3", {}, run.title);
+  if (!made) return grb.h("div", { class: "card" }, title, grb.h("p", { class: "about" }, run.funnel_note));
+  return grb.h("div", { class: "card" }, title,
+    grb.plots.bars(made.stages.map((one) => ({
+      label: one.said,
+      parts: [{ size: one.left, kind: "left", said: `${one.left} left` }, { size: one.lost, kind: "lost", said: `${one.lost} lost` }],
+      text: one.unknown && one.unknown === one.left + one.lost ? "not known" : `${grb.count(one.left)}${one.lost ? ` (−${grb.count(one.lost)})` : ""}`,
+    })), made.documents),
+    run.funnel_note ? grb.h("p", { class: "about" }, `Not known: ${run.funnel_note}`) : null);
+}
+
+function costs(runs) {
+  const priced = runs.filter((run) => Object.keys(run.cost.stages).length);
+  if (!priced.length) return grb.section("Cost of each stage", grb.h("p", { class: "about" }, "No run has called a model."));
+  const stages = [...new Set(priced.flatMap((run) => Object.keys(run.cost.stages)))];
+  const kinds = ["left", "second", "third", "fourth", "fifth"];
+  const rows = priced.map((run) => {
+    const held = stages.map((name) => [name, run.cost.stages[name] ? tokensOf(run.cost.stages[name]) : 0]);
+    return { label: run.title, parts: held.map(([name, size], place) => ({ size, kind: kinds[place % kinds.length], said: `${name}: ${grb.count(size)} tokens` })),
+      text: held.filter(([, size]) => size).map(([name, size]) => `${name} ${grb.count(size)}`).join(", ") };
+  });
+  return grb.section("Cost of each stage", grb.h("p", { class: "about" }, "Tokens of LLM calls, cached ones as when they were paid for."),
+    grb.h("ul", { class: "legend" }, stages.map((name, place) => grb.h("li", {}, grb.h("span", { class: `swatch ${kinds[place % kinds.length]}` }), name))),
+    grb.plots.bars(rows));
+}
+
+function estimates(runs) {
+  const rows = runs.flatMap((run) => [...new Set([...Object.keys(run.estimate), ...Object.keys(run.cost.steps), ...Object.keys(run.seconds)])].map((step) => ({
+    run, step, expected: run.estimate[step], held: run.cost.steps[step], seconds: run.seconds[step] ?? null,
+  })));
+  const pair = (one) => (one ? one.prompt_tokens + one.completion_tokens : null);
+  const real = (row) => (row.held ? tokensOf(row.held) : null);
+  const shown = (value) => (value === null || value === undefined ? "–" : grb.count(value));
+  const calls = (row) => (row.held ? row.held.paid.calls + row.held.cached.calls : null);
+  return grb.section("Steps: estimate against actual", grb.table("Calls, tokens and seconds of each step", [
+    { head: "run", text: true, order: (row) => row.run.title, cell: (row) => row.run.title },
+    { head: "step", text: true, order: (row) => row.step, cell: (row) => row.step },
+    { head: "seconds a question", order: (row) => row.seconds, cell: (row) => grb.number(row.seconds, 4) },
+    { head: "expected calls", order: (row) => row.expected?.calls ?? null, cell: (row) => shown(row.expected?.calls) },
+    { head: "calls", order: calls, cell: (row) => shown(calls(row)) },
+    { head: "of them cached", order: (row) => row.held?.cached.calls ?? null, cell: (row) => shown(row.held?.cached.calls) },
+    { head: "expected tokens", order: (row) => pair(row.expected), cell: (row) => shown(pair(row.expected)) },
+    { head: "tokens", order: real, cell: (row) => shown(real(row)) },
+    { head: "actual / expected", order: (row) => (real(row) && pair(row.expected) ? real(row) / pair(row.expected) : null),
+      cell: (row) => (real(row) && pair(row.expected) ? grb.number(real(row) / pair(row.expected), 2) : "–") },
+    { head: "USD", order: (row) => (row.held ? sumOf(row.held, ["usd"]) : null), cell: (row) => (row.held ? grb.number(sumOf(row.held, ["usd"]), 4) : "–") },
+  ], rows));
+}

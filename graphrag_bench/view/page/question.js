@@ -1,0 +1,128 @@
+"use strict";
+/* One question: answer and gold, evidence, the context as it was sent, and every step. */
+
+/* One node, relationship, chunk, community or path in words, its score first. */
+grb.rowText = function (row) {
+  if (row === null || typeof row !== "object") return String(row);
+  const score = typeof row.score === "number" ? `${grb.number(row.score, 4)}  ` : "";
+  if (Array.isArray(row.nodes)) return score + walked(row);
+  if ("head" in row) return `${score}${row.head} —${row.relation}→ ${row.tail}${row.description ? `: ${row.description}` : ""}`;
+  if ("documents" in row) return score + (row.title ? `${row.title} (${row.documents.join(", ")})` : row.documents.join(", "));
+  if ("name" in row) return `${score}${row.name}${row.type ? ` (${row.type})` : ""}${row.step ? `, step ${row.step}` : ""}`;
+  if ("title" in row) return score + row.title;
+  if (row.node && typeof row.node === "object") return `${score}${grb.rowText(row.node)} ${row.forward === false ? "←" : "→"} ${row.relation}`;
+  if (Object.keys(row).every((key) => ["id", "score", "step"].includes(key))) return `${score}row ${row.id}`;
+  return JSON.stringify(row);
+};
+
+function walked(path) {
+  const names = path.nodes.map((node) => node.name ?? `row ${node.id ?? node}`);
+  const hops = path.relationships || [];
+  return names.reduce((line, name, place) => {
+    if (!place) return name;
+    const hop = hops[place - 1];
+    if (!hop || !hop.relation) return `${line} – ${name}`;
+    return `${line} ${hop.head === undefined || hop.head === names[place - 1] ? `—${hop.relation}→` : `←${hop.relation}—`} ${name}`;
+  }, "");
+}
+
+function rowsOf(title, rows) {
+  const FIRST = 10;
+  const items = (held) => held.map((row) => grb.h("li", {}, grb.rowText(row)));
+  const list = grb.h("ol", {}, items(rows.slice(0, FIRST)));
+  const more = rows.length > FIRST ? grb.h("button", { type: "button", class: "link", onclick: () => { list.append(...items(rows.slice(FIRST))); more.remove(); } }, `${rows.length - FIRST} more`) : null;
+  return grb.h("div", { class: "slot" }, grb.h("h4", {}, `${title}: ${rows.length}`), list, more);
+}
+
+function slotOf(slot, value) {
+  const name = slot.replaceAll("_", " ");
+  const line = (text) => grb.h("div", { class: "slot" }, grb.h("h4", {}, name), grb.h("p", {}, text));
+  if (Array.isArray(value)) return value.every((row) => row && typeof row === "object") && value.length ? rowsOf(name, value) : line(value.join("; ") || "none");
+  if (value === null || typeof value !== "object") return line(String(value));
+  if (slot === "context") return line(`${grb.plural(value.pieces, "piece")}, ${value.cut} cut; the last step's are above`);
+  if (Object.keys(value).join() === "length") return line(`one for each of ${grb.count(value.length)}`);
+  if ("low" in value && "high" in value) return line(`${value.low.join(", ")}; themes: ${value.high.join(", ")}`);
+  if ("sub_questions" in value) return rowsOf(name, value.sub_questions.map((one) => `${one.id} (${one.kind}): ${one.text}`));
+  if ("rounds" in value) return grb.h("div", {}, rowsOf(`${name}, chosen`, value.chosen), value.rounds.map((rows, n) => rowsOf(`${name}, round ${n + 1}`, rows)));
+  const lists = Object.entries(value).filter(([, rows]) => Array.isArray(rows) && rows.length);
+  return lists.length ? grb.h("div", {}, lists.map(([part, rows]) => rowsOf(`${name}, ${part}`, rows))) : line(JSON.stringify(value));
+}
+
+/* A call: its costs, and below them the messages as they were sent, and the reply. */
+function callOf(call) {
+  const costs = [`${grb.count(call.prompt_tokens || 0)} + ${grb.count(call.completion_tokens || 0)} tokens`, call.cached ? "from the store" : `${grb.number(call.seconds || 0, 2)} s`,
+    call.retries ? grb.plural(call.retries, "retry").replace("retrys", "retries") : "", call.usd ? `${grb.number(call.usd, 6)} USD` : "", call.outcome].filter(Boolean);
+  const head = grb.h("summary", {}, `call of ${call.model || "the model"}: ${costs.join(", ")}`);
+  const said = (who, text) => grb.h("div", {}, grb.h("h4", {}, who), grb.h("pre", {}, text));
+  if (!call.prompt) return grb.h("p", { class: "about" }, `${head.textContent}; prompt and reply are not in the store of replies`);
+  return grb.h("details", { class: "call" }, head, call.prompt.map((one) => said(one.role, one.content)), said("reply", call.reply));
+}
+
+function stepOf(step, calls) {
+  const used = step.usage?.calls ? `${grb.plural(step.usage.calls, "LLM call")}, ${grb.count(step.usage.prompt_tokens || 0)} + ${grb.count(step.usage.completion_tokens || 0)} tokens` : "";
+  const said = [step.seconds === undefined ? "" : `${grb.number(step.seconds, 4)} s`, used].filter(Boolean).join(", ");
+  return grb.h("details", { class: "step" }, grb.h("summary", {}, grb.h("strong", {}, step.step), grb.h("span", { class: "about" }, ` ${said}`)),
+    step.reads?.length ? grb.h("p", { class: "about" }, `reads: ${step.reads.map((one) => one.replaceAll("_", " ")).join(", ")}`) : null,
+    Object.entries(step.wrote).map(([slot, value]) => slotOf(slot, value)),
+    (calls || []).map(callOf),
+    (step.replies || []).map((reply) => grb.h("div", {}, grb.h("h4", {}, "reply"), grb.h("pre", {}, reply))));
+}
+
+function contextOf(held) {
+  if (!held.context.length) return grb.h("p", { class: "about" }, "Nothing was put into a context.");
+  let sum = 0;
+  return grb.h("div", {}, held.context.map((piece) => {
+    sum += piece.tokens;
+    const gold = piece.kind === "chunk" && [piece.id, ...(piece.also || [])].some((id) => held.gold.evidence?.includes(id));
+    return grb.h("details", { class: `piece${gold ? " gold" : ""}`, open: true }, grb.h("summary", {}, grb.h("strong", {}, `${piece.kind} ${piece.id}`),
+      gold ? grb.badge("right", "gold evidence") : null, grb.h("span", { class: "about" }, ` score ${grb.number(piece.score, 3)}, ${grb.plural(piece.tokens, "token")}, ${grb.count(sum)} so far`)),
+    piece.text === null ? grb.h("p", { class: "about" }, "Its text is not known: the data set is not at hand, or has changed.") : grb.h("pre", {}, piece.text));
+  }), held.cut.length ? grb.h("details", {}, grb.h("summary", {}, `${grb.plural(held.cut.length, "row")} cut by the budget`), grb.h("p", {}, held.cut.map((one) => one.join(" ")).join(", "))) : grb.h("p", { class: "about" }, "Nothing was cut."));
+}
+
+function evidenceOf(held) {
+  const signs = { "in the context": ["right", "●"], "retrieved, not in the context": ["open", "◐"], missed: ["wrong", "○"] };
+  const rows = Object.entries(held.found).filter(([, names]) => names.length);
+  return rows.length ? grb.h("ul", { class: "evidence" }, rows.map(([fate, names]) => grb.h("li", {}, grb.badge(signs[fate]?.[0] || "open", `${signs[fate]?.[1] || ""} ${fate}`), ` ${names.join(", ")}`))) : grb.h("p", { class: "about" }, "No gold evidence is known.");
+}
+
+grb.views.question = async function (runId, placeText) {
+  const run = grb.index.runs.find((one) => one.id === runId);
+  if (!run) throw new Error(`There is no run ${runId} on this page.`);
+  const { set, list } = await grb.listOf(run);
+  const place = Number(placeText);
+  const at = list.at[place];
+  if (at === undefined) throw new Error(`${run.title} has no question number ${placeText}.`);
+  const part = await grb.load(`${run.id}/q${Math.floor(place / list.block)}`);
+  const held = part.questions[set.id[at]];
+  const [kind, said] = grb.outcome(list.status[place], list.right[place]);
+  const order = grb.asked?.run === run.id && grb.shownQuestions?.includes(place) ? grb.shownQuestions : list.at.map((_, n) => n);
+  const where = order.indexOf(place);
+  const turn = (by) => { const next = order[where + by]; return next === undefined ? null : `#question/${run.id}/${next}`; };
+  const link = (href, text, id) => (href ? grb.h("a", { href, id, class: "button" }, text) : null);
+  const others = await Promise.all(grb.index.runs.filter((one) => one.set === run.set).map(async (one) => [one, (await grb.listOf(one)).list.placeOf.get(at)]));
+  const scores = Object.entries(list.scores).filter(([, values]) => values[place] !== null).map(([name, values]) => `${name} ${grb.number(values[place], 2)}`);
+  const usage = held.usage.calls ? `${grb.plural(held.usage.calls, "LLM call")}, ${grb.count(held.usage.prompt_tokens)} + ${grb.count(held.usage.completion_tokens)} tokens` : "no LLM call";
+  const byStep = new Map();
+  for (const call of held.calls) byStep.set(call.step, [...(byStep.get(call.step) || []), call]);
+  const steps = held.steps.map((step) => { const calls = byStep.get(step.step); byStep.delete(step.step); return stepOf(step, calls); });
+  const beside = [...byStep.values()].flat();
+  const hops = set.hops[at] && !/hop/.test(set.type[at]) ? `, ${grb.plural(set.hops[at], "hop")}` : "";
+  return [
+    grb.h("div", { class: "fields" }, grb.h("a", { href: `#questions/${run.id}`, id: "back", class: "button" }, "← list"), link(turn(-1), "previous", "previous"), link(turn(1), "next", "next"),
+      grb.choice("Run", others.filter(([, there]) => there !== undefined).map(([one]) => [one.id, one.title]), run.id, (value) => { location.hash = `#question/${value}/${others.find(([one]) => one.id === value)[1]}`; }, "question-run")),
+    grb.h("h2", { id: "question" }, held.question),
+    grb.h("p", { class: "about" }, `${set.id[at]}${set.type[at] ? `, ${set.type[at]}` : ""}${hops}; ${run.title} on ${run.dataset}`),
+    grb.h("div", { class: "cards" },
+      grb.h("div", { class: "card" }, grb.h("h3", {}, "Answer ", grb.badge(kind, said)), grb.h("p", { id: "answer", class: "text" }, held.answer ?? "(no answer)"),
+        held.error ? grb.h("p", {}, `failed in ${held.error.step}: ${held.error.message}`) : null,
+        held.fallbacks.map((reason) => grb.h("p", {}, grb.badge("fell", "fell back"), ` ${reason}`)), grb.h("p", { class: "about" }, `${usage}; ${grb.number(list.seconds[place], 3)} s`)),
+      grb.h("div", { class: "card" }, grb.h("h3", {}, "Gold"), grb.h("p", { class: "text" }, (held.gold.answers || []).join(" | ") || "(none known)"), evidenceOf(held), scores.length ? grb.h("p", { class: "about" }, scores.join(", ")) : null)),
+    held.plan ? grb.section("Plan", grb.planGraph(held.plan)) : null,
+    grb.section("Graph of the answer", grb.answerGraph(held.graph)),
+    grb.section(`Context: ${grb.plural(held.context.length, "piece")}, ${grb.plural(held.context.reduce((sum, one) => sum + one.tokens, 0), "token")}`, contextOf(held)),
+    grb.section("Steps", steps.length ? steps : grb.h("p", { class: "about" }, "None were kept (trace=off)."),
+      beside.length ? grb.h("div", {}, grb.h("h3", {}, "Calls outside these steps"), beside.map(callOf)) : null,
+      held.without_names.length ? grb.h("p", { class: "about" }, `Without names: what the run was made over is gone (${held.without_names.join(", ")}).`) : null),
+  ];
+};

@@ -1,0 +1,141 @@
+"use strict";
+/* The list of questions of a run, filtered; only the rows that are in sight are elements. */
+const ROW_HEIGHT = 64;
+
+/* A run's list with the texts of its data set, once loaded. */
+grb.listOf = async function (run) {
+  const [set, list] = await Promise.all([grb.load(run.set), grb.load(`${run.id}/list`)]);
+  if (!list.placeOf) list.placeOf = new Map(list.at.map((at, place) => [at, place]));
+  return { run, set, list };
+};
+
+/* Which of two values of a metric won: "a", "b", "same", or null where one is missing. */
+grb.winner = function (first, second) {
+  if (first === null || second === null || first === undefined || second === undefined) return null;
+  return first > second ? "a" : first < second ? "b" : "same";
+};
+
+grb.views.questions = async function (runId) {
+  const runs = grb.index.runs;
+  const run = runs.find((one) => one.id === runId) || runs[0];
+  const held = await grb.listOf(run);
+  const { set, list } = held;
+  const peers = runs.filter((one) => one.set === run.set && one.id !== run.id);
+  const state = grb.asked = (grb.asked && grb.asked.run === run.id) ? grb.asked
+    : { run: run.id, text: "", outcome: "", fallback: "", lost: "", evidence: "", hops: "", type: "", peer: "", verdict: "", metric: "", top: 0 };
+  let other = null;
+  let shown = [];
+  const metrics = Object.keys(list.scores);
+  state.metric ||= metrics.includes("accuracy") ? "accuracy" : metrics.find((one) => one.startsWith("all_evidence")) || metrics[0] || "";
+
+  const status = grb.h("p", { class: "about", id: "shown", "aria-live": "polite" });
+  const space = grb.h("div", { class: "space" });
+  const frame = grb.h("div", { class: "list", id: "list", tabindex: "0", role: "listbox", "aria-label": `Questions of ${run.title}` }, space);
+  let active = -1;
+
+  function matches(place) {
+    const at = list.at[place];
+    const right = list.right[place];
+    if (state.text && !`${set.id[at]} ${set.text[at]} ${list.answer[place]} ${set.gold[at].join(" ")}`.toLowerCase().includes(state.text)) return false;
+    if (state.outcome && grb.outcome(list.status[place], right)[0] !== state.outcome) return false;
+    if (state.fallback === "any" && !list.fallbacks[place].length) return false;
+    if (state.fallback && state.fallback !== "any" && !list.fallbacks[place].includes(state.fallback)) return false;
+    if (state.lost && (list.lost[place] === "" ? "nothing" : list.lost[place]) !== state.lost) return false;
+    if (state.evidence === "all" && !(list.evidence[place] && /^c+$/.test(list.evidence[place]))) return false;
+    if (state.evidence === "missed" && !list.evidence[place].includes("m")) return false;
+    if (state.evidence === "cut" && !list.evidence[place].includes("r")) return false;
+    if (state.hops && String(set.hops[at]) !== state.hops) return false;
+    if (state.type && set.type[at] !== state.type) return false;
+    if (other && state.verdict) {
+      const there = other.list.placeOf.get(at);
+      const said = there === undefined ? null : grb.winner(list.scores[state.metric]?.[place], other.list.scores[state.metric]?.[there]);
+      if (said !== state.verdict) return false;
+    }
+    return true;
+  }
+
+  function row(number) {
+    const place = shown[number];
+    const at = list.at[place];
+    const [kind, said] = grb.outcome(list.status[place], list.right[place]);
+    const element = grb.h("a", {
+      class: `question${number === active ? " active" : ""}`, role: "option", id: `row-${number}`, tabindex: "-1",
+      "aria-selected": number === active ? "true" : "false", href: `#question/${run.id}/${place}`,
+    },
+    grb.h("span", { class: "line" }, grb.badge(kind, said), grb.h("span", { class: "id" }, set.id[at]), grb.h("span", { class: "said" }, set.text[at])),
+    grb.h("span", { class: "line small" },
+      grb.h("span", { class: "answer" }, list.answer[place] ? `→ ${list.answer[place]}` : `(${list.status[place]})`),
+      list.evidence[place] ? grb.h("span", { class: "fates", title: "gold evidence: ● in the context, ◐ retrieved and left out, ○ missed" },
+        [...list.evidence[place]].map((one) => ({ c: "●", r: "◐", m: "○" }[one])).join("")) : null,
+      list.fallbacks[place].length ? grb.h("span", { class: "badge fell" }, "fell back") : null));
+    element.style.top = `${number * ROW_HEIGHT}px`;
+    return element;
+  }
+
+  function draw() {
+    const first = Math.max(0, Math.floor(frame.scrollTop / ROW_HEIGHT) - 4);
+    const last = Math.min(shown.length, first + Math.ceil((frame.clientHeight || 800) / ROW_HEIGHT) + 8);
+    space.replaceChildren(...Array.from({ length: last - first }, (_, n) => row(first + n)));
+    if (active >= 0) frame.setAttribute("aria-activedescendant", `row-${active}`);
+    state.top = frame.scrollTop;
+  }
+
+  function filter() {
+    shown = list.at.map((_, place) => place).filter(matches);
+    active = shown.length ? 0 : -1;
+    grb.shownQuestions = shown;
+    space.style.height = `${shown.length * ROW_HEIGHT}px`;
+    frame.scrollTop = 0;
+    status.textContent = `${grb.count(shown.length)} of ${grb.plural(list.at.length, "question")}`;
+    draw();
+  }
+
+  frame.addEventListener("scroll", draw);
+  frame.addEventListener("keydown", (event) => {
+    const page = Math.max(1, Math.floor(frame.clientHeight / ROW_HEIGHT) - 1);
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];
+    if (step !== undefined) {
+      active = Math.min(shown.length - 1, Math.max(0, active + step));
+      const top = active * ROW_HEIGHT;
+      if (top < frame.scrollTop) frame.scrollTop = top;
+      if (top + ROW_HEIGHT > frame.scrollTop + frame.clientHeight) frame.scrollTop = top + ROW_HEIGHT - frame.clientHeight;
+      draw();
+      event.preventDefault();
+    } else if (event.key === "Enter" && active >= 0) {
+      location.hash = `#question/${run.id}/${shown[active]}`;
+    }
+  });
+
+  const change = (name) => (value) => { state[name] = value; filter(); };
+  const values = (held) => [...new Set(held)].filter((one) => one !== null && one !== undefined && one !== "").sort((a, b) => (a > b ? 1 : -1));
+  const search = grb.h("input", { type: "search", id: "text-filter", value: state.text, oninput: () => { state.text = search.value.toLowerCase(); filter(); } });
+  const outcomes = [["", "any"], ["right", "right"], ["wrong", "wrong"], ["failed", "failed"], ["open", "no answer or gold"]];
+  const reasons = values(list.fallbacks.flat());
+  const stages = run.funnel ? run.funnel.stages.map((one) => [one.stage, `not ${one.said}`]) : [];
+  const verdicts = grb.h("div", { class: "fields" });
+
+  async function compare(peer) {
+    state.peer = peer;
+    other = peer ? await grb.listOf(runs.find((one) => one.id === peer)) : null;
+    if (!peer) state.verdict = "";
+    verdicts.replaceChildren(...(peer ? [
+      grb.choice("By", metrics.map((one) => [one, one]), state.metric, change("metric"), "metric-filter"),
+      grb.choice("Show", [["", "all"], ["a", "won by this run"], ["b", "lost to the other"], ["same", "the same"]], state.verdict, change("verdict"), "verdict-filter"),
+    ] : []));
+    filter();
+  }
+
+  const fields = grb.h("div", { class: "fields", id: "filters" },
+    grb.choice("Run", runs.map((one) => [one.id, `${one.title} (${one.dataset})`]), run.id, (value) => { location.hash = `#questions/${value}`; }, "run-choice"),
+    grb.h("label", { class: "field" }, grb.h("span", {}, "Text, answer or id"), search),
+    grb.choice("Outcome", outcomes, state.outcome, change("outcome"), "outcome-filter"),
+    grb.choice("Evidence", [["", "any"], ["all", "all in the context"], ["missed", "some missed"], ["cut", "some retrieved, not in it"]], state.evidence, change("evidence"), "evidence-filter"),
+    stages.length ? grb.choice("First lost", [["", "any"], ["nothing", "nothing lost"], ...stages], state.lost, change("lost"), "lost-filter") : null,
+    reasons.length ? grb.choice("Fallback", [["", "any or none"], ["any", "taken"], ...reasons.map((one) => [one, one])], state.fallback, change("fallback"), "fallback-filter") : null,
+    values(set.hops).length ? grb.choice("Hops", [["", "any"], ...values(set.hops).map((one) => [one, one])], state.hops, change("hops"), "hops-filter") : null,
+    values(set.type).length > 1 ? grb.choice("Type", [["", "any"], ...values(set.type).map((one) => [one, one])], state.type, change("type"), "type-filter") : null,
+    peers.length ? grb.choice("Against", [["", "no other run"], ...peers.map((one) => [one.id, one.title])], state.peer, compare, "peer-filter") : null);
+  const top = state.top;
+  requestAnimationFrame(() => compare(state.peer).then(() => { frame.scrollTop = top; }));
+  return [grb.section("Questions", fields, verdicts, status, frame)];
+};

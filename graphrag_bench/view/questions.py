@@ -1,0 +1,159 @@
+"""What the list of questions says of each run, as columns, and each question whole, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.analysis.explaining.calls import Calls
+from graphrag_bench.analysis.explaining.evidence import IN_CONTEXT, LEFT_OUT, evidence_of
+from graphrag_bench.analysis.explaining.names import Names
+from graphrag_bench.analysis.explaining.own_question import all_of_run, told
+from graphrag_bench.analysis.funnel.stored import RunFunnel
+from graphrag_bench.data.dataset import Dataset, Gold
+from graphrag_bench.report.comparisons import usual_metrics
+from graphrag_bench.runs.question_scores import context_tokens
+from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.rescoring import scored_questions
+from graphrag_bench.runs.stored import StoredRun
+from graphrag_bench.text import short
+from graphrag_bench.view.answer_graph import answer_graph, plan_graph
+
+Plain = dict[str, Any]
+BLOCK = 20
+"""Questions of a part: few enough to load at once, enough that a page has few files."""
+ANSWER_SHOWN = 160
+_RIGHT = ("accuracy", "hit")
+_FATES = {IN_CONTEXT: "c", LEFT_OUT: "r"}
+_MISSED = "m"
+
+
+def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
+    """The questions of a data set as columns, in the order of `names`.
+
+    `hops` is None where the set does not tell. Without the data set the texts are the ids.
+    """
+    asked = {one.id: one.text for one in dataset.questions} if dataset else {}
+    gold = [(dataset.gold.get(name) if dataset else None) or Gold() for name in names]
+    return {
+        "id": list(names),
+        "text": [asked.get(name, name) for name in names],
+        "type": [one.type for one in gold],
+        "hops": [one.hops for one in gold],
+        "gold": [list(one.answers) for one in gold],
+        "evidence": [list(one.evidence) for one in gold],
+    }
+
+
+def list_columns(run: StoredRun, found: RunFunnel | str, at: Mapping[str, int]) -> Plain:
+    """A run's questions as columns, in the order of its scoring; `at` are rows of the set.
+
+    `right` is 1, 0, or None for a question without answer or gold. `evidence` has a letter for each
+    gold document: c in the context, r retrieved and not in the context, m missed. `lost` is the
+    stage of the funnel at which the first evidence was lost, "" for no loss, None where it cannot
+    be told. `seconds` are those of all steps, `tokens` those of LLM calls.
+    """
+    rows = [run.rows[name] for name in questions_of(run)]
+    seconds: dict[str, float] = {}
+    for one in run.folder.timing():
+        seconds[one["question"]] = seconds.get(one["question"], 0.0) + one["seconds"]
+    lost = {} if isinstance(found, str) else found.funnel.of_questions()
+    scores = [run.scores.get(row["question"], {}) for row in rows]
+    names = dict.fromkeys(name for held in scores for name in held)
+    kept = [*usual_metrics(names), *(name for name in names if name.startswith("all_evidence@"))]
+    return {
+        "at": [at[row["question"]] for row in rows],
+        "status": [row["status"] for row in rows],
+        "answer": [short(str(row.get("answer", "")), ANSWER_SHOWN) for row in rows],
+        "right": [_right(held) for held in scores],
+        "evidence": [_fates(row, run.gold.get(row["question"])) for row in rows],
+        "lost": [_lost(lost, row["question"]) for row in rows],
+        "fallbacks": [list(row.get("fallbacks", ())) for row in rows],
+        "tokens": [row["prompt_tokens"] + row["completion_tokens"] for row in rows],
+        "context": [context_tokens(row) for row in rows],
+        "seconds": [round(seconds.get(row["question"], 0.0), 3) for row in rows],
+        "scores": {name: [_rounded(held.get(name)) for held in scores] for name in kept},
+        "block": BLOCK,
+    }
+
+
+def questions_of(run: StoredRun) -> list[str]:
+    """The ids of the run's questions: those of its scoring in their order, then others by row."""
+    scored = [name for name in scored_questions(run) if name in run.rows]
+    return list(dict.fromkeys([*scored, *run.rows]))
+
+
+def blocks(run: StoredRun, home: Path, shared: str | None = None) -> Iterator[Plain]:
+    """Every question of a run whole, `BLOCK` at a time, by id, in the order of the list.
+
+    Each has what `graphrag-bench show --json` prints, its calls among them, and its graph.
+    Artifacts are looked for as `roots_of` says.
+    """
+    ids = questions_of(run)
+    calls = Calls(run, run.home or home)
+    names: dict[tuple[tuple[str, str], ...], Names] = {}
+    block: Plain = {}
+    for one in all_of_run(run, {name: run.rows[name] for name in ids}):
+        key = tuple(sorted(one.artifacts.items()))
+        if key not in names:
+            names.clear()  # a graph for each scope: one is open at a time
+            names[key] = Names.read(roots_of(run, one.corpus, home, shared), one.artifacts)
+        name = one.row["question"]
+        whole = question_whole(run, told(one, names[key]), one.row, names[key])
+        block[name] = {**whole, "calls": calls.of(name)}
+        if len(block) == BLOCK:
+            yield block
+            block = {}
+    if block:
+        yield block
+
+
+def question_whole(run: StoredRun, said: Mapping[str, Any], row: Row, names: Names) -> Plain:
+    """What was told of a question with its gold, what became of the evidence, and its graph."""
+    gold = run.gold.get(row["question"])
+    steps = [_without_context(step) for step in said["steps"]]
+    return {
+        **said,
+        "steps": steps,
+        "gold": {"answers": list(gold.answers), "evidence": list(gold.evidence)} if gold else {},
+        "found": dict(evidence_of(row, gold)) if gold else {},
+        "error": row.get("error"),
+        "graph": answer_graph(row, gold or Gold(), names),
+        "plan": plan_graph(row),
+    }
+
+
+def _without_context(step: Plain) -> Plain:
+    """A step whose context is counted: the last one is told whole, with its texts."""
+    held = step["wrote"].get("context")
+    if not isinstance(held, dict) or "pieces" not in held:
+        return step
+    counts = {name: len(held[name]) for name in ("pieces", "cut")}
+    return {**step, "wrote": {**step["wrote"], "context": counts}}
+
+
+def roots_of(run: StoredRun, corpus: str, home: Path, shared: str | None) -> list[Path]:
+    """Where the artifacts of a run may be: in the home of its folder, else `home`; in `shared`."""
+    own = run.home or home
+    return [own / "artifacts" / corpus, *([Path(shared) / corpus] if shared else [])]
+
+
+def _right(scores: Mapping[str, float]) -> int | None:
+    """Whether the answer is right by the first metric that says so."""
+    return next((int(scores[name] >= 0.5) for name in _RIGHT if name in scores), None)
+
+
+def _fates(row: Row, gold: Gold | None) -> str:
+    if gold is None or row["status"] == "failed":
+        return _MISSED * len(gold.evidence if gold else ())
+    fates = {name: fate for fate, held in evidence_of(row, gold).items() for name in held}
+    return "".join(_FATES.get(fates[name], _MISSED) for name in gold.evidence)
+
+
+def _lost(lost: Mapping[str, str | None], question: str) -> str | None:
+    return (lost[question] or "") if question in lost else None
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, 4)

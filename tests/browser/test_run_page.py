@@ -1,0 +1,277 @@
+"""The run page in headless Chromium: from disk, without network, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: make test-browser")
+from selenium.webdriver import ActionChains, Keys  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "view"))
+from pages import IMAGE, SCRIPT, planted_runs  # noqa: E402
+from toy_runs import command  # noqa: E402
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs Chromium: make test-browser"),
+]
+WIDE, NARROW = 1280, 390
+PATIENCE = 20
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of five runs over a corpus with planted markup."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(home)
+        planted_runs(home)
+        ended = command("view", "--out", str(home / "page"), "--home", str(home))
+    assert ended.code == 0, ended.err
+    return home / "page"
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    """A browser that has no network: every host name but that of the driver resolves to nothing."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                 "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"):  # fmt: skip
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    made.set_page_load_timeout(60)
+    yield made
+    made.quit()
+
+
+class Browser:
+    """The page in the browser, at a place of it."""
+
+    def __init__(self, driver: Any, page: Path) -> None:
+        self.driver, self.page = driver, page
+
+    def at(self, place: str, width: int = WIDE, dark: bool = False) -> None:
+        """Open a place of the page anew, and wait until it is drawn."""
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
+        self.driver.get("about:blank")
+        self.driver.get_log("browser")
+        self.driver.get(f"{(self.page / 'index.html').as_uri()}#{place}")
+        view = place.partition("/")[0]
+        self.until(lambda: self.one("#main").get_attribute("data-view") == view)
+
+    def until(self, what: Any) -> Any:
+        """What a condition gives once it is true."""
+        return WebDriverWait(self.driver, PATIENCE, 0.05).until(lambda _: what())
+
+    def one(self, css: str) -> Any:
+        return self.driver.find_element(By.CSS_SELECTOR, css)
+
+    def all(self, css: str) -> list[Any]:
+        return self.driver.find_elements(By.CSS_SELECTOR, css)
+
+    def js(self, code: str, *given: Any) -> Any:
+        return self.driver.execute_script(code, *given)
+
+    def press(self, *keys: str) -> None:
+        chain = ActionChains(self.driver)
+        for key in keys:
+            chain.send_keys(key)
+        chain.perform()
+
+    def drawn(self) -> int:
+        """The nodes of the graph, once it is drawn."""
+        self.until(lambda: self.one("#graph").get_attribute("data-drawn"))
+        return int(self.one("#graph").get_attribute("data-drawn"))
+
+    def place_of(self, node: str) -> tuple[int, int]:
+        """Where a node of the graph is, from the middle of the canvas."""
+        return self.js(
+            "const c = document.getElementById('graph'), p = grb.drawing"
+            ".getElementById(arguments[0]).renderedPosition();"
+            "return [Math.round(p.x - c.clientWidth / 2), Math.round(p.y - c.clientHeight / 2)];",
+            node,
+        )
+
+    def complaints(self) -> list[str]:
+        return [one["message"] for one in self.driver.get_log("browser")]
+
+
+@pytest.fixture
+def browser(driver: Any, page: Path) -> Browser:
+    return Browser(driver, page)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize(
+    "place", ["overview", "questions/r1", "question/r2/1", "question/r4/1", "diff", "health"]
+)
+def test_every_place_opens_from_disk_without_network_or_complaint(
+    browser: Browser, place: str, width: int, dark: bool
+) -> None:
+    browser.at(place, width, dark)
+    assert not browser.all(".error")
+    if place.startswith("question/"):
+        browser.drawn()
+    assert browser.complaints() == []
+    assert browser.js("return document.documentElement.scrollWidth") <= width
+    back = browser.js("return getComputedStyle(document.body).backgroundColor")
+    assert (back == "rgb(255, 255, 255)") is not dark
+
+
+def test_planted_markup_stays_text(browser: Browser) -> None:
+    browser.at("questions/r1")
+    assert SCRIPT in browser.one("#list").text
+    for question in range(3):
+        browser.at(f"question/r1/{question}")
+        browser.drawn()
+        browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert IMAGE in browser.one("#main").text
+    browser.at("question/r3/0")
+    browser.drawn()
+    assert SCRIPT in browser.js("return grb.drawing.nodes().map((n) => n.data('label')).join()")
+    assert browser.js("return window.planted") is None
+    assert browser.complaints() == []
+
+
+def test_filters_narrow_the_list_and_a_question_opens(browser: Browser) -> None:
+    browser.at("questions/r0")
+    said = browser.one("#shown")
+    browser.until(lambda: said.text == "3 of 3 questions")
+    Select(browser.one("#hops-filter")).select_by_value("2")
+    browser.until(lambda: said.text == "1 of 3 questions")
+    Select(browser.one("#hops-filter")).select_by_value("")
+    browser.one("#text-filter").send_keys("head of")
+    browser.until(lambda: said.text == "1 of 3 questions")
+    browser.one("a.question").click()
+    browser.until(lambda: browser.all("#question"))
+    assert browser.one("#question").text == "Who was taught by the head of Norvik?"
+    assert browser.all(".piece.gold")
+    calls = browser.all("details.call")
+    assert calls
+    browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert "Who was taught" in calls[-1].text and "reply" in calls[-1].text
+
+
+def test_won_and_lost_against_another_run(browser: Browser) -> None:
+    browser.at("questions/r0")
+    peer = browser.until(lambda: browser.one("#peer-filter"))
+    Select(peer).select_by_value("r2")
+    browser.until(lambda: browser.all("#verdict-filter"))
+    counts = []
+    for verdict in ("a", "b", "same"):
+        Select(browser.one("#verdict-filter")).select_by_value(verdict)
+        counts.append(int(browser.one("#shown").text.split()[0]))
+    assert sum(counts) == 3
+
+
+def test_the_table_is_sorted_and_filtered(browser: Browser) -> None:
+    browser.at("overview")
+    runs = [one.text for one in browser.all("tbody th, tbody td:first-child")][:5]
+    table = browser.one("table")
+    head = next(one for one in table.find_elements(By.TAG_NAME, "button") if one.text == "run")
+    head.click()
+    sorted_runs = [one.text for one in table.find_elements(By.CSS_SELECTOR, "tbody tr a")]
+    assert sorted_runs == sorted(sorted_runs, key=str.lower) != runs
+    browser.one("input[type=search]").send_keys("hippo")
+    browser.until(lambda: len(table.find_elements(By.CSS_SELECTOR, "tbody tr")) == 1)
+
+
+def test_the_graph_reacts_to_hover_and_click(browser: Browser) -> None:
+    browser.at("question/r1/1")
+    n_nodes = browser.drawn()
+    assert n_nodes == len(browser.js("return grb.drawing.nodes().map((n) => n.id())"))
+    node = browser.js("return grb.drawing.nodes('.seed').first().id()")
+    canvas = browser.one("#graph")
+    browser.js("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    x, y = browser.place_of(node)
+    ActionChains(browser.driver).move_to_element_with_offset(canvas, x, y).perform()
+    browser.until(lambda: browser.one("#graph-tip").is_displayed())
+    label = browser.js("return grb.drawing.getElementById(arguments[0]).data('label')", node)
+    assert label in browser.one("#graph-tip").text and "seed" in browser.one("#graph-tip").text
+    ActionChains(browser.driver).move_to_element_with_offset(canvas, x, y).click().perform()
+    browser.until(lambda: canvas.get_attribute("data-chosen") == node)
+    assert label in browser.one("#graph-about").text
+    neighbour = browser.one("#graph-about .neighbours button")
+    there = neighbour.text
+    neighbour.click()
+    browser.until(lambda: browser.one("#graph-about h4").text == there)
+
+
+def test_paths_are_switched_on_one_by_one(browser: Browser) -> None:
+    browser.at("question/r2/1")
+    browser.drawn()
+    switches = browser.all(".switch input")
+    assert switches
+    switches[0].click()
+    lit = "return grb.drawing.edges('.path').length"
+    assert browser.js(lit) == browser.js(
+        "return grb.held.get('r2/q0').questions['q2'].graph.paths[0].edges.length"
+    )
+    switches[0].click()
+    assert browser.js(lit) == 0
+
+
+def test_everything_is_reached_by_keyboard_alone(browser: Browser) -> None:
+    browser.at("questions/r1")
+    frame = browser.until(lambda: browser.one("#list"))
+    for _ in range(30):
+        browser.press(Keys.TAB)
+        if browser.js("return document.activeElement.id") == "list":
+            break
+    assert browser.js("return document.activeElement") == frame
+    outline = browser.js("return getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none"
+    browser.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
+    browser.until(lambda: browser.all("#question"))
+    assert browser.one("#question").text == "What does </script> end?"
+    browser.press(Keys.ESCAPE)
+    browser.until(lambda: browser.one("#main").get_attribute("data-view") == "questions")
+
+
+def test_ten_thousand_questions_are_listed_in_three_seconds(driver: Any, page: Path) -> None:
+    """The list is made ten thousand long by hand; a part is still loaded when it is asked for."""
+    copy = page.parent / "long"
+    shutil.copytree(page, copy, dirs_exist_ok=True)
+    (copy / "data" / "many.js").write_text(MANY, encoding="utf-8")
+    index = copy / "index.html"
+    index.write_text(
+        index.read_text().replace('<script src="main.js">', '<script src="data/many.js"></script>'
+                                  '<script src="main.js">')
+    )  # fmt: skip
+    browser = Browser(driver, copy)
+    browser.at("questions/r0")
+    browser.until(lambda: browser.one("#shown").text == "10,000 of 10,000 questions")
+    assert browser.js("return performance.now()") < 3000 + browser.js(
+        "return performance.timing.responseEnd - performance.timing.navigationStart"
+    )
+    assert len(browser.all("a.question")) < 60
+    browser.js("document.getElementById('list').scrollTop = 300000")
+    browser.until(lambda: "question 4687" in browser.one("#list").text)
+
+
+MANY = """
+const many = Array.from({ length: 10000 }, (_, n) => n);
+const same = (value) => many.map(() => value);
+grb.part("set0", { name: "long", id: many.map((n) => `q${n}`),
+  text: many.map((n) => `question ${n}`), type: same("one-hop"),
+  hops: same(1), gold: same(["a"]), evidence: same(["ada"]) });
+grb.part("r0/list", { at: many, status: same("answered"), answer: same("a"), right: same(1),
+  evidence: same("c"), lost: same(""), fallbacks: same([]), tokens: same(10), context: same(100),
+  seconds: same(0.1), scores: { accuracy: same(1) }, block: 20 });
+"""

@@ -1,0 +1,71 @@
+"""Runs with planted markup in corpus, question and answer, and what a page says of runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toy_runs import WEIGHTLESS, ada_marsh, ran, write_set
+
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.models.outcomes import CallFailed
+from graphrag_bench.models.scripted import Scripted
+
+SCRIPT = "<script>window.planted=1</script>"
+IMAGE = "<img src=x onerror=window.planted=1>"
+CORPUS = (
+    {"id": "ada", "title": f"Ada Marsh {SCRIPT}", "text": f"Ada Marsh founded Norvik. {SCRIPT}"},
+    {"id": "norvik", "title": "Norvik", "text": f"Norvik is led by Otto Brandt. {IMAGE}"},
+    {"id": "otto", "title": "Otto Brandt", "text": "Otto Brandt taught Mira Holt in Lund Harbour."},
+    {"id": "lund", "title": "Lund Harbour", "text": "Lund Harbour lies on the River Isk \\u2028."},
+)
+QUESTIONS = (
+    {"id": "q1", "text": f"Who founded Norvik? {SCRIPT}", "answers": ["Ada Marsh"],
+     "evidence": ["ada"], "type": "one-hop", "hops": 1},
+    {"id": "q2", "text": "Who was taught by the head of Norvik?", "answers": ["Mira Holt"],
+     "evidence": ["norvik", "otto"], "type": "two-hop", "hops": 2},
+    {"id": "q3", "text": "What does </script> end?", "answers": [IMAGE], "evidence": ["lund"],
+     "type": "one-hop", "hops": 1},
+)  # fmt: skip
+METHODS = ("vanilla", "hipporag", "pathrag", "entitypassage", "pankrag")
+
+
+def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
+    """A model that answers with markup, and otherwise as that of toy runs does."""
+    return Scripted(replies, _planted)
+
+
+def _planted(chat: Chat) -> str | CallFailed:
+    said = ada_marsh(chat)
+    return f"Ada Marsh {SCRIPT}" if said == "Ada Marsh" else said
+
+
+def planted_runs(home: Path, methods: Sequence[str] = METHODS) -> list[Path]:
+    """The folders of runs of the methods over the planted corpus, in their order."""
+    data = write_set(home / "data" / "planted", CORPUS, QUESTIONS)
+    words = [*WEIGHTLESS, "dataset=jsonl", f"dataset.root={data}", "reference_rows=off"]
+    words += [f"paths.home={home}", "llm._target_=pages.reader"]
+    return [ran(*words, f"method={name}").folder for name in methods]
+
+
+def part(page: Path, name: str) -> Any:
+    """What a part of a page hands over."""
+    text = (page / "data" / f"{name}.js").read_text(encoding="utf-8")
+    head = f"grb.part({json.dumps(name)},"
+    assert text.startswith(head) and text.endswith(");\n")
+    return json.loads(text[len(head) : -3])
+
+
+def addresses(page: Path) -> list[str]:
+    """Every address of another machine in the files of a page that are ours."""
+    ours = [path for path in sorted(page.rglob("*")) if path.suffix in {".js", ".html", ".css"}]
+    found = [
+        address
+        for path in ours
+        if path.parent.name != "vendor"
+        for address in re.findall(r"https?://[^\s\"'<>)]+", path.read_text(encoding="utf-8"))
+    ]
+    return [one for one in found if one != "http://www.w3.org/2000/svg"]

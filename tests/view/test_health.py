@@ -1,0 +1,111 @@
+"""The health of a graph against networkx, and graphs whose entities are joined to passages only."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Gold
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.view.health import gold_pairs, graph_differences, health
+
+N_NODES, N_RELATIONSHIPS, N_CHUNKS = 40, 36, 12
+
+
+def random_graph(seed: int) -> Graph:
+    """A sparse graph with isolated nodes, loops and parallel relationships."""
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(0, N_NODES - 4, (2, N_RELATIONSHIPS))
+    return Graph.from_arrays(
+        ends[0], ends[1], rng.random((N_NODES, N_CHUNKS)) < 0.08, n_nodes=N_NODES
+    )
+
+
+def drawn(graph: Graph) -> nx.Graph:
+    made = nx.Graph()
+    made.add_nodes_from(range(graph.n_nodes))
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    made.add_edges_from((a, b) for a, b in ends if a != b)
+    return made
+
+
+@pytest.fixture(params=range(4))
+def graph(request: pytest.FixtureRequest) -> Graph:
+    return random_graph(request.param)
+
+
+def test_components_degrees_hubs_and_orphans_are_those_of_networkx(graph: Graph) -> None:
+    plain = drawn(graph)
+    told = health(graph, None, {})
+    sizes = sorted((len(one) for one in nx.connected_components(plain)), reverse=True)
+    assert told["components"]["n"] == len(sizes)
+    assert told["components"]["largest"] == sizes[:20]
+    degrees = dict(plain.degree())
+    best = sorted(degrees, key=lambda node: (-degrees[node], node))[:20]
+    assert told["hubs"] == [(graph.names[node], degrees[node]) for node in best]
+    lonely = [node for node in degrees if not degrees[node]]
+    assert told["orphans"] == {"n": len(lonely), "first": [graph.names[n] for n in lonely[:20]]}
+    assert sum(n for _, n in told["degrees"]) == graph.n_nodes
+    assert (
+        told["relations"]
+        == sorted(Counter(graph.relations).items(), key=lambda item: (-item[1], item[0]))[:20]
+    )
+    assert told["reach"] is None
+
+
+def test_gold_pairs_in_reach_are_the_shortest_paths_of_networkx(graph: Graph) -> None:
+    table = ChunkTable.of([(f"d{row}", "", f"Text {row}.") for row in range(N_CHUNKS)])
+    plain = drawn(graph)
+    names = [f"d{row}" for row in range(N_CHUNKS)]
+    gold = {
+        f"q{n}": Gold(evidence=(a, b))
+        for n, (a, b) in enumerate(zip(names, names[1:], strict=False))
+    }
+    told = health(graph, table, gold)["reach"]
+    nodes = {
+        name: set(graph.node_chunk.tocsc()[:, row].indices.tolist())
+        for row, name in enumerate(names)
+    }
+    apart = []
+    for a, b in zip(names, names[1:], strict=False):
+        far = [
+            nx.shortest_path_length(plain, x, y)
+            for x in nodes[a]
+            for y in nodes[b]
+            if nx.has_path(plain, x, y)
+        ]
+        apart.append(min(far, default=99))
+    assert told["pairs"] == len(apart)
+    assert told["within"] == [
+        (k, round(sum(far <= k for far in apart) / len(apart), 4)) for k in range(4)
+    ]
+
+
+def test_without_relationships_nodes_of_one_chunk_are_joined() -> None:
+    incidence = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]]
+    told = health(Graph.from_arrays([], [], incidence, names=["a", "b", "c", "d"]), None, {})
+    assert told["through"] == "chunks"
+    assert told["components"] == {"n": 2, "largest": [3, 1], "share": 0.75}
+    assert told["hubs"][0] == ("b", 2)
+    assert told["orphans"] == {"n": 1, "first": ["d"]}
+
+
+def test_two_graphs_share_names_and_pairs_of_names() -> None:
+    first = Graph.from_arrays([0, 1, 1], [1, 2, 1], names=["a", "b", "c"])
+    second = Graph.from_arrays([1, 2], [0, 3], names=["a", "b", "x", "y"])
+    told = graph_differences(first, second)
+    assert told["nodes"] == {
+        "both": 2, "a": 1, "b": 2, "first_a": ["c"], "first_b": ["x", "y"],
+    }  # fmt: skip
+    assert told["pairs"] == {
+        "both": 1, "a": 1, "b": 1, "first_a": [("b", "c")], "first_b": [("x", "y")],
+    }  # fmt: skip
+
+
+def test_pairs_of_gold_are_told_once() -> None:
+    gold = {"a": Gold(evidence=("x", "y", "x")), "b": Gold(evidence=("x", "y"))}
+    assert gold_pairs(gold) == [(("x",), ("y",))]
