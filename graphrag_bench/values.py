@@ -171,11 +171,6 @@ class RowScores:
         return self._read()
 
     @property
-    def is_sparse(self) -> bool:
-        """Whether only the rows of `nonzero` are held."""
-        return self._rows is not None
-
-    @property
     def nonzero(self) -> tuple[IntArray, FloatArray]:
         """Rows, each once, and their scores; rows that are not among them have 0."""
         if self._rows is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import NonNegativeFloat, PositiveInt
@@ -28,6 +28,9 @@ from graphrag_bench.values import (
     unique,
 )
 from operators.similarity import most_similar
+
+if TYPE_CHECKING:
+    from graphrag_bench.graph.chunk_kernels import Cells
 
 
 @operator("chunk.vdb", batched=True)
@@ -191,11 +194,11 @@ def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = Non
 
 def _in_order(ranked: Ranked[Any], incidence: Any, top_k: int | None) -> Ranked[Chunk]:
     """The chunks of ranked rows by a CSR incidence, in order of first appearance."""
-    scores: dict[int, float] = {}
-    for row, score in ranked.items():
-        for chunk in np.sort(row_ids(incidence, row)).tolist():
-            scores.setdefault(chunk, score)
-    return Ranked[Chunk].of(scores).head(top_k)
+    from graphrag_bench.graph.chunk_kernels import first_columns
+
+    most = incidence.shape[1] if top_k is None else top_k
+    starts, chunks = incidence.indptr, incidence.indices
+    return Ranked(*first_columns(starts, chunks, ranked.ids, ranked.scores, most))
 
 
 @operator("chunk.occurrence", unordered="with entity_order, the order of the nodes")
@@ -221,20 +224,34 @@ def occurrence(
         if nodes is None:
             raise UserError("scoring='entity_order' takes the step setting use: [nodes]")
         return _by_entity(nodes, graph, top_k)
-    rows, inside = relationships.ids, graph.node_chunk
-    heads, tails = (inside[ends[rows]].astype(np.int64) for ends in (graph.source, graph.target))
-    both = heads.multiply(tails)
-    counts = np.asarray(both.sum(axis=0), np.float64).ravel()
-    return Ranked.top(counts, top_k, among=np.flatnonzero(counts))
+    from graphrag_bench.graph.chunk_kernels import best_columns, shared_columns, taken
+
+    ends = taken(graph.source, relationships.ids), taken(graph.target, relationships.ids)
+    chunks, counts = shared_columns(_cells(graph.node_chunk), *ends)
+    return Ranked(*best_columns(chunks, counts, top_k))
 
 
 def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
     """The chunks of the nodes in their order, by the number of neighbours in each."""
+    from graphrag_bench.graph.chunk_kernels import held_by, marks_for
+
+    cells = _cells(graph.node_chunk)
+    marks = marks_for(cells)
     counts: dict[int, float] = {}
     for node in unique(nodes.ids.tolist()):
-        own = [chunk for chunk in row_ids(graph.node_chunk, node).tolist() if chunk not in counts]
-        near = graph.node_chunk[row_ids(graph.adjacency, node)]
-        named = np.asarray(near.sum(axis=0), np.float64).ravel()
-        for chunk in sorted(own, key=lambda chunk: (-named[chunk], chunk)):
-            counts[chunk] = float(named[chunk])
+        own = cells.columns[cells.starts[node] : cells.starts[node + 1]]
+        named = held_by(cells, node, row_ids(graph.adjacency, node), marks)
+        order = np.lexsort((own, -named))
+        for chunk, count in zip(own[order].tolist(), named[order].tolist(), strict=True):
+            counts.setdefault(chunk, float(count))
+        if len(counts) >= top_k:
+            break
     return Ranked[Chunk].of(counts).head(top_k)
+
+
+def _cells(incidence: Any) -> Cells:
+    """The cells of a CSR, with weights where it is not bool."""
+    from graphrag_bench.graph.chunk_kernels import Cells
+
+    weights = np.asarray(() if incidence.dtype == np.bool_ else incidence.data, np.int64)
+    return Cells(incidence.indptr, incidence.indices, weights, incidence.shape[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -42,15 +42,16 @@ def scaled_scores(
     embedder: Embedder,
     scale: Scale,
     among: BoolArray | None = None,
-) -> list[FloatArray]:
+) -> Iterator[FloatArray]:
     """The similarity of every row of an index to each question or its query, float64 (n_rows,).
 
-    Of several query texts the best one counts; without a text all rows have 0. `min_max` puts the
-    least similar of the rows `among` (all of them for None) at 0 and the most similar at 1, all of
-    them at 1 where all are alike; the other rows keep their place on that scale.
+    One question after the other, so that the scores of a block are never held together. Of several
+    query texts the best one counts; without a text all rows have 0. `min_max` puts the least
+    similar of the rows `among` (all of them for None) at 0 and the most similar at 1, all of them
+    at 1 where all are alike; the other rows keep their place on that scale.
     """
     groups = vectors_of(question, query, embedder)
-    return [scaled(group, index, scale, among) for group in groups]
+    return (scaled(group, index, scale, among) for group in groups)
 
 
 def scaled(

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +29,10 @@ WORLD = ("dataset=world", "dataset.size=60", "dataset.n_questions=60", "llm=worl
 WIDE, NARROW = (1280, 900), (390, 780)
 COLOURS = 128
 GAP = 12
+READY = """
+const graph = document.querySelector("#graph");
+return !!document.querySelector("#main").dataset.view && (!graph || !!graph.dataset.drawn);
+"""
 Shot = tuple[str, str, tuple[int, int], bool, str]
 PAGE: tuple[Shot, ...] = (
     ("page-overview", "overview", WIDE, False, ""),
@@ -41,7 +46,14 @@ STRIP: tuple[Shot, ...] = (
     ("graph", "question/{hipporag}/2", NARROW, False, "#graph"),
     ("diff", "diff", NARROW, True, ""),
 )
-PLACES = ("overview", "questions", "question/{hipporag}/2", "question/{pathrag}/2", "diff", "health")
+PLACES = (
+    "overview",
+    "questions",
+    "diff",
+    "health",
+    "question/{hipporag}/2",
+    "question/{pathrag}/2",
+)
 
 
 def page_of(home: Path) -> tuple[Path, dict[str, str]]:
@@ -80,8 +92,7 @@ def taken(
     driver.get("about:blank")
     driver.get(f"{(page / 'index.html').as_uri()}#{place}")
     until = time.monotonic() + 20
-    ready = "return !!document.querySelector('#main').dataset.view && (!document.querySelector('#graph') || !!document.querySelector('#graph').dataset.drawn)"  # noqa: E501 - one line of JavaScript
-    while not driver.execute_script(ready):
+    while not driver.execute_script(READY):
         if time.monotonic() > until:
             raise SystemExit(f"{place} was not drawn")
         time.sleep(0.05)
@@ -117,6 +128,26 @@ def strip(pictures: Iterator[bytes]) -> Any:
     return made.quantize(COLOURS, dither=0)
 
 
+def every_place(driver: Any, page: Path, runs: dict[str, str], folder: Path) -> None:
+    """Every place at both widths, light and dark, into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for place, size, dark in product(PLACES, (WIDE, NARROW), (False, True)):
+        told = place.format(**runs)
+        theme = "dark" if dark else "light"
+        path = folder / f"{told.replace('/', '-')}-{size[0]}-{theme}.png"
+        path.write_bytes(taken(driver, page, told, size, dark))
+
+
+def pictures(driver: Any, page: Path, runs: dict[str, str]) -> None:
+    """The pictures of docs/img."""
+    IMAGES.mkdir(exist_ok=True)
+    for name, place, size, dark, at in PAGE:
+        shot = taken(driver, page, place.format(**runs), size, dark, at)
+        smaller(shot).save(IMAGES / f"{name}.png", optimize=True)
+    shots = (taken(driver, page, p.format(**runs), s, d, at) for _, p, s, d, at in STRIP)
+    strip(shots).save(IMAGES / "page-strip.png", optimize=True)
+
+
 def main() -> int:
     """Take the pictures; the exit code is 0."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -128,21 +159,9 @@ def main() -> int:
         driver = browser()
         try:
             if asked.all:
-                asked.all.mkdir(parents=True, exist_ok=True)
-                for place in PLACES:
-                    for size in (WIDE, NARROW):
-                        for dark in (False, True):
-                            told = place.format(**runs)
-                            name = f"{told.replace('/', '-')}-{size[0]}-{'dark' if dark else 'light'}"
-                            shot = taken(driver, page, told, size, dark)
-                            (asked.all / f"{name}.png").write_bytes(shot)
-                return 0
-            IMAGES.mkdir(exist_ok=True)
-            for name, place, size, dark, at in PAGE:
-                shot = taken(driver, page, place.format(**runs), size, dark, at)
-                smaller(shot).save(IMAGES / f"{name}.png", optimize=True)
-            shots = (taken(driver, page, p.format(**runs), s, d, at) for _, p, s, d, at in STRIP)
-            strip(shots).save(IMAGES / "page-strip.png", optimize=True)
+                every_place(driver, page, runs, asked.all)
+            else:
+                pictures(driver, page, runs)
         finally:
             driver.quit()
     return 0

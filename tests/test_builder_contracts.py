@@ -193,7 +193,7 @@ def test_a_chunk_costs_the_calls_that_were_announced_and_one_more_for_each_unrea
     counting = model()
     held = resources(builder, tmp_path, set(builder.needs) - AMBIENT)
     held |= {"llm": counting, "llm_build": counting}
-    held |= {"progress": Progress(quiet=True)}
+    held |= {"progress": Progress(quiet=True), "scratch": tmp_path}
     defaults = {name: setting.default for name, setting in builder.settings.items()}
     try:
         builder.function(**{need: held[need] for need in builder.needs}, **defaults)

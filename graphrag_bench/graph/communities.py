@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Communities(Columns):
         """The number of communities."""
         return len(self.level)
 
-    @property
+    @cached_property
     def occurrence(self) -> FloatArray:
         """The number of chunks of each, divided by the largest, float64 (n,) in 0..1."""
         counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()

@@ -107,19 +107,24 @@ def encode_in_blocks(
     """
     distinct = sorted(set(texts), key=lambda text: (len(text), text))
     row_of = {text: row for row, text in enumerate(distinct)}
-    blocks: list[Vectors] = []
+    rows = np.array([row_of[text] for text in texts], np.int64)
+    order = np.argsort(rows, kind="stable")
+    rows = rows[order]
+    found: Vectors | None = None
     size, done = FIRST_BLOCK, 0
     while done < len(distinct):
         block = _first(distinct, done, size)
         began = time.monotonic()
-        blocks.append(embedder.encode(block, kind="passage"))
+        made = embedder.encode(block, kind="passage")
         if time.monotonic() - began < _QUICK_SECONDS:
             size = min(2 * size, _LARGEST_BLOCK)
+        if found is None:
+            found = np.empty((len(texts), made.shape[1]), made.dtype)
+        held = slice(*np.searchsorted(rows, [done, done + len(block)]))
+        found[order[held]] = made[rows[held] - done]
         done += len(block)
         advance(len(block))
-    if not blocks:
-        return np.zeros((0, embedder.dimension), np.float32)
-    return np.concatenate(blocks)[[row_of[text] for text in texts]]
+    return np.zeros((0, embedder.dimension), np.float32) if found is None else found
 
 
 def _first(texts: Sequence[str], start: int, n_characters: int) -> list[str]:

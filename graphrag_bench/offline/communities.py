@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from graphrag_bench.columns import incidence
 from graphrag_bench.contract import artifact
 from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import IntArray
+
+Int32Array = NDArray[np.int32]
 
 
 @artifact("communities.leiden")
@@ -34,63 +37,167 @@ def leiden(
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
     5.
     """
-    view = _view(graph)
-    waiting = _components(view, use_lcc)
-    found: list[tuple[int, int, IntArray]] = []
-    level, parents = 0, [-1] * len(waiting)
-    while waiting:
-        first = len(found)
-        for members, parent in zip(waiting, parents, strict=True):
-            parts = _partition(view, members, resolution, seed)
-            if level == 0 or len(parts) > 1:
-                found += [(level, parent, part) for part in parts]
-        fresh = range(first, len(found))
-        parents = [row for row in fresh if len(found[row][2]) > max_cluster_size]
-        waiting = [found[row][2] for row in parents]
-        level += 1
-    return _communities(found, graph)
+    edges = _Edges.of(graph)
+    waiting = _components(edges, use_lcc)
+    rows = np.full(len(waiting), -1, np.int64)
+    levels: list[tuple[IntArray, _Groups]] = []
+    n_found = 0
+    while len(waiting):
+        edges = edges.within(waiting)
+        found, part = _partitioned(edges, waiting, resolution, seed)
+        divided = np.bincount(part, minlength=len(waiting)) > 1
+        kept = divided[part] | (not levels)
+        found = found.chosen(kept)
+        levels.append((rows[part[kept]], found))
+        large = found.sizes > max_cluster_size
+        waiting, rows = found.chosen(large), n_found + np.flatnonzero(large)
+        n_found += len(found)
+    return _communities(levels, graph)
 
 
-def _view(graph: Graph) -> Any:
-    """The pairs of positive weight as an igraph.Graph over all nodes, without self-loops."""
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Nodes of groups, one group after the other; those of group i are sorted."""
+
+    members: IntArray
+    sizes: IntArray
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def starts(self) -> IntArray:
+        """Where each group starts, and where the last one ends, int64 (n + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+
+    @property
+    def of(self) -> IntArray:
+        """The group of each of the `members`."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def chosen(self, which: NDArray[np.bool_]) -> _Groups:
+        """The groups that a mask (n,) names."""
+        return _Groups(self.members[np.repeat(which, self.sizes)], self.sizes[which])
+
+
+@dataclass(frozen=True, eq=False)
+class _Edges:
+    """Pairs of positive weight without self-loops, `low` < `high`, sorted by both.
+
+    `weight` says which of the distinct `weights`, Python floats, each one has: leidenalg reads a
+    list of them, which holds no float for each edge so.
+    """
+
+    n_nodes: int
+    low: Int32Array
+    high: Int32Array
+    weight: Int32Array
+    weights: NDArray[np.object_]
+
+    @classmethod
+    def of(cls, graph: Graph) -> _Edges:
+        pairs = graph.pairs
+        keep = (pairs.weight > 0) & (pairs.source != pairs.target)
+        distinct, which = np.unique(pairs.weight[keep], return_inverse=True)
+        low, high = (column[keep].astype(np.int32) for column in (pairs.source, pairs.target))
+        weights = np.array(distinct.tolist(), object)
+        return cls(graph.n_nodes, low, high, which.astype(np.int32), weights)
+
+    def within(self, groups: _Groups) -> _Edges:
+        """The edges that join two nodes of one group."""
+        of = np.full(self.n_nodes, -1, np.int32)
+        of[groups.members] = groups.of
+        keep = (of[self.low] == of[self.high]) & (of[self.low] >= 0)
+        low, high, weight = self.low[keep], self.high[keep], self.weight[keep]
+        return _Edges(self.n_nodes, low, high, weight, self.weights)
+
+
+def _components(edges: _Edges, use_lcc: bool) -> _Groups:
+    """The nodes of each component of two nodes or more, in order of the lowest."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    n = edges.n_nodes
+    near = csr_matrix((np.ones(len(edges.low)), (edges.low, edges.high)), shape=(n, n))
+    _, label = connected_components(near, directed=False)  # numbered by their lowest nodes
+    sizes = np.bincount(label).astype(np.int64)
+    found = _Groups(np.argsort(label, kind="stable"), sizes).chosen(sizes > 1)
+    if use_lcc and len(found):
+        return found.chosen(np.arange(len(found)) == found.sizes.argmax())
+    return found
+
+
+def _partitioned(
+    edges: _Edges, groups: _Groups, resolution: float, seed: int
+) -> tuple[_Groups, IntArray]:
+    """The communities of the subgraph of each group, and of each the group it is a part of.
+
+    In order of the groups, then of the lowest node. `edges` are those within the groups.
+    """
+    starts = groups.starts
+    of, place = np.empty((2, edges.n_nodes), np.int64)
+    of[groups.members] = groups.of
+    place[groups.members] = np.arange(starts[-1]) - np.repeat(starts[:-1], groups.sizes)
+    group = of[edges.low]
+    # igraph numbers the edges of a subgraph by the lower end where it has more than half of the
+    # nodes, else by the higher; the last bits of the sum of all weights depend on it
+    small = 2 * groups.sizes <= edges.n_nodes
+    order = np.lexsort((np.where(small[group], edges.high, 0), group))
+    ends = np.stack([place[edges.low[order]], place[edges.high[order]]], axis=1)
+    weights = edges.weights[edges.weight[order]]
+    stops = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(groups)))])
+    del of, place, group, order
+    label = np.empty(starts[-1], np.int64)
+    n_labels = 0
+    for row, size in enumerate(groups.sizes.tolist()):
+        of_group, inside = slice(*starts[row : row + 2]), slice(*stops[row : row + 2])
+        label[of_group] = _partition(size, ends[inside], weights[inside], resolution, seed)
+        label[of_group] += n_labels
+        n_labels = int(label[of_group].max()) + 1
+    return _by_label(groups, label)
+
+
+def _partition(
+    n_nodes: int, ends: IntArray, weights: NDArray[np.object_], resolution: float, seed: int
+) -> list[int]:
+    """The community of each node, by leidenalg until nothing improves."""
     import igraph
-
-    pairs = graph.pairs
-    keep = (pairs.weight > 0) & (pairs.source != pairs.target)
-    ends = np.stack([pairs.source[keep], pairs.target[keep]], axis=1)
-    view = igraph.Graph(n=graph.n_nodes, edges=ends.tolist())
-    view.es["weight"] = pairs.weight[keep].tolist()
-    return view
-
-
-def _components(view: Any, use_lcc: bool) -> list[IntArray]:
-    """The nodes of each component of two nodes or more, sorted, in order of the lowest."""
-    found = [np.sort(np.array(part, np.int64)) for part in view.connected_components()]
-    found = sorted((part for part in found if len(part) > 1), key=lambda part: int(part[0]))
-    return [max(found, key=len)] if use_lcc and found else found
-
-
-def _partition(view: Any, members: IntArray, resolution: float, seed: int) -> list[IntArray]:
-    """The communities of the subgraph of these nodes, each sorted, in order of the lowest node."""
     import leidenalg
 
-    part = view.induced_subgraph(members.tolist())
     made = leidenalg.find_partition(
-        part,
+        igraph.Graph(n=n_nodes, edges=ends),
         leidenalg.RBConfigurationVertexPartition,
-        weights="weight",
+        weights=weights.tolist(),
         n_iterations=-1,
         seed=seed,
         resolution_parameter=resolution,
     )
-    inside = (members[np.sort(np.array(community, np.int64))] for community in made if community)
-    return sorted(inside, key=lambda community: int(community[0]))
+    membership: list[int] = made.membership
+    return membership
 
 
-def _communities(found: list[tuple[int, int, IntArray]], graph: Graph) -> Communities:
-    nodes = incidence((members.tolist() for _, _, members in found), graph.n_nodes)
-    chunks = (nodes.astype(np.int64) @ graph.node_chunk.astype(np.int64)).astype(bool).tocsr()
+def _by_label(groups: _Groups, label: IntArray) -> tuple[_Groups, IntArray]:
+    """The groups cut by the label of each member, in order of first appearance, and their group."""
+    _, first, which = np.unique(label, return_index=True, return_inverse=True)
+    rank = np.empty_like(first)
+    rank[np.argsort(first)] = np.arange(len(first))
+    sizes = np.bincount(rank[which], minlength=len(first)).astype(np.int64)
+    members = groups.members[np.argsort(rank[which], kind="stable")]
+    return _Groups(members, sizes), groups.of[np.sort(first)]
+
+
+def _communities(levels: list[tuple[IntArray, _Groups]], graph: Graph) -> Communities:
+    from scipy.sparse import csr_matrix
+
+    none = np.zeros(0, np.int64)
+    every = _Groups(
+        np.concatenate([none, *(found.members for _, found in levels)]),
+        np.concatenate([none, *(found.sizes for _, found in levels)]),
+    )
+    held = np.ones(len(every.members), bool), every.members, every.starts
+    nodes: Any = csr_matrix(held, shape=(len(every), graph.n_nodes))
+    chunks = (nodes @ graph.node_chunk.astype(bool, copy=False)).tocsr()
     chunks.sort_indices()
-    level = np.array([level for level, _, _ in found], np.int64)
-    parent = np.array([parent for _, parent, _ in found], np.int64)
-    return Communities(level, parent, nodes, chunks)
+    level = np.repeat(np.arange(len(levels)), [len(found) for _, found in levels])
+    parent = np.concatenate([none, *(parents for parents, _ in levels)])
+    return Communities(level.astype(np.int64), parent, nodes, chunks)

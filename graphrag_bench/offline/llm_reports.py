@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BaseModel, Field, PositiveInt, field_validator
 
-from graphrag_bench.columns import Texts, row_ids
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
@@ -19,7 +20,9 @@ from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import ask_all, settled
 from graphrag_bench.offline.parts import refuse_all_failed, window_of
 from graphrag_bench.offline.report_tables import Part, report_tables
-from graphrag_bench.offline.reports import Told, report_text
+from graphrag_bench.offline.reports import report_text
+from graphrag_bench.offline.row_log import RowLog
+from graphrag_bench.offline.told import Told
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -29,6 +32,8 @@ REPORT = Prompt("graphrag_bench.offline:prompts/community_report.j2")
 _UNKNOWN_WINDOW = 8192
 _RESERVE = 64
 _TOKENS_OF_COMMUNITY = 400
+_AT_ONCE = 500
+"""Prompts that are in memory at a time, 24 MB of the longest; all are answered before the next."""
 
 
 class Finding(BaseModel):
@@ -89,6 +94,7 @@ def llm_reports(
     graph: Graph,
     llm_build: LLM,
     progress: Progress,
+    scratch: Path,
     report_prompt: Prompt = REPORT,
     window_share: Annotated[float, Field(gt=0, le=1)] = 0.6,
     max_input_tokens: PositiveInt = 12_000,
@@ -104,25 +110,37 @@ def llm_reports(
     without a report. Both are counted; raises UserError when no reply of all could be read.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
-    writer = _Writer(Told(graph, communities), llm_build, report_prompt, max_tokens, progress)
+    told = Told(graph, communities)
+    written = RowLog.anew(scratch / "reports", n_texts=2)
+    writer = _Writer(told, llm_build, report_prompt, max_tokens, progress, written)
     writer.limit(window_share, max_input_tokens)
     with progress.task(STEP, len(communities)) as advance:
-        for level in sorted(set(communities.level.tolist()), reverse=True):
-            writer.write(np.flatnonzero(communities.level == level).tolist(), advance)
+        for level in range(int(communities.level.max(initial=-1)), -1, -1):
+            rows = np.flatnonzero(communities.level == level).tolist()
+            for start in range(0, len(rows), _AT_ONCE):
+                writer.write(rows[start : start + _AT_ONCE], advance)
     return writer.reports()
 
 
 class _Writer:
-    """Reports by community row, as they are written."""
+    """Reports as they are written: texts in a file, ratings and what failed by community row."""
 
     def __init__(
-        self, told: Told, llm: LLM, prompt: Prompt, max_tokens: int, progress: Progress
+        self,
+        told: Told,
+        llm: LLM,
+        prompt: Prompt,
+        max_tokens: int,
+        progress: Progress,
+        written: RowLog,
     ) -> None:
         """No report is written yet."""
         self.told, self.llm, self.prompt, self.progress = told, llm, prompt, progress
-        self.max_tokens, self.budget = max_tokens, 0
-        self.written: dict[int, Report] = {}
-        self.failures: dict[int, UnreadableReply | CallFailed] = {}
+        self.max_tokens, self.budget, self.written = max_tokens, 0, written
+        n = len(told.communities)
+        self.place = np.full(n, -1, np.int64)
+        self.ratings, self.failed = np.zeros(n), np.zeros(n, bool)
+        self.last_failure: UnreadableReply | CallFailed | None = None
 
     def limit(self, window_share: float, max_input_tokens: int) -> None:
         """Set the budget of the tables, and leave the reply no more than the window has left."""
@@ -143,44 +161,37 @@ class _Writer:
             items=[f"community {row}" for row in rows],
             advance=advance,
         )
-        for row, result in zip(rows, results, strict=True):
-            if isinstance(result, UnreadableReply | CallFailed):
-                self.failures[row] = result
-                said = result.reply.strip() if isinstance(result, UnreadableReply) else ""
-                stand_in = Report(title=f"Cluster {row}", summary=said, rating=0.0)
-                self.written[row] = settled(self.llm, result, stand_in)
-            else:
-                self.written[row] = result
+        self.place[rows] = np.arange(len(self.written), len(self.written) + len(rows))
+        reports = [self._report(row, result) for row, result in zip(rows, results, strict=True)]
+        self.written.append([(one.title, one.text if one.summary else "") for one in reports])
+        self.ratings[rows] = [report.rating for report in reports]
+
+    def _report(self, row: int, result: Report | UnreadableReply | CallFailed) -> Report:
+        if not isinstance(result, UnreadableReply | CallFailed):
+            return result
+        self.failed[row], self.last_failure = True, result
+        said = result.reply.strip() if isinstance(result, UnreadableReply) else ""
+        return settled(self.llm, result, Report(title=f"Cluster {row}", summary=said, rating=0.0))
 
     def _parts(self, community: int) -> list[Part]:
-        communities = self.told.communities
-        occurrence = communities.occurrence
-        return [
-            Part(
-                int(row),
-                self.written[int(row)].text,
-                self.written[int(row)].rating,
-                float(occurrence[row]),
-                frozenset(row_ids(communities.nodes, int(row)).tolist()),
-            )
-            for row in np.flatnonzero(communities.parent == community)
-            if self.written[int(row)].summary
-        ]
+        occurrence, nodes = self.told.communities.occurrence, self.told.communities.nodes
+        parts = []
+        for row in self.told.parts(community).tolist():
+            _, text = self.written.row(int(self.place[row]))
+            if text:
+                rating = float(self.ratings[row])
+                parts.append(Part(row, text, rating, float(occurrence[row]), row_ids(nodes, row)))
+        return parts
 
     def reports(self) -> Reports:
         """All reports; raises UserError when none could be read."""
-        n, n_failed = len(self.told.communities), len(self.failures)
+        n, n_failed = len(self.failed), int(np.count_nonzero(self.failed))
         refuse_all_failed(
-            f"Step '{STEP}'", list(self.failures.values()), n,
+            f"Step '{STEP}'", [self.last_failure] * n_failed, n,
             "The model may be too small to write JSON, or its window may cut the prompt; "
             "build.reports=extractive does without a model.",
         )  # fmt: skip
         if n_failed:
             self.progress.say(f"{STEP}: {n_failed} of {n} replies could not be read.")
-        ordered = [self.written[row] for row in range(n)]
-        return Reports(
-            Texts.of([report.title for report in ordered]),
-            Texts.of([report.text if report.summary else "" for report in ordered]),
-            np.array([report.rating for report in ordered], np.float64),
-            np.array([row in self.failures for row in range(n)], bool),
-        )
+        titles, texts = (self.written.column(which, self.place) for which in (0, 1))
+        return Reports(titles, texts, self.ratings, self.failed)

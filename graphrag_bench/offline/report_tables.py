@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from graphrag_bench.offline.reports import Told
-from graphrag_bench.text import count_tokens, fit
+import numpy as np
+
+from graphrag_bench.offline.told import Told
+from graphrag_bench.text import count_tokens
+from graphrag_bench.values import IntArray
 
 _HEADS = {
     "Reports": "id,report,rating,importance",
@@ -17,7 +20,7 @@ _HEADS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """A report on a part of a community; `occurrence` is 0..1, `nodes` its members."""
 
@@ -25,7 +28,7 @@ class Part:
     text: str
     rating: float
     occurrence: float
-    nodes: frozenset[int]
+    nodes: IntArray
 
 
 def report_tables(told: Told, community: int, parts: Sequence[Part], budget: int) -> str:
@@ -37,25 +40,22 @@ def report_tables(told: Told, community: int, parts: Sequence[Part], budget: int
     Source: GraphRAG (Edge et al. 2024), section 3.1.5, as nano-graphrag packs it.
     """
     nodes, rows = told.members(community), told.relationships(community)
-    entities, relationships = _entities(told, nodes), _relationships(told, rows)
-    half = budget // 2
-    n_kept, m_kept = _fitting(entities, half), _fitting(relationships, half)
+    entities, relationships = _tables(told, nodes, rows, budget)
     reports: list[str] = []
-    if parts and (n_kept < len(entities) or m_kept < len(relationships)):
+    if parts and (len(entities) < len(nodes) or len(relationships) < len(rows)):
         ordered = sorted(parts, key=lambda part: (-part.occurrence, part.id))
-        lines = [_line(p.id, p.text, p.rating, round(p.occurrence, 3)) for p in ordered]
-        reports = lines[: _fitting(lines, budget)]
-        covered = frozenset[int]().union(*(part.nodes for part in ordered[: len(reports)]))
-        nodes = sorted(nodes, key=lambda node: node in covered)  # stable: the order inside stays
-        rows = sorted(rows, key=lambda row: _ends(told, row) <= covered)
-        entities, relationships = _entities(told, nodes), _relationships(told, rows)
-        half = max(budget - sum(map(count_tokens, reports)), 0) // 2
-        n_kept, m_kept = _fitting(entities, half), _fitting(relationships, half)
-    tables = {
-        "Reports": reports,
-        "Entities": entities[:n_kept],
-        "Relationships": relationships[:m_kept],
-    }
+        reports = _fitting(
+            (_line(p.id, p.text, p.rating, round(p.occurrence, 3)) for p in ordered), budget
+        )
+        covered = np.zeros(told.graph.n_nodes, bool)
+        for part in ordered[: len(reports)]:
+            covered[part.nodes] = True
+        ends = covered[told.graph.source[rows]] & covered[told.graph.target[rows]]
+        nodes = nodes[np.argsort(covered[nodes], kind="stable")]
+        rows = rows[np.argsort(ends, kind="stable")]
+        left = max(budget - sum(map(count_tokens, reports)), 0)
+        entities, relationships = _tables(told, nodes, rows, left)
+    tables = {"Reports": reports, "Entities": entities, "Relationships": relationships}
     shown = (
         f"-----{name}-----\n{_HEADS[name]}\n" + "\n".join(lines)
         for name, lines in tables.items()
@@ -64,36 +64,27 @@ def report_tables(told: Told, community: int, parts: Sequence[Part], budget: int
     return "\n\n".join(shown)
 
 
-def _ends(told: Told, row: int) -> frozenset[int]:
-    return frozenset((int(told.graph.source[row]), int(told.graph.target[row])))
+def _tables(
+    told: Told, nodes: IntArray, rows: IntArray, budget: int
+) -> tuple[list[str], list[str]]:
+    """As many entities and relationships, in the order given, as half of the budget each holds."""
+    half = budget // 2
+    return _fitting(_entities(told, nodes), half), _fitting(_relationships(told, rows), half)
 
 
-def _entities(told: Told, nodes: Sequence[int]) -> list[str]:
-    types = told.graph.types
-    degree = told.graph.degree
-    return [
-        _line(
-            position,
-            told.names[node],
-            types[node] if types else "",
-            told.descriptions[node],
-            int(degree[node]),
-        )
-        for position, node in enumerate(nodes)
-    ]
+def _entities(told: Told, nodes: IntArray) -> Iterator[str]:
+    graph = told.graph
+    for position, node in enumerate(map(int, nodes)):
+        kind = graph.types[node] if graph.types else ""
+        degree = int(graph.degree[node])
+        yield _line(position, graph.names[node], kind, told.description(node), degree)
 
 
-def _relationships(told: Told, rows: Sequence[int]) -> list[str]:
-    return [
-        _line(
-            position,
-            told.names[int(told.graph.source[row])],
-            told.names[int(told.graph.target[row])],
-            told.facts[row],
-            int(told.rank[row]),
-        )
-        for position, row in enumerate(rows)
-    ]
+def _relationships(told: Told, rows: IntArray) -> Iterator[str]:
+    graph = told.graph
+    for position, row in enumerate(map(int, rows)):
+        head, tail = (graph.names[int(ends[row])] for ends in (graph.source, graph.target))
+        yield _line(position, head, tail, told.fact(row), int(told.rank[row]))
 
 
 def _line(*cells: object) -> str:
@@ -104,5 +95,12 @@ def _line(*cells: object) -> str:
     return held.getvalue()
 
 
-def _fitting(lines: Sequence[str], budget: int) -> int:
-    return fit([count_tokens(line) + 1 for line in lines], budget)
+def _fitting(lines: Iterable[str], budget: int) -> list[str]:
+    """The lines from the front that fit; those behind them are never made."""
+    kept, left = [], budget
+    for line in lines:
+        left -= count_tokens(line) + 1
+        if left < 0:
+            break
+        kept.append(line)
+    return kept

@@ -61,7 +61,8 @@ def activate(
         spread = _Spread(tri_graph, cosine, threshold, sentences_per_node)
         weights, active = spread.run(start, rounds)
         ranked = Ranked[Node].top(weights, None, among=np.flatnonzero(weights > 0))
-        found.append((ranked, NodeScores(active)))
+        rows = np.flatnonzero(active)
+        found.append((ranked, NodeScores.sparse(rows, active[rows], graph.n_nodes)))
     return found
 
 

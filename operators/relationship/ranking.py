@@ -118,15 +118,13 @@ def aggregator(
     """The best relationships by the scores of their ends, and the score of every relationship.
 
     Score of a row: score(source) + score(target). With `unit="pair"` the best `top_k` pairs of
-    nodes are given, each by its first row; with `fact` every row counts by itself. Where the node
-    scores are those of a push, the score of every relationship is computed when it is read.
+    nodes are given, each by its first row; with `fact` every row counts by itself. The score of
+    every relationship is computed when it is read, so that a block of questions holds none.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
     read = partial(_ends, node_scores, graph)
     scores = read()
-    held = RelationshipScores(scores)
-    if node_scores.is_sparse:
-        held = RelationshipScores.later(read, graph.n_relationships)
+    held = RelationshipScores.later(read, graph.n_relationships)
     if unit == "fact":
         return Ranked[Relationship].top(scores, top_k), held
     return best_of(graph.pairs.first, scores[graph.pairs.first], top_k), held

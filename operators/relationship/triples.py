@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from pydantic import PositiveInt
@@ -12,10 +12,14 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.triple_scorer import MlpTripleScorer, ScoredQuestion
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import IntArray, Node, Question, Ranked, Relationship
+from graphrag_bench.values import FloatArray, IntArray, Node, Question, Ranked, Relationship
 
 TripleScorer = VectorIndex | MlpTripleScorer
 """An index of the triples as texts, by whose cosine they are scored, or a trained scorer."""
+
+WHOLE_AT_ONCE = 8
+"""Questions of the whole graph that the trained scorer takes at a time: for each of them 40 bytes a
+node for the distances, twice while they are made, and 8 bytes a relationship for the scores."""
 
 
 @operator("relationship.triple_scores", batched=True)
@@ -38,24 +42,35 @@ def triple_scores(
     Source: SubgraphRAG (Li et al. 2025), section 3.1; our specification of path pooling, 4.2.
     """
     vectors = embedder.encode([asked.text for asked in question], kind="question")
-    rows = [_some(given, graph.n_relationships) for given in relationships]
+    none = np.empty(0, np.int64)
+    asked = [
+        ScoredQuestion(
+            vector,
+            _some(given, graph.n_relationships),
+            none if linked is None else linked.ids,
+        )
+        for vector, given, linked in zip(vectors, relationships, nodes, strict=True)
+    ]
+    ranked = []
+    for one, values in zip(asked, _scores(triple_scorer, graph, asked), strict=True):
+        best = Ranked[Relationship].top(values, top_k)
+        ranked.append(best if one.rows is None else Ranked(one.rows[best.ids], best.scores))
+    return ranked
+
+
+def _scores(
+    triple_scorer: TripleScorer, graph: Graph, asked: Sequence[ScoredQuestion]
+) -> Iterator[FloatArray]:
+    """The score of each row that a question asks for, one question after the other."""
     if isinstance(triple_scorer, VectorIndex):
         index = triple_scorer.vectors
-        cosines = [
-            (index if own is None else index[own]) @ vector
-            for own, vector in zip(rows, vectors, strict=True)
-        ]
-        scores = [np.clip((1 + cosine.astype(np.float64)) / 2, 0, 1) for cosine in cosines]
-    else:
-        none = np.empty(0, np.int64)
-        topics = [none if linked is None else linked.ids for linked in nodes]
-        asked = [ScoredQuestion(*one) for one in zip(vectors, rows, topics, strict=True)]
-        scores = triple_scorer.scores(graph.source, graph.target, asked)
-    ranked = []
-    for own, values in zip(rows, scores, strict=True):
-        best = Ranked[Relationship].top(values, top_k)
-        ranked.append(best if own is None else Ranked(own[best.ids], best.scores))
-    return ranked
+        for one in asked:
+            cosine = (index if one.rows is None else index[one.rows]) @ one.vector
+            yield np.clip((1 + cosine.astype(np.float64)) / 2, 0, 1)
+        return
+    at_once = WHOLE_AT_ONCE if any(one.rows is None for one in asked) else max(len(asked), 1)
+    for begin in range(0, len(asked), at_once):
+        yield from triple_scorer.scores(graph.source, graph.target, asked[begin : begin + at_once])
 
 
 def _some(given: Ranked[Relationship] | None, n_rows: int) -> IntArray | None:

@@ -3,6 +3,8 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -17,7 +19,8 @@ from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.offline.llm_reports import llm_reports
 from graphrag_bench.offline.report_tables import Part, report_tables
-from graphrag_bench.offline.reports import Told, coverage, extractive
+from graphrag_bench.offline.reports import coverage, extractive
+from graphrag_bench.offline.told import Told
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import count_tokens
 
@@ -56,6 +59,7 @@ def extracted(tmp_path, graph: Graph = GRAPH, found: Communities = TWO, **settin
         graph=graph,
         embedder=Hashing(64),
         progress=Progress(quiet=True),
+        scratch=tmp_path,
         **settings,
     )
 
@@ -129,7 +133,7 @@ def test_entities_go_by_degree_and_relationships_by_rank_ties_by_name():
 
 
 def test_reports_on_parts_are_there_only_when_something_was_cut():
-    part = Part(1, "# Ada's part", 8.0, 0.25, frozenset([0, 1, 2]))
+    part = Part(1, "# Ada's part", 8.0, 0.25, np.array([0, 1, 2]))
     whole = report_tables(Told(GRAPH, NESTED), 0, [part], 2000)
     assert rows_of(whole, "Reports") == []
     assert len(rows_of(whole, "Entities")) == 6
@@ -142,8 +146,8 @@ def test_reports_on_parts_are_there_only_when_something_was_cut():
 
 def test_reports_on_parts_go_by_occurrence():
     parts = [
-        Part(1, "small", 8.0, 0.25, frozenset([0, 1, 2])),
-        Part(2, "large", 2.0, 0.75, frozenset([3, 4, 5])),
+        Part(1, "small", 8.0, 0.25, np.array([0, 1, 2])),
+        Part(2, "large", 2.0, 0.75, np.array([3, 4, 5])),
     ]
     tight = report_tables(Told(GRAPH, NESTED), 0, parts, 80)
     assert [row.split(",")[1] for row in rows_of(tight, "Reports")] == ["large", "small"]
@@ -162,9 +166,11 @@ def reply(title: str, rating: float = 7.0, **other: object) -> str:
 
 
 def by_model(model, found: Communities = TWO, **settings) -> Reports:
-    return llm_reports(
-        communities=found, graph=GRAPH, llm_build=model, progress=Progress(quiet=True), **settings
-    )
+    with TemporaryDirectory() as scratch:
+        return llm_reports(
+            communities=found, graph=GRAPH, llm_build=model, progress=Progress(quiet=True),
+            scratch=Path(scratch), **settings,
+        )  # fmt: skip
 
 
 def test_the_text_of_a_report_is_title_summary_and_findings_under_headings():

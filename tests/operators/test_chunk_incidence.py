@@ -1,4 +1,6 @@
-"""Chunks of relationships and nodes, worked out by hand."""
+"""Chunks of relationships and nodes, worked out by hand and by dicts and lists."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -110,3 +112,97 @@ def test_a_leaf_stands_for_its_chunk_and_a_summary_for_none():
 def test_an_entity_stands_for_every_chunk_that_names_it_each_once(graph):
     assert leaves(ranked(B, A), graph=graph).ids.tolist() == [2, 3, 1]
     assert leaves(ranked(B, A), graph=graph, top_k=1).ids.tolist() == [2]
+
+
+# ---- against dicts and lists, on random graphs
+
+N_NODES, N_ROWS, N_CHUNKS = 40, 150, 70
+INDEX = [np.int32, np.int64]
+
+
+def made_up(seed: int, index: type, shuffled: bool = False, weighted: bool = False) -> Graph:
+    """A graph with hubs, self-loops and empty rows; cells in ascending or in random order."""
+    chance = np.random.default_rng(seed)
+    odds = 1.0 / np.arange(1, N_NODES + 1)
+    source, target = chance.choice(N_NODES, (2, N_ROWS), p=odds / odds.sum())
+    graph = Graph.from_arrays(
+        source,
+        target,
+        node_chunk=chance.random((N_NODES, N_CHUNKS)) < 0.9 * chance.random((N_NODES, 1)) ** 3,
+        relationship_chunk=chance.random((N_ROWS, N_CHUNKS)) < 0.03,
+        n_nodes=N_NODES,
+    )
+    if weighted:
+        vars(graph)["node_chunk"] = graph.node_chunk.astype(np.int64)
+        graph.node_chunk.data[:] = chance.integers(1, 9, graph.node_chunk.nnz)
+    for matrix in (graph.node_chunk, graph.relationship_chunk):
+        matrix.indptr, matrix.indices = matrix.indptr.astype(index), matrix.indices.astype(index)
+        if shuffled:
+            for begin, end in pairwise(matrix.indptr.tolist()):
+                order = begin + chance.permutation(end - begin)
+                matrix.indices[begin:end] = matrix.indices[order]
+                matrix.data[begin:end] = matrix.data[order]
+            matrix.has_sorted_indices = False
+    return graph
+
+
+def some(seed: int, n: int) -> Ranked:
+    """Rows of which some are given twice, with falling scores."""
+    return Ranked(np.random.default_rng(seed).integers(n, size=60), np.linspace(1.0, 0.2, 60))
+
+
+def cells_of(matrix, row: int) -> dict[int, int]:
+    return {chunk: int(w) for chunk, w in enumerate(matrix[row].toarray()[0].tolist()) if w}
+
+
+def cases() -> list[tuple[int, type, bool, bool]]:
+    return [(2 * s + (i is np.int64), i, u, w) for s in range(3) for i in INDEX
+            for u in (False, True) for w in (False, True)]  # fmt: skip
+
+
+@pytest.mark.parametrize("top_k", [1, 7, None])
+@pytest.mark.parametrize(("seed", "index", "shuffled", "weighted"), cases())
+def test_fromrel_and_leaves_are_those_of_dicts(seed, index, shuffled, weighted, top_k):
+    graph = made_up(seed, index, shuffled, weighted)
+    for function, matrix in ((fromrel, graph.relationship_chunk), (leaves, graph.node_chunk)):
+        given = some(seed, matrix.shape[0])
+        expected: dict[int, float] = {}
+        for row, score in given.items():
+            for chunk in sorted(cells_of(matrix, row)):
+                expected.setdefault(chunk, score)
+        assert function(given, graph=graph, top_k=top_k).items() == list(expected.items())[:top_k]
+
+
+@pytest.mark.parametrize("top_k", [1, 7, N_CHUNKS])
+@pytest.mark.parametrize(("seed", "index", "shuffled", "weighted"), cases())
+def test_occurrence_is_that_of_dicts(seed, index, shuffled, weighted, top_k):
+    graph = made_up(seed, index, shuffled, weighted)
+    given = some(seed, N_ROWS)
+    counts: dict[int, float] = {}
+    for row in given.ids.tolist():
+        head = cells_of(graph.node_chunk, int(graph.source[row]))
+        tail = cells_of(graph.node_chunk, int(graph.target[row]))
+        for chunk in head.keys() & tail.keys():
+            counts[chunk] = counts.get(chunk, 0.0) + head[chunk] * tail[chunk]
+    expected = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:top_k]
+    assert len(counts) > 32, "the table of counts must have grown"
+    assert occurrence(given, graph=graph, top_k=top_k).items() == expected
+
+
+@pytest.mark.parametrize("top_k", [1, 30, N_CHUNKS])
+@pytest.mark.parametrize(("seed", "index", "shuffled", "weighted"), cases())
+def test_occurrence_by_entities_is_that_of_dicts(seed, index, shuffled, weighted, top_k):
+    graph = made_up(seed, index, shuffled, weighted)
+    nodes = some(seed, N_NODES)
+    expected: dict[int, float] = {}
+    for node in dict.fromkeys(nodes.ids.tolist()):
+        near = [cells_of(graph.node_chunk, other) for other in cells_of(graph.adjacency, node)]
+        named = {
+            chunk: float(sum(cells.get(chunk, 0) for cells in near))
+            for chunk in cells_of(graph.node_chunk, node)
+            if chunk not in expected
+        }
+        expected.update(sorted(named.items(), key=lambda item: (-item[1], item[0])))
+    rows = some(0, N_ROWS)
+    found = occurrence(rows, nodes, graph=graph, scoring="entity_order", top_k=top_k)
+    assert found.items() == list(expected.items())[:top_k]

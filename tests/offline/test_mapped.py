@@ -1,0 +1,106 @@
+"""What a run opens is mapped from its files: questions make no second copy of it."""
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+from test_streams import N_CHUNKS, N_NODES, SEED, made, scattered
+
+from graphrag_bench.graph.communities import Communities, Reports
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.walk import walk_of_nodes
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.communities import leiden
+from graphrag_bench.offline.store import loaded
+from graphrag_bench.values import Ranked
+from operators.chunk import aggregator as chunks_of
+from operators.community import entity
+from operators.node.pagerank import ppr
+from operators.relationship.ranking import aggregator as relationships_of
+from operators.relationship.ranking import onehop
+
+OURS = {
+    "graph.row_of.numbers": N_NODES,  # 0, 1, 2, ...
+    "graph.degree": N_NODES,
+    "graph.walks.strength": N_NODES,
+    "graph.walks.isolated": N_NODES,
+}
+"""What is made of the files and kept, with its most rows: one number for each node at most."""
+
+
+def arrays(held: object, name: str) -> Iterator[tuple[str, np.ndarray]]:
+    """Every array that an object holds, cached views included, by its name."""
+    if isinstance(held, np.ndarray):
+        yield name, held
+    elif isinstance(held, dict):
+        for part in held.values():
+            yield from arrays(part, name)
+    elif hasattr(held, "indptr"):
+        for part in ("data", "indices", "indptr"):
+            yield f"{name}.{part}", getattr(held, part)
+    elif is_dataclass(held):
+        names = {field.name for field in fields(held)} | set(vars(held))
+        for part in sorted(names):
+            yield from arrays(getattr(held, part), f"{name}.{part}")
+
+
+def is_mapped(array: object) -> bool:
+    """Whether its numbers lie in a mapped file."""
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = array.obj if isinstance(array, memoryview) else getattr(array, "base", None)
+    return array is not None
+
+
+@pytest.fixture
+def opened(tmp_path, tmp_path_factory) -> dict[str, object]:
+    """A graph, its communities, their reports and vectors of the nodes, each saved and opened."""
+    scratch = tmp_path_factory.mktemp("scratch")
+    graph = scattered()
+    found = leiden(graph=graph, seed=SEED)
+    vectors = np.random.default_rng(0).normal(size=(N_NODES, 8)).astype(np.float32)
+    kept = {
+        "graph": graph, "communities": found, "reports": made(graph, found, scratch),
+        "node_index": VectorIndex(vectors),
+    }  # fmt: skip
+    kinds = {"graph": Graph, "communities": Communities, "reports": Reports}
+    for name, one in kept.items():
+        (tmp_path / name).mkdir()
+        one.save(tmp_path / name)
+    return {name: loaded(kinds.get(name, VectorIndex), tmp_path / name) for name in kept}
+
+
+def ask(opened: dict[str, object], seeds: list[int]) -> None:
+    """One question through operators that read nodes, relationships, chunks and communities."""
+    graph = opened["graph"]
+    graph.dictionary.matches(f"Who met {graph.names[seeds[0]]}?")
+    opened["node_index"].search(np.ones((1, 8), np.float32), 3)
+    nodes = Ranked(np.array(seeds), np.ones(len(seeds)))
+    ((best, scores),) = ppr([nodes], graph=graph)
+    onehop(best, graph=graph)
+    _, of_rows = relationships_of(scores, graph=graph)
+    chunks_of(of_rows, scores, graph=graph)
+    entity(best, communities=opened["communities"], reports=opened["reports"])
+
+
+def test_what_is_opened_stays_mapped_after_questions(opened):
+    for seeds in ([1, 2], [30, 7, 9]):
+        ask(opened, seeds)
+    assert ("nodes",) in opened["graph"].walks
+    found = [pair for name, one in opened.items() for pair in arrays(one, name)]
+    assert len(found) > 40
+    own = {name: array for name, array in found if array.size > 3 and not is_mapped(array)}
+    assert {name for name, array in own.items() if array.size > OURS.get(name, 0)} == set()
+
+
+def test_the_walk_is_over_the_stored_transition(opened):
+    walk = walk_of_nodes(opened["graph"])
+    assert all(map(is_mapped, (walk.transition.data, walk.transition.indices)))
+
+
+def test_a_copy_is_told_from_what_is_mapped(opened):
+    weight = opened["graph"].weight
+    assert is_mapped(weight) and is_mapped(weight[3:7])
+    assert not is_mapped(weight.copy())
+    assert opened["graph"].node_chunk.shape == (N_NODES, N_CHUNKS)
