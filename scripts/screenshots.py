@@ -31,7 +31,9 @@ COLOURS = 128
 GAP = 12
 READY = """
 const graph = document.querySelector("#graph");
-return !!document.querySelector("#main").dataset.view && (!graph || !!graph.dataset.drawn);
+const plots = [...document.querySelectorAll(".plot")];
+return !!document.querySelector("#main").dataset.view && (!graph || !!graph.dataset.drawn)
+  && plots.every((one) => one.dataset.drawn);
 """
 Shot = tuple[str, str, tuple[int, int], bool, str]
 PAGE: tuple[Shot, ...] = (
