@@ -27,7 +27,7 @@ COMMAND = (sys.executable, "-m", "graphrag_bench.cli.main")
 METHODS = "vanilla,bm25,hipporag,entitypassage,pathrag,pathcorag"
 WORLD = ("dataset=world", "dataset.size=60", "dataset.n_questions=60", "llm=world_reader")
 WIDE, NARROW = (1280, 900), (390, 780)
-COLOURS = 128
+COLOURS = 256
 GAP = 12
 READY = """
 const graph = document.querySelector("#graph");
@@ -37,13 +37,13 @@ return !!document.querySelector("#main").dataset.view && (!graph || !!graph.data
 """
 Shot = tuple[str, str, tuple[int, int], bool, str]
 PAGE: tuple[Shot, ...] = (
-    ("page-overview", "overview", WIDE, False, ""),
+    ("page-overview", "overview", (1280, 1290), False, ""),
     ("page-question", "question/{hipporag}/2", WIDE, False, ""),
     ("page-diff", "diff", WIDE, False, ""),
     ("page-health", "health", WIDE, False, ""),
 )
 STRIP: tuple[Shot, ...] = (
-    ("overview", "overview", NARROW, False, ""),
+    ("overview", "overview", NARROW, False, ".plot"),
     ("questions", "questions/{vanilla}", NARROW, True, ""),
     ("graph", "question/{hipporag}/2", NARROW, False, "#graph"),
     ("diff", "diff", NARROW, True, ""),
@@ -111,7 +111,7 @@ def smaller(picture: bytes) -> Any:
 
     from PIL import Image
 
-    return Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, dither=0)
+    return Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=0)
 
 
 def strip(pictures: Iterator[bytes]) -> Any:
@@ -127,7 +127,7 @@ def strip(pictures: Iterator[bytes]) -> Any:
     for one in held:
         made.paste(one, (at, 0))
         at += one.width + GAP
-    return made.quantize(COLOURS, dither=0)
+    return made.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=0)
 
 
 def every_place(driver: Any, page: Path, runs: dict[str, str], folder: Path) -> None:
