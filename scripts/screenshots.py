@@ -111,7 +111,11 @@ def smaller(picture: bytes) -> Any:
 
     from PIL import Image
 
-    return Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=0)
+    return (
+        Image.open(io.BytesIO(picture))
+        .convert("RGB")
+        .quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=0)
+    )
 
 
 def strip(pictures: Iterator[bytes]) -> Any:

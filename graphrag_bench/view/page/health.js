@@ -14,6 +14,7 @@ grb.views.health = async function (graphId, otherId) {
   const near = grb.index.graph_pairs.filter((one) => one.a === chosen.id || one.b === chosen.id);
   return [
     grb.section("Graph health", grb.h("div", { class: "fields" }, grb.choice("Graph", graphs.map((one) => [one.id, `${one.name}: ${users(one)}`]), chosen.id, (value) => { location.hash = `#health/${value}`; }, "graph-choice")),
+      grb.index.graphs_left_out ? grb.h("p", { class: "about" }, `${grb.plural(grb.index.graphs_left_out, "further graph")} of these runs not looked at: the first ${graphs.length} are.`) : null,
       held.through === "chunks" ? grb.h("p", { class: "about" }, "This graph has no relationships: nodes of one chunk count as joined here.") : null,
       grb.h("dl", { class: "tiles" }, Object.entries(held.sizes).map(([name, n]) => grb.h("div", {}, grb.h("dt", {}, name), grb.h("dd", {}, grb.count(n))))),
       grb.h("div", { class: "cards" },
