@@ -107,7 +107,7 @@ def test_a_document_of_three_wins_is_one_win():
 
 def test_over_two_thousand_questions_p_is_near_that_of_the_normal_distribution():
     rng = np.random.default_rng(0)
-    differences = rng.normal(0.03, 1, 2000)
+    differences = rng.normal(0.06, 1, 2000)
     z = differences.sum() / np.sqrt((differences**2).sum())
     (p,) = sign_flip_p(differences, permutations=1999)
     assert p == pytest.approx(2 * scipy.stats.norm.sf(abs(z)), abs=0.03)
