@@ -138,11 +138,11 @@ def _trained(vectors: Vectors, probes: int) -> Any:
 
 def _listed(vectors: Vectors, lists: Any, k: int) -> Iterator[Nearest]:
     """The `k` nearest names of all nodes in the lists probed; -1 where there are fewer."""
-    _, first = lists.quantizer.search(vectors, 1)
-    order = np.argsort(first[:, 0], kind="stable")  # neighbours probe the lists just read
+    near, probed = lists.quantizer.search(vectors, lists.nprobe)
+    order = np.argsort(probed[:, 0], kind="stable")  # neighbours probe the lists just read
     for start in range(0, len(order), _BLOCK):
         block = order[start : start + _BLOCK]
-        cosines, ids = lists.search(vectors[block], k)
+        cosines, ids = lists.search_preassigned(vectors[block], k, probed[block], near[block])
         yield block, np.where(ids < 0, np.float32(-1), cosines), ids
 
 
