@@ -3,12 +3,12 @@
 `ours` and `reference` are names a second: `graph.kg_synonymy` with its defaults, exact up to 50,000
 names and in lists above, from names that no fact joins to the graph; and `faiss.knn` in blocks of
 1,024 with a dict of pairs. The reference compares each name with all, at the same rate in every
-block: of 100,000 names it does four blocks. p50 and p95 are ours over the repeats, p95 the slow end.
+block: of 100,000 names it does four blocks. p50 and p95 are of our repeats, p95 the slow end.
 Of 20,000 names pairs that are not the reference's are an error. Vectors have 384 numbers, as those
 of the packaged embedder: names come in families of three on average, which share one to three of
 20,000 words, some of them frequent, and differ by noise. The recalls are those the builder measures
 with 200 nodes: of their ten nearest names, most of which are no synonyms, and of the synonyms. Of
-20,000 names they are those of a search in lists. `growth` is the exponent of the processor time from
+20,000 names they are those of a search in lists. `growth` is the exponent of processor time from
 a fifth of the names with the defaults, `growth_lists` with lists at both sizes.
 """
 
