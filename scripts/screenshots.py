@@ -26,7 +26,7 @@ IMAGES = ROOT / "docs" / "img"
 COMMAND = (sys.executable, "-m", "graphrag_bench.cli.main")
 METHODS = "vanilla,bm25,hipporag,entitypassage,pathrag,pathcorag"
 WORLD = ("dataset=world", "dataset.size=60", "dataset.n_questions=60", "llm=world_reader")
-WIDE, NARROW = (1280, 900), (390, 780)
+WIDE, TALL, NARROW = (1280, 900), (1280, 1200), (390, 780)
 COLOURS = 256
 GAP = 12
 READY = """
@@ -37,7 +37,7 @@ return !!document.querySelector("#main").dataset.view && (!graph || !!graph.data
 """
 Shot = tuple[str, str, tuple[int, int], bool, str]
 PAGE: tuple[Shot, ...] = (
-    ("page-overview", "overview", (1280, 1290), False, ""),
+    ("page-overview", "overview", TALL, False, ""),
     ("page-question", "question/{hipporag}/2", WIDE, False, ""),
     ("page-diff", "diff", WIDE, False, ""),
     ("page-health", "health", WIDE, False, ""),
@@ -61,12 +61,12 @@ PLACES = (
 def page_of(home: Path) -> tuple[Path, dict[str, str]]:
     """The page of the runs below a home, made where they are missing, and its runs by method."""
     words = [*WORLD, f"method={METHODS}", f"paths.home={home}"]
-    subprocess.run([*COMMAND, "run", "-m", *words], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([*COMMAND, "run", "-m", *words], check=True, capture_output=True)
+    lines = done.stdout.decode().splitlines()
+    folders = [line.removeprefix("run: ") for line in lines if line.startswith("run: ")]
     page = home / "page"
-    runs = sorted(home.glob("runs/world*/*/*/metrics.json"), key=lambda one: one.stat().st_mtime)
-    folders = [one.parent for one in runs]
-    subprocess.run([*COMMAND, "view", *map(str, folders), "--out", str(page)], check=True)
-    return page, {folder.parent.name: f"r{row}" for row, folder in enumerate(folders)}
+    subprocess.run([*COMMAND, "view", *folders, "--out", str(page)], check=True)
+    return page, {Path(folder).parent.name: f"r{row}" for row, folder in enumerate(folders)}
 
 
 def browser() -> Any:

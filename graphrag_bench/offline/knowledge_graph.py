@@ -1,13 +1,12 @@
-"""Extraction to knowledge graph: normalised nodes, distinct facts, synonymy edges."""
+"""Extraction to knowledge graph: normalised nodes and distinct facts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field, PositiveInt
 
 from graphrag_bench.columns import Texts, cells
 from graphrag_bench.contract import artifact
@@ -15,14 +14,11 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import Extraction
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.titles import Titles, titled
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import FloatArray, IntArray
 
-SYNONYM = "synonym of"
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
-_BLOCK = 1024
 
 
 @artifact("graph.kg", provides=KG_ATTRIBUTES)
@@ -38,40 +34,6 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     ours).
     """
     return fact_graph(titled(extraction, chunk_table, titles), len(chunk_table))
-
-
-@artifact("graph.kg_synonymy", provides=KG_ATTRIBUTES)
-def kg_synonymy(
-    *,
-    extraction: Extraction,
-    chunk_table: ChunkTable,
-    name_index: VectorIndex,
-    synonyms_per_node: PositiveInt = 10,
-    synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
-    synonymy: Literal["skip", "overwrite", "add"] = "skip",
-    titles: Titles = "off",
-) -> Graph:
-    """The knowledge graph with edges between nodes of similar names.
-
-    Each node is compared with its `synonyms_per_node` nearest names; a pair at or above the
-    threshold gets one edge with its cosine as weight and no chunk. A pair that a fact already
-    joins is left alone (`skip`), loses its facts' weight to it (`overwrite`) or has it added.
-    `titles` as of `graph.kg`.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B (threshold 0.8).
-    """
-    graph = fact_graph(titled(extraction, chunk_table, titles), len(chunk_table))
-    source, target, cosine = _synonym_pairs(name_index, synonyms_per_node, synonymy_threshold)
-    known = set(zip(graph.pairs.source.tolist(), graph.pairs.target.tolist(), strict=True))
-    joined = np.array([pair in known for pair in zip(source, target, strict=True)], bool)
-    weight = np.array(graph.weight)
-    if synonymy == "skip":
-        source, target, cosine = source[~joined], target[~joined], cosine[~joined]
-    elif synonymy == "overwrite" and joined.any():
-        gone = set(zip(source[joined].tolist(), target[joined].tolist(), strict=True))
-        ends = zip(graph.pairs.source.tolist(), graph.pairs.target.tolist(), strict=True)
-        lost = np.array([pair in gone for pair in ends], bool)
-        weight[lost[graph.pairs.of]] = 0.0
-    return _with_synonyms(replace(graph, weight=weight), source, target, cosine)
 
 
 def node_rows(extraction: Extraction) -> dict[str, int]:
@@ -180,42 +142,4 @@ def fact_graph(extraction: Extraction, n_chunks: int) -> Graph:
         relations=Texts.of(relations),
         node_chunk=cells(told.node, told.node_chunk, (len(told.names), n_chunks)),
         relationship_chunk=cells(fact, told.chunk, (len(first), n_chunks)),
-    )
-
-
-def _synonym_pairs(index: VectorIndex, k: int, threshold: float) -> tuple[Any, Any, Any]:
-    """Ends (lower first) and cosine of every pair at or above the threshold, sorted by ends."""
-    import faiss
-
-    found: dict[tuple[int, int], float] = {}
-    vectors = np.ascontiguousarray(index.vectors)
-    for start in range(0, len(vectors), _BLOCK):
-        block = vectors[start : start + _BLOCK]
-        cosines, ids = faiss.knn(
-            block, vectors, min(k + 1, len(vectors)), metric=faiss.METRIC_INNER_PRODUCT
-        )
-        for offset, column in np.argwhere(np.round(cosines, 6) >= threshold):
-            row, other = start + int(offset), int(ids[offset, column])
-            if row != other:
-                pair = (min(row, other), max(row, other))
-                cosine = float(np.round(cosines[offset, column], 6))
-                found[pair] = max(found.get(pair, -1.0), cosine)
-    ordered = sorted(found)
-    ends = np.array(ordered, np.int64).reshape(-1, 2)
-    return ends[:, 0], ends[:, 1], np.array([found[pair] for pair in ordered], np.float64)
-
-
-def _with_synonyms(graph: Graph, source: Any, target: Any, cosine: Any) -> Graph:
-    """The graph with synonymy rows after its facts; their chunk rows are empty."""
-    from scipy.sparse import csr_matrix, vstack
-
-    empty = csr_matrix((len(source), graph.n_chunks), dtype=bool)
-    return replace(
-        graph,
-        source=np.concatenate([graph.source, source]),
-        target=np.concatenate([graph.target, target]),
-        weight=np.concatenate([graph.weight, cosine]),
-        synonym=np.concatenate([graph.synonym, np.ones(len(source), bool)]),
-        relations=Texts.of([*graph.relations, *([SYNONYM] * len(source))]),
-        relationship_chunk=vstack([graph.relationship_chunk, empty]).tocsr(),
     )

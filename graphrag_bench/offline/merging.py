@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -21,8 +22,7 @@ class _Said:
     """Texts said of rows, in the order in which they were read; each distinct text is held once."""
 
     def __init__(self) -> None:
-        self.rows: list[int] = []
-        self._said: list[int] = []
+        self.rows, self._said = array("q"), array("q")
         self._texts: dict[str, int] = {}
 
     def add(self, row: int, text: str) -> None:
@@ -99,11 +99,11 @@ class Merger:
         self._normal: dict[str, str] = {}
         self._types, self._descriptions = _Said(), _Said()
         self._facts, self._keywords = _Said(), _Said()
-        self._ends: list[tuple[int, int]] = []
         self._relations: list[str] = []
-        self._weights: list[tuple[int, float]] = []
-        self._in_chunks: list[tuple[int, int]] = []
-        self._facts_in_chunks: list[tuple[int, int]] = []
+        # flat: the garbage collector would look through a list of pairs again and again
+        self._heads, self._tails = array("q"), array("q")
+        self._weighed, self._weights = array("q"), array("d")
+        self._in_chunks, self._facts_in_chunks = array("q"), array("q")
 
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Iterable[int] = ()
@@ -112,7 +112,8 @@ class Merger:
         if not (normal := self._normalised(name)):
             return None
         row = self.nodes.setdefault(normal, len(self.nodes))
-        self._in_chunks += [(row, chunk) for chunk in chunks]
+        for chunk in chunks:
+            self._in_chunks.extend((row, chunk))
         if text := description.strip():
             self._descriptions.add(row, text)
         if kind:
@@ -143,11 +144,14 @@ class Merger:
             return
         key = (head, relation, tail) if self.named else (min(head, tail), "", max(head, tail))
         row = self.relationships.setdefault(key, len(self.relationships))
-        if row == len(self._ends):
-            self._ends.append((head, tail))
+        if row == len(self._relations):
+            self._heads.append(head)
+            self._tails.append(tail)
             self._relations.append(relation)
-        self._weights.append((row, weight))
-        self._facts_in_chunks += [(row, chunk) for chunk in held]
+        self._weighed.append(row)
+        self._weights.append(weight)
+        for chunk in held:
+            self._facts_in_chunks.extend((row, chunk))
         if text := description.strip():
             self._facts.add(row, text)
         for keyword in keywords:
@@ -180,14 +184,13 @@ class Merger:
         relationship keeps the direction of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
-        ends = np.array(self._ends, np.int64).reshape(-1, 2)
-        of, weight = np.array(self._weights, np.float64).reshape(-1, 2).T
+        of, weight = np.array(self._weighed, np.int64), np.array(self._weights, np.float64)
         told = partial(_Said.joined, separator=BETWEEN, sort=True, most_tokens=most_tokens)
         return Graph(
             names=Texts.of(list(self.nodes)),
-            source=np.ascontiguousarray(ends[:, 0]),
-            target=np.ascontiguousarray(ends[:, 1]),
-            weight=np.bincount(of.astype(np.int64), weight, n_rows).astype(np.float64),
+            source=np.array(self._heads, np.int64),
+            target=np.array(self._tails, np.int64),
+            weight=np.bincount(of, weight, n_rows).astype(np.float64),
             synonym=np.zeros(n_rows, bool),
             relations=Texts.of(self._relations),
             node_chunk=_incidence(self._in_chunks, n, n_chunks),
@@ -199,6 +202,7 @@ class Merger:
         )
 
 
-def _incidence(held: Sequence[tuple[int, int]], n_rows: int, n_chunks: int) -> Any:
+def _incidence(held: array[int], n_rows: int, n_chunks: int) -> Any:
+    """The cells of rows and chunks that take turns in `held`."""
     rows, chunks = np.array(held, np.int64).reshape(-1, 2).T
     return cells(rows, chunks, (n_rows, n_chunks))

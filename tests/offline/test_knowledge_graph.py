@@ -9,9 +9,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.indices import name_index, node_index, relationship_index
-from graphrag_bench.offline.knowledge_graph import SYNONYM, kg, kg_synonymy, node_rows
+from graphrag_bench.offline.knowledge_graph import kg, node_rows
 from graphrag_bench.progress import Progress
 
 
@@ -130,71 +129,6 @@ def test_a_graph_comes_back_from_disk(tmp_path):
     assert loaded.attributes == graph.attributes == {
         "node.name", "relationship.name", "relationship.weight",
     }  # fmt: skip
-
-
-# ---- synonymy
-
-NAMES = ["tarn", "mount tarn", "norvik", "lund"]
-"""Rows 0 to 3; tarn and mount tarn are 0.9 alike, mount tarn and norvik 0.8, the rest not."""
-
-
-def alike() -> VectorIndex:
-    """Vectors with the cosines 0.9 of rows 0 and 1, 0.8 of rows 1 and 2, row 3 by itself."""
-    cosines = np.array([[1, 0.9, 0.5, 0], [0.9, 1, 0.8, 0], [0.5, 0.8, 1, 0], [0, 0, 0, 1]])
-    return VectorIndex(np.linalg.cholesky(cosines).astype(np.float32))
-
-
-def with_synonyms(*triples: tuple[str, str, str], **settings) -> Graph:
-    return kg_synonymy(
-        extraction=extraction((NAMES, list(triples))),
-        chunk_table=table(1),
-        name_index=alike(),
-        **settings,
-    )
-
-
-def test_names_at_or_above_the_threshold_are_joined_once():
-    graph = with_synonyms()
-    assert [(*row[:3], round(row[3], 6)) for row in facts(graph)] == [
-        ("tarn", SYNONYM, "mount tarn", 0.9),
-        ("mount tarn", SYNONYM, "norvik", 0.8),
-    ]
-    assert graph.synonym.tolist() == [True, True]
-
-
-def test_a_higher_threshold_joins_fewer():
-    assert len(facts(with_synonyms(synonymy_threshold=0.85))) == 1
-
-
-def test_only_so_many_neighbours_are_compared():
-    """The nearest of norvik is mount tarn, whose own nearest is tarn: one side is enough."""
-    assert len(facts(with_synonyms(synonyms_per_node=1))) == 2
-    assert len(facts(with_synonyms(synonyms_per_node=1, synonymy_threshold=0.5))) == 2
-    assert len(facts(with_synonyms(synonyms_per_node=2, synonymy_threshold=0.5))) == 3
-
-
-def test_a_synonymy_edge_is_read_from_no_chunk():
-    graph = with_synonyms(("tarn", "lies in", "lund"))
-    assert chunks_of(graph.relationship_chunk) == [[0], [], []]
-
-
-@pytest.mark.parametrize(
-    ("synonymy", "rows", "pair"),
-    [("skip", 2, 2.0), ("overwrite", 3, 0.9), ("add", 3, 2.9)],
-)
-def test_a_pair_that_a_fact_joins_is_left_alone_overwritten_or_added_to(synonymy, rows, pair):
-    fact = ("mount tarn", "is called", "tarn")
-    graph = with_synonyms(fact, fact, synonymy=synonymy)
-    assert graph.n_relationships == rows
-    assert graph.adjacency[0, 1] == pytest.approx(pair, abs=1e-6)
-    assert graph.adjacency[1, 2] == pytest.approx(0.8, abs=1e-6)
-
-
-def test_overwriting_spares_the_facts_of_other_pairs():
-    graph = with_synonyms(
-        ("tarn", "is", "mount tarn"), ("tarn", "near", "lund"), synonymy="overwrite"
-    )
-    assert graph.weight[:2].tolist() == [0.0, 1.0]
 
 
 # ---- indices over the graph

@@ -6,10 +6,10 @@ import pytest
 from tiny_builders import planned
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.offline import chunking, extraction, indices, knowledge_graph
+from graphrag_bench.offline import chunking, extraction, indices, knowledge_graph, synonymy
 from graphrag_bench.offline.plan import plan
 
-REAL = (chunking, extraction, knowledge_graph, indices)
+REAL = (chunking, extraction, knowledge_graph, synonymy, indices)
 """Importing them registers the builders that the last tests plan."""
 
 

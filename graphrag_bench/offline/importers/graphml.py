@@ -22,7 +22,8 @@ from graphrag_bench.offline.importers.rows import (
     weight_of,
 )
 from graphrag_bench.offline.importers.sources import chunks_by_digest, chunks_of_texts
-from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES, SYNONYM
+from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES
+from graphrag_bench.offline.synonymy import SYNONYM
 from graphrag_bench.offline.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
 
