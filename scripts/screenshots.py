@@ -26,7 +26,7 @@ IMAGES = ROOT / "docs" / "img"
 COMMAND = (sys.executable, "-m", "graphrag_bench.cli.main")
 METHODS = "vanilla,bm25,hipporag,entitypassage,pathrag,pathcorag"
 WORLD = ("dataset=world", "dataset.size=60", "dataset.n_questions=60", "llm=world_reader")
-WIDE, TALL, NARROW = (1280, 900), (1280, 1200), (390, 780)
+WIDE, TALL, NARROW = (1280, 900), (1280, 1260), (390, 780)
 COLOURS = 256
 GAP = 12
 READY = """
