@@ -5,6 +5,7 @@ import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models import embedder as embedders
+from graphrag_bench.models import vector_index
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing, encode_in_blocks
 from graphrag_bench.models.kept_vectors import KeptVectors
@@ -107,6 +108,64 @@ def test_a_vector_index_comes_back_from_disk(tmp_path):
     query = Hashing(8).encode(["norvik"], kind="question")
     assert loaded.search(query, 2)[0].ids.tolist() == [1, 0]
     np.testing.assert_allclose(loaded.scores(query[0]), index.vectors @ query[0])
+
+
+def unit_rows(n_rows: int, dimension: int, seed: int) -> np.ndarray:
+    rows = np.random.default_rng(seed).standard_normal((n_rows, dimension)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("dimension", [3, 64, 384])
+@pytest.mark.parametrize("k", [1, 10, 400])
+def test_a_batch_finds_the_same_bytes_as_each_query_alone(dimension, k):
+    vectors, queries = unit_rows(3000, dimension, 0), unit_rows(64, dimension, 1)
+    vectors[100:350] = vectors[7]  # a border of 251 ties for the query that is this row
+    queries[5] = vectors[7]
+    index = VectorIndex(vectors)
+    for query, found in zip(queries, index.search(queries, k), strict=True):
+        (alone,) = index.search(query[None], k)
+        assert found.ids.tobytes() == alone.ids.tobytes()
+        assert found.scores.tobytes() == alone.scores.tobytes()
+        every = np.round((vectors @ query).astype(np.float64), 5)
+        assert every[found.ids[-1]] >= np.sort(every)[-k] - 2e-5
+
+
+def test_a_batch_is_one_call_and_only_unclear_queries_are_asked_again(monkeypatch):
+    import faiss
+
+    asked, search = [], faiss.knn
+
+    def counted(queries, rows, k, **more):
+        asked.append((len(queries), k))
+        return search(queries, rows, k, **more)
+
+    monkeypatch.setattr(faiss, "knn", counted)
+    vectors, queries = unit_rows(3000, 64, 0), unit_rows(200, 64, 1)
+    vectors[100:150] = vectors[7]
+    queries[5] = vectors[7]
+    found = VectorIndex(vectors).search(queries, 10)
+    assert asked == [(200, 26), (1, 104)]
+    assert found[5].ids.tolist() == [7, *range(100, 109)]
+
+
+def test_no_block_has_more_candidates_than_the_bound(monkeypatch):
+    import faiss
+
+    sizes, search = [], faiss.knn
+
+    def counted(queries, rows, k, **more):
+        sizes.append(len(queries) * k)
+        return search(queries, rows, k, **more)
+
+    vectors, queries = unit_rows(500, 8, 0), unit_rows(50, 8, 1)
+    whole = VectorIndex(vectors).search(queries, 4)
+    monkeypatch.setattr(faiss, "knn", counted)
+    monkeypatch.setattr(vector_index, "_MOST_CANDIDATES", 100)
+    parts = VectorIndex(vectors).search(queries, 4)
+    assert len(sizes) == 10 and max(sizes) <= 100
+    for one, other in zip(whole, parts, strict=True):
+        assert one.scores.tobytes() == other.scores.tobytes()
+        assert one.ids.tolist() == other.ids.tolist()
 
 
 def test_an_empty_index_finds_nothing():
