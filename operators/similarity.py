@@ -34,7 +34,7 @@ def most_similar(
 
 
 def searched(groups: Sequence[Vectors], index: VectorIndex, k: int) -> list[list[Ranked[Any]]]:
-    """The `k` rows most similar to each vector of each group; the index is searched once for all."""
+    """The `k` rows most similar to each vector of each group, in one search for all of them."""
     flat = np.concatenate(groups) if groups else np.zeros((0, 1), np.float32)
     hits = iter(index.search(flat, k))
     return [[next(hits) for _ in group] for group in groups]

@@ -5,7 +5,7 @@ import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models import embedder as embedders
-from graphrag_bench.models import vector_index
+from graphrag_bench.models import nearest, vector_index
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing, encode_in_blocks
 from graphrag_bench.models.kept_vectors import KeptVectors
@@ -146,6 +146,45 @@ def test_a_batch_is_one_call_and_only_unclear_queries_are_asked_again(monkeypatc
     found = VectorIndex(vectors).search(queries, 10)
     assert asked == [(200, 26), (1, 104)]
     assert found[5].ids.tolist() == [7, *range(100, 109)]
+
+
+@pytest.mark.parametrize("k", [1, 10, 2990])
+def test_float16_finds_what_its_rows_in_float32_find(tmp_path, monkeypatch, k):
+    index = VectorIndex(unit_rows(3000, 64, 0)).stored_as("float16")
+    index.save(tmp_path)
+    index = VectorIndex.load(tmp_path)
+    assert index.vectors.dtype == np.float16 and isinstance(index.vectors.base, np.memmap)
+    queries = unit_rows(50, 64, 1)
+    widened = VectorIndex(index.vectors.astype(np.float32))
+    monkeypatch.setattr(nearest, "MOST_NUMBERS", 700 * 64)  # five blocks of rows
+    for one, other in zip(index.search(queries, k), widened.search(queries, k), strict=True):
+        assert one.ids.tolist() == other.ids.tolist()
+        assert one.scores.tobytes() == other.scores.tobytes()
+    np.testing.assert_allclose(index.scores(queries[0]), widened.scores(queries[0]), atol=1e-6)
+
+
+def test_float16_takes_half_the_bytes_and_changes_no_cosine_by_more_than_said():
+    full = VectorIndex(unit_rows(3000, 384, 0))
+    half = full.stored_as("float16")
+    assert 2 * half.vectors.nbytes == full.vectors.nbytes
+    query = full.vectors[5]  # itself is among the rows: the largest norm that a change can have
+    changes = np.abs(half.scores(query) - full.scores(query))
+    assert 0 < changes.max() <= 0.0005
+
+
+def test_float16_is_turned_into_float32_in_blocks_of_the_bound(monkeypatch):
+    import faiss
+
+    sizes, search = [], faiss.knn
+
+    def counted(queries, rows, k, **more):
+        sizes.append(rows.size)
+        return search(queries, rows, k, **more)
+
+    monkeypatch.setattr(faiss, "knn", counted)
+    monkeypatch.setattr(nearest, "MOST_NUMBERS", 100 * 8)
+    VectorIndex(unit_rows(950, 8, 0)).stored_as("float16").search(unit_rows(4, 8, 1), 3)
+    assert sizes[:10] == [800] * 9 + [400]
 
 
 def test_no_block_has_more_candidates_than_the_bound(monkeypatch):

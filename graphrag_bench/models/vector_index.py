@@ -5,36 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.columns import load_array, save_array
 from graphrag_bench.models.embedder import Vectors
+from graphrag_bench.models.nearest import Ids, Rows, blocks, largest_difference, nearest, products
 from graphrag_bench.values import DECIMALS, Ranked
+
+StoredAs = Literal["float32", "float16"]
 
 _SPARE = 16
 _MOST_CANDIDATES = 2**22
 """Candidates of a block of queries, about 50 bytes each while they are ranked: 200 MB."""
 
-Ids = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class VectorIndex:
-    """Unit rows, float32 (n, dimension); row i belongs to row i of the table it indexes.
+    """Unit rows, float32 or float16 (n, dimension); row i belongs to row i of its table.
 
     `statistics` tells how the texts fitted into the embedder's window, when the index was made.
     """
 
-    vectors: Vectors
+    vectors: Rows
     statistics: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """The number of vectors."""
         return len(self.vectors)
+
+    def stored_as(self, numbers: StoredAs) -> VectorIndex:
+        """The same index in numbers of this kind; float16 changes a cosine by at most 0.0005."""
+        return VectorIndex(self.vectors.astype(numbers, copy=False), self.statistics)
 
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
         """The `k` most similar rows for every query: cosine in -1..1, ties by lower id.
@@ -61,22 +65,26 @@ class VectorIndex:
 
     def scores(self, query: Vectors) -> Vectors:
         """The similarity of every row to one query, float32 (n,)."""
-        return np.asarray(self.vectors @ query, np.float32)
+        if self.vectors.dtype == np.float32:
+            return np.asarray(self.vectors @ query, np.float32)
+        found = np.empty(len(self.vectors), np.float32)
+        for start, block in blocks(self.vectors):
+            found[start : start + len(block)] = block @ query
+        return found
 
-    def _ranked(self, queries: Vectors, k: int, asked: int) -> tuple[Ids, Vectors, Flags]:
+    def _ranked(
+        self, queries: Vectors, k: int, asked: int
+    ) -> tuple[Ids, Vectors, NDArray[np.bool_]]:
         """Ids and scores of the `k` best of `asked` candidates, (n, k); whose border is clear."""
-        import faiss
-
         queries = np.ascontiguousarray(queries, np.float32)
-        rows = np.ascontiguousarray(self.vectors, np.float32)
-        named, ids = faiss.knn(queries, rows, asked, metric=faiss.METRIC_INNER_PRODUCT)
-        scores = _products(queries, rows, ids)
+        named, ids = nearest(queries, self.vectors, asked)
+        scores = products(queries, self.vectors, ids)
         rounded = np.round(scores.astype(np.float64), DECIMALS)
         order = np.lexsort((ids, -rounded), axis=-1)[:, :k]
         last = np.take_along_axis(rounded, order[:, -1:], axis=1)[:, 0]
         # a row that is no candidate has at most the last one's score, plus what rounding adds
-        most = np.round(named[:, -1] + _largest_difference(queries), DECIMALS)
-        clear = (most < last) | (asked == len(rows))
+        most = np.round(named[:, -1] + largest_difference(queries), DECIMALS)
+        clear = (most < last) | (asked == len(self.vectors))
         best, their_scores = (np.take_along_axis(part, order, axis=1) for part in (ids, scores))
         return best, their_scores, clear
 
@@ -90,28 +98,7 @@ class VectorIndex:
         return cls(load_array(folder, "vectors"))
 
 
-def _products(queries: Vectors, rows: Vectors, ids: Ids) -> Vectors:
-    """The inner product of each query with its candidates, (n, asked), each computed by itself."""
-    import faiss
-
-    found = np.empty(ids.shape, np.float32)
-    arrays = (faiss.swig_ptr(array) for array in (found, queries, rows, ids))
-    faiss.fvec_inner_products_by_idx(*arrays, queries.shape[1], *ids.shape)
-    return found
-
-
 def _blocks(rows: Ids, asked: int) -> list[Ids]:
     """The rows of queries in blocks whose candidates are at most `_MOST_CANDIDATES`."""
     size = max(1, _MOST_CANDIDATES // asked)
     return [rows[start : start + size] for start in range(0, len(rows), size)]
-
-
-def _largest_difference(queries: Vectors) -> NDArray[np.float64]:
-    """How far two float32 inner products of each query with one unit row can lie apart, (n,).
-
-    Each lies within n u / (1 - n u) times both norms of the true one in any order of adding, with
-    n the dimension and u = 2**-24. Source: Higham 2002, section 3.1.
-    """
-    rounding = queries.shape[1] * 2.0**-24
-    norms = np.linalg.norm(queries.astype(np.float64), axis=1)
-    return np.asarray(2.01 * norms * rounding / (1 - rounding))
