@@ -85,8 +85,8 @@ class VectorIndex:
         # a row that is no candidate has at most the last one's score, plus what rounding adds
         most = np.round(named[:, -1] + largest_difference(queries), DECIMALS)
         clear = (most < last) | (asked == len(self.vectors))
-        best, their_scores = (np.take_along_axis(part, order, axis=1) for part in (ids, scores))
-        return best, their_scores, clear
+        best = np.take_along_axis(ids, order, axis=1)
+        return best, np.take_along_axis(scores, order, axis=1), clear
 
     def save(self, folder: Path) -> None:
         """Write the vectors into a folder."""
