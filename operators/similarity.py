@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphrag_bench.models.embedder import Embedder, Vectors
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import FloatArray, Query, Question, Ranked
+from graphrag_bench.values import FloatArray, Query, Question, Ranked, best_first
 
 BoolArray = NDArray[np.bool_]
 
@@ -30,9 +30,14 @@ def most_similar(
     without a text finds nothing. The embedder is called once for all.
     """
     groups = vectors_of(question, query, embedder)
+    return [_best(hits, top_k) for hits in searched(groups, index, top_k)]
+
+
+def searched(groups: Sequence[Vectors], index: VectorIndex, k: int) -> list[list[Ranked[Any]]]:
+    """The `k` rows most similar to each vector of each group, in one search for all of them."""
     flat = np.concatenate(groups) if groups else np.zeros((0, 1), np.float32)
-    hits = iter(index.search(flat, top_k))
-    return [_best([next(hits) for _ in group], len(index), top_k) for group in groups]
+    hits = iter(index.search(flat, k))
+    return [[next(hits) for _ in group] for group in groups]
 
 
 def scaled_scores(
@@ -82,11 +87,14 @@ def vectors_of(
     return [vectors[end - len(group) : end] for group, end in zip(texts, ends, strict=True)]
 
 
-def _best(hits: Sequence[Ranked[Any]], n_rows: int, top_k: int) -> Ranked[Any]:
-    """The best rows of several lists by their best score."""
+def _best(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
+    """The best rows of several lists by their best score, ties by lower id."""
     if len(hits) == 1:
         return hits[0]
-    scores: FloatArray = np.full(n_rows, -np.inf)
-    for hit in hits:
-        np.maximum.at(scores, hit.ids, hit.scores)
-    return Ranked.top(scores, top_k, among=np.flatnonzero(np.isfinite(scores)))
+    if not hits:
+        return Ranked.empty()
+    ids, places = np.unique(np.concatenate([hit.ids for hit in hits]), return_inverse=True)
+    scores: FloatArray = np.full(len(ids), -np.inf)
+    np.maximum.at(scores, places, np.concatenate([hit.scores for hit in hits]))
+    order = best_first(scores, ids)[:top_k]
+    return Ranked(ids[order], scores[order])

@@ -5,6 +5,7 @@ import pytest
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models import embedder as embedders
+from graphrag_bench.models import nearest, vector_index
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Hashing, encode_in_blocks
 from graphrag_bench.models.kept_vectors import KeptVectors
@@ -107,6 +108,103 @@ def test_a_vector_index_comes_back_from_disk(tmp_path):
     query = Hashing(8).encode(["norvik"], kind="question")
     assert loaded.search(query, 2)[0].ids.tolist() == [1, 0]
     np.testing.assert_allclose(loaded.scores(query[0]), index.vectors @ query[0])
+
+
+def unit_rows(n_rows: int, dimension: int, seed: int) -> np.ndarray:
+    rows = np.random.default_rng(seed).standard_normal((n_rows, dimension)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("dimension", [3, 64, 384])
+@pytest.mark.parametrize("k", [1, 10, 400])
+def test_a_batch_finds_the_same_bytes_as_each_query_alone(dimension, k):
+    vectors, queries = unit_rows(3000, dimension, 0), unit_rows(64, dimension, 1)
+    vectors[100:350] = vectors[7]  # a border of 251 ties for the query that is this row
+    queries[5] = vectors[7]
+    index = VectorIndex(vectors)
+    for query, found in zip(queries, index.search(queries, k), strict=True):
+        (alone,) = index.search(query[None], k)
+        assert found.ids.tobytes() == alone.ids.tobytes()
+        assert found.scores.tobytes() == alone.scores.tobytes()
+        every = np.round((vectors @ query).astype(np.float64), 5)
+        assert every[found.ids[-1]] >= np.sort(every)[-k] - 2e-5
+
+
+def test_a_batch_is_one_call_and_only_unclear_queries_are_asked_again(monkeypatch):
+    import faiss
+
+    asked, search = [], faiss.knn
+
+    def counted(queries, rows, k, **more):
+        asked.append((len(queries), k))
+        return search(queries, rows, k, **more)
+
+    monkeypatch.setattr(faiss, "knn", counted)
+    vectors, queries = unit_rows(3000, 64, 0), unit_rows(200, 64, 1)
+    vectors[100:150] = vectors[7]
+    queries[5] = vectors[7]
+    found = VectorIndex(vectors).search(queries, 10)
+    assert asked == [(200, 26), (1, 104)]
+    assert found[5].ids.tolist() == [7, *range(100, 109)]
+
+
+@pytest.mark.parametrize("k", [1, 10, 2990])
+def test_float16_finds_what_its_rows_in_float32_find(tmp_path, monkeypatch, k):
+    index = VectorIndex(unit_rows(3000, 64, 0)).stored_as("float16")
+    index.save(tmp_path)
+    index = VectorIndex.load(tmp_path)
+    assert index.vectors.dtype == np.float16 and isinstance(index.vectors.base, np.memmap)
+    queries = unit_rows(50, 64, 1)
+    widened = VectorIndex(index.vectors.astype(np.float32))
+    monkeypatch.setattr(nearest, "MOST_NUMBERS", 700 * 64)  # five blocks of rows
+    for one, other in zip(index.search(queries, k), widened.search(queries, k), strict=True):
+        assert one.ids.tolist() == other.ids.tolist()
+        assert one.scores.tobytes() == other.scores.tobytes()
+    np.testing.assert_allclose(index.scores(queries[0]), widened.scores(queries[0]), atol=1e-6)
+
+
+def test_float16_takes_half_the_bytes_and_changes_no_cosine_by_more_than_said():
+    full = VectorIndex(unit_rows(3000, 384, 0))
+    half = full.stored_as("float16")
+    assert 2 * half.vectors.nbytes == full.vectors.nbytes
+    query = full.vectors[5]  # itself is among the rows: the largest norm that a change can have
+    changes = np.abs(half.scores(query) - full.scores(query))
+    assert 0 < changes.max() <= 0.0005
+
+
+def test_float16_is_turned_into_float32_in_blocks_of_the_bound(monkeypatch):
+    import faiss
+
+    sizes, search = [], faiss.knn
+
+    def counted(queries, rows, k, **more):
+        sizes.append(rows.size)
+        return search(queries, rows, k, **more)
+
+    monkeypatch.setattr(faiss, "knn", counted)
+    monkeypatch.setattr(nearest, "MOST_NUMBERS", 100 * 8)
+    VectorIndex(unit_rows(950, 8, 0)).stored_as("float16").search(unit_rows(4, 8, 1), 3)
+    assert sizes[:10] == [800] * 9 + [400]
+
+
+def test_no_block_has_more_candidates_than_the_bound(monkeypatch):
+    import faiss
+
+    sizes, search = [], faiss.knn
+
+    def counted(queries, rows, k, **more):
+        sizes.append(len(queries) * k)
+        return search(queries, rows, k, **more)
+
+    vectors, queries = unit_rows(500, 8, 0), unit_rows(50, 8, 1)
+    whole = VectorIndex(vectors).search(queries, 4)
+    monkeypatch.setattr(faiss, "knn", counted)
+    monkeypatch.setattr(vector_index, "_MOST_CANDIDATES", 100)
+    parts = VectorIndex(vectors).search(queries, 4)
+    assert len(sizes) == 10 and max(sizes) <= 100
+    for one, other in zip(whole, parts, strict=True):
+        assert one.scores.tobytes() == other.scores.tobytes()
+        assert one.ids.tolist() == other.ids.tolist()
 
 
 def test_an_empty_index_finds_nothing():

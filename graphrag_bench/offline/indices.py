@@ -1,4 +1,8 @@
-"""Search indices over nodes, relationships, communities and chunks."""
+"""Search indices over nodes, relationships, communities and chunks.
+
+`stored_as=float16` halves an index on disk and in memory, and changes a cosine by at most 0.0005.
+Indices of names have no such setting: graphs are made of them too.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Embedder, encode_in_blocks
 from graphrag_bench.models.tfidf import Tfidf
-from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.models.vector_index import StoredAs, VectorIndex
 from graphrag_bench.offline.knowledge_graph import node_rows
 from graphrag_bench.offline.titles import Titles, titled
 from graphrag_bench.progress import Progress
@@ -42,9 +46,15 @@ def index_texts(
 
 
 @artifact("chunk_index")
-def chunk_index(*, chunk_table: ChunkTable, embedder: Embedder, progress: Progress) -> VectorIndex:
+def chunk_index(
+    *,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    progress: Progress,
+    stored_as: StoredAs = "float32",
+) -> VectorIndex:
     """One vector for each chunk, of its title and text."""
-    return index_texts(chunk_table.passages, embedder, progress, "chunks")
+    return index_texts(chunk_table.passages, embedder, progress, "chunks").stored_as(stored_as)
 
 
 @artifact("name_index.extraction")
@@ -80,13 +90,16 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 
 
 @artifact("node_index.description")
-def description_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
+def description_index(
+    *, graph: Graph, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
+) -> VectorIndex:
     """One vector for each node: "name: description", the name alone where nothing describes it.
 
     Source: Zhou et al. 2025, section 5 (they embed the description alone, their code name, type and
     description); `node_index.text` is the reading of the paper.
     """
-    return index_texts(named_node_texts(graph), embedder, progress, "node descriptions")
+    texts = named_node_texts(graph)
+    return index_texts(texts, embedder, progress, "node descriptions").stored_as(stored_as)
 
 
 def named_node_texts(graph: Graph) -> list[str]:
@@ -98,12 +111,15 @@ def named_node_texts(graph: Graph) -> list[str]:
 
 
 @artifact("node_index.text")
-def text_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
+def text_index(
+    *, graph: Graph, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
+) -> VectorIndex:
     """One vector for each node, of its description alone: trees and passage graphs.
 
     A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
     """
-    return index_texts(node_texts(graph), embedder, progress, "node descriptions")
+    texts = node_texts(graph)
+    return index_texts(texts, embedder, progress, "node descriptions").stored_as(stored_as)
 
 
 def node_texts(graph: Graph) -> list[str]:
@@ -123,6 +139,7 @@ def relationship_index(
     embedder: Embedder,
     progress: Progress,
     text: RelationshipText = "context",
+    stored_as: StoredAs = "float32",
 ) -> VectorIndex:
     """One vector for each relationship row, of the text that `relationship_texts` says.
 
@@ -134,7 +151,7 @@ def relationship_index(
     facts = np.flatnonzero(~np.asarray(graph.synonym, bool))
     given = [texts[row] for row in facts.tolist()]
     index = index_texts(given, embedder, progress, "relationships")
-    vectors = np.zeros((len(texts), embedder.dimension), np.float32)
+    vectors = np.zeros((len(texts), embedder.dimension), stored_as)
     vectors[facts] = index.vectors
     return VectorIndex(vectors, index.statistics)
 
@@ -165,7 +182,9 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 
 
 @artifact("community_index")
-def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
+def community_index(
+    *, reports: Reports, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
+) -> VectorIndex:
     """One vector for each community, of its report; zeros for a community without one.
 
     Zeros have cosine 0 to every query, so that an operator leaves such rows out.
@@ -175,7 +194,7 @@ def community_index(*, reports: Reports, embedder: Embedder, progress: Progress)
     told = [row for row, text in enumerate(texts) if text]
     given = [texts[row] for row in told]
     index = index_texts(given, embedder, progress, "reports")
-    vectors = np.zeros((len(texts), embedder.dimension), np.float32)
+    vectors = np.zeros((len(texts), embedder.dimension), stored_as)
     vectors[told] = index.vectors
     return VectorIndex(vectors, index.statistics)
 

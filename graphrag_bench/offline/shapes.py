@@ -190,8 +190,8 @@ def _(made: Reports) -> Iterator[str]:
 
 @_misfits.register
 def _(made: VectorIndex) -> Iterator[str]:
-    if made.vectors.ndim != 2 or made.vectors.dtype != np.float32:
-        yield f"vectors: {made.vectors.dtype} {made.vectors.shape}, not rows of float32"
+    if made.vectors.ndim != 2 or made.vectors.dtype not in (np.float32, np.float16):
+        yield f"vectors: {made.vectors.dtype} {made.vectors.shape}, not rows of float32 or float16"
 
 
 @_misfits.register

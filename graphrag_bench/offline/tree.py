@@ -104,7 +104,8 @@ def tree(
     texts = chunk_table.passages
     summarise = _extractive(_sentences(chunk_table), embedder, progress, summary_tokens)
     embed = _embedding(embedder, progress)
-    return grow(texts, chunk_index.vectors, growth, summarise, embed, np.random.default_rng(seed))
+    vectors = np.asarray(chunk_index.vectors, np.float32)
+    return grow(texts, vectors, growth, summarise, embed, np.random.default_rng(seed))
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
@@ -165,7 +166,8 @@ def tree_llm(
     summariser = Summariser(llm_build, summary_prompt, summary_tokens, progress, list(texts))
     embed = _embedding(embedder, progress)
     rng = np.random.default_rng(seed)
-    return grow(texts, chunk_index.vectors, growth, summariser.summaries, embed, rng)
+    vectors = np.asarray(chunk_index.vectors, np.float32)
+    return grow(texts, vectors, growth, summariser.summaries, embed, rng)
 
 
 def grow(

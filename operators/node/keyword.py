@@ -11,7 +11,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Keywords, Node, Query, Question, Ranked
-from operators.similarity import vectors_of
+from operators.similarity import searched, vectors_of
 
 NodeQuery = Literal["per_keyword", "joined"]
 
@@ -36,7 +36,8 @@ def by_keyword(
     Source: PathRAG (Chen et al. 2025), "Node Retrieval"; taking turns is ours, `joined` its code.
     """
     groups = vectors_of(question, [_query(one, node_query) for one in keywords], embedder)
-    return [_in_turns(node_index.search(group, top_k), min_score, top_k) for group in groups]
+    found = searched(groups, node_index, top_k)
+    return [_in_turns(hits, min_score, top_k) for hits in found]
 
 
 def _query(keywords: Keywords, node_query: NodeQuery) -> Query | None:

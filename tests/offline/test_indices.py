@@ -12,6 +12,7 @@ from graphrag_bench.graph.communities import Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.tfidf import Tfidf
+from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.indices import (
     community_index,
     description_index,
@@ -20,6 +21,7 @@ from graphrag_bench.offline.indices import (
     text_index,
     tfidf,
 )
+from graphrag_bench.offline.shapes import misfits
 from graphrag_bench.progress import Progress
 
 EMBEDDER = Hashing(32)
@@ -45,6 +47,28 @@ def vectors(*texts: str) -> list[list[float]]:
 def test_a_node_is_embedded_by_name_and_description_or_the_name_alone(tmp_path):
     found = indexed(description_index, tmp_path, graph=RICH)
     assert found == vectors("ada: A keeper.", "norvik", "tarn: A mount.")
+
+
+@pytest.mark.parametrize("builder", [description_index, text_index, relationship_index])
+def test_an_index_in_float16_holds_the_same_vectors_rounded(builder, tmp_path):
+    given = {"graph": RICH, "embedder": EMBEDDER, "progress": Progress(quiet=True)}
+    full, half = builder(**given), builder(**given, stored_as="float16")
+    assert (full.vectors.dtype, half.vectors.dtype) == (np.float32, np.float16)
+    np.testing.assert_array_equal(half.vectors, full.vectors.astype(np.float16))
+    assert half.statistics == full.statistics
+
+
+@pytest.mark.parametrize("builder", [description_index, relationship_index])
+def test_float16_passes_the_check_at_loading_and_other_numbers_do_not(builder, tmp_path):
+    given = {"graph": RICH, "embedder": EMBEDDER, "progress": Progress(quiet=True)}
+    builder(**given, stored_as="float16").save(tmp_path)
+    held = VectorIndex.load(tmp_path)
+    assert held.vectors.dtype == np.float16
+    assert not list(misfits(held))
+    wrong = VectorIndex(held.vectors.astype(np.float64))
+    assert list(misfits(wrong)) == [
+        f"vectors: float64 ({len(held)}, 32), not rows of float32 or float16"
+    ]
 
 
 def test_a_text_node_is_embedded_by_its_description_or_else_its_name(tmp_path):

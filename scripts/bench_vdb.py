@@ -1,0 +1,98 @@
+"""Vector search against raw faiss in the same run, on seeded unit vectors of 384 numbers.
+
+`ours` and `reference` are questions searched a second, the median over repeats that take turns; p50
+and p95 are ours in milliseconds for a call, p95 the slow end. A call searches 1,000 questions, or
+one. The reference is `faiss.knn` over the same questions and vectors in float32. `same_ids` is the
+share of ranks with the same id (faiss orders scores that agree in six decimals otherwise), `recall`
+the share of its ids that are ours at any rank. Recall below 0.99, in float16 below 0.95, is an
+error. Vectors are made in blocks in a file, which both sides map; the cases of float16 have a
+second file of half the size.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import faiss
+import numpy as np
+from numpy.lib.format import open_memmap
+
+from graphrag_bench.models.embedder import Vectors
+from graphrag_bench.models.nearest import Ids
+from graphrag_bench.models.vector_index import StoredAs, VectorIndex
+
+DIMENSION, TOP_K = 384, 20
+N_MILLION, N_100K, N_BATCH = 1_000_000, 100_000, 1000
+N_REPEATS, N_REPEATS_OF_100K, N_REPEATS_OF_ONE = 3, 6, 15
+BLOCK = 50_000
+LEAST_RECALL = {"float32": 0.99, "float16": 0.95}
+Numbers = tuple[float, float, str, dict[str, float]]
+
+
+def unit_rows(n_rows: int, seed: int) -> Vectors:
+    """Rows of length 1 in all directions alike."""
+    rows = np.random.default_rng(seed).standard_normal((n_rows, DIMENSION), np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@contextmanager
+def mapped(n_rows: int, stored_as: StoredAs) -> Iterator[VectorIndex]:
+    """The index of so many vectors, mapped from a file."""
+    with TemporaryDirectory() as folder:
+        shape = (n_rows, DIMENSION)
+        held = open_memmap(Path(folder) / "vectors.npy", "w+", np.dtype(stored_as), shape)
+        for start in range(0, n_rows, BLOCK):
+            held[start : start + BLOCK] = unit_rows(BLOCK, seed=start + 1)
+        del held
+        yield VectorIndex.load(Path(folder))
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """How long a call takes by the clock."""
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+def compared(
+    n_rows: int, n_questions: int, n_repeats: int, stored_as: StoredAs = "float32"
+) -> Numbers:
+    """Questions a second of both, the two in turns; raises AssertionError where ids differ."""
+    asked = unit_rows(n_questions, seed=0)
+    with ExitStack() as files:
+        full = files.enter_context(mapped(n_rows, "float32"))
+        ours = files.enter_context(mapped(n_rows, "float16")) if stored_as == "float16" else full
+
+        def raw() -> Ids:
+            found = faiss.knn(asked, full.vectors, TOP_K, metric=faiss.METRIC_INNER_PRODUCT)
+            return np.asarray(found[1])
+
+        more = agreement(np.stack([found.ids for found in ours.search(asked, TOP_K)]), raw())
+        if more["recall"] < LEAST_RECALL[stored_as]:
+            raise AssertionError(f"recall against faiss is only {more['recall']:.4f}")
+        mine, other = [], []
+        for _ in range(n_repeats):
+            mine.append(seconds(lambda: ours.search(asked, TOP_K)))
+            other.append(seconds(raw))
+    times = {f"p{part}": 1000 * float(np.percentile(mine, part)) for part in (50, 95)}
+    ours_rate, rate = (n_questions / float(np.median(taken)) for taken in (mine, other))
+    return ours_rate, rate, "questions/s", times | more
+
+
+def agreement(ours: Ids, reference: Ids) -> dict[str, float]:
+    """The share of ranks with the same id, and of the reference's ids that are ours at any rank."""
+    both = [len(np.intersect1d(*pair)) for pair in zip(ours, reference, strict=True)]
+    return {"same_ids": float(np.mean(ours == reference)), "recall": sum(both) / reference.size}
+
+
+CASES = {
+    "batch_1m": lambda: compared(N_MILLION, N_BATCH, N_REPEATS),
+    "one_1m": lambda: compared(N_MILLION, 1, N_REPEATS_OF_ONE),
+    "batch_100k": lambda: compared(N_100K, N_BATCH, N_REPEATS_OF_100K),
+    "float16_1m": lambda: compared(N_MILLION, N_BATCH, N_REPEATS, "float16"),
+    "float16_one_1m": lambda: compared(N_MILLION, 1, N_REPEATS_OF_ONE, "float16"),
+}
