@@ -26,12 +26,14 @@ IMAGES = ROOT / "docs" / "img"
 COMMAND = (sys.executable, "-m", "graphrag_bench.cli.main")
 METHODS = "vanilla,bm25,hipporag,entitypassage,pathrag,pathcorag"
 WORLD = ("dataset=world", "dataset.size=60", "dataset.n_questions=60", "llm=world_reader")
-WIDE, TALL, NARROW = (1280, 900), (1280, 1200), (390, 780)
+WIDE, TALL, NARROW = (1280, 900), (1280, 1260), (390, 780)
 COLOURS = 256
 GAP = 12
 READY = """
 const graph = document.querySelector("#graph");
-return !!document.querySelector("#main").dataset.view && (!graph || !!graph.dataset.drawn);
+const plots = [...document.querySelectorAll(".plot")];
+return !!document.querySelector("#main").dataset.view && (!graph || !!graph.dataset.drawn)
+  && plots.every((one) => one.dataset.drawn);
 """
 Shot = tuple[str, str, tuple[int, int], bool, str]
 PAGE: tuple[Shot, ...] = (
@@ -41,7 +43,7 @@ PAGE: tuple[Shot, ...] = (
     ("page-health", "health", WIDE, False, ""),
 )
 STRIP: tuple[Shot, ...] = (
-    ("overview", "overview", NARROW, False, ""),
+    ("overview", "overview", NARROW, False, ".plot"),
     ("questions", "questions/{vanilla}", NARROW, True, ""),
     ("graph", "question/{hipporag}/2", NARROW, False, "#graph"),
     ("diff", "diff", NARROW, True, ""),

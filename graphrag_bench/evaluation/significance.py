@@ -83,7 +83,7 @@ def _by_permuting(
     from scipy.stats import permutation_test
 
     sums = sums[np.any(sums != 0, axis=1)]
-    chosen = 0 if 2.0 ** len(sums) <= permutations else 1
+    chosen = 0 if 2 ** len(sums) <= permutations else 1
     null = np.abs(permutation_test(
         (sums,), np.sum, permutation_type="samples", n_resamples=permutations, vectorized=True,
         batch=max(1, 4_000_000 // sums.size), rng=np.random.default_rng(seed),

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.analysis.explaining.names import Names
-from graphrag_bench.columns import row_ids
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.runs.record import Row
 from graphrag_bench.text import normalise_name, short
+from graphrag_bench.view.csr_rows import entries
 
 Plain = dict[str, Any]
 MOST_NODES = 200
@@ -92,10 +92,8 @@ def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
     """
     found = Found.of(row.get("trace", ()))
     drawing = _Drawing(found, gold, names)
-    rows = drawing.rows()
-    kept = set(rows[:MOST_NODES])
-    nodes = [drawing.node(*one) for one in rows[:MOST_NODES]]
-    edges = {edge["id"]: edge for edge in drawing.edges(kept)}
+    nodes = [drawing.node(*one) for one in drawing.kept]
+    edges = {edge["id"]: edge for edge in drawing.edges()}
     paths = [drawing.path(path, edges) for path in found.paths]
     shown = {one["id"] for one in nodes}
     whole = [path for path in paths if shown.issuperset(path["nodes"])]
@@ -104,16 +102,16 @@ def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
         "edges": list(edges.values()),
         "paths": whole,
         "size": found.scored_by if found.score else "",
-        "left_out": len(rows) - len(nodes),
+        "left_out": drawing.n_rows - len(nodes),
         "paths_left_out": len(paths) - len(whole),
     }
 
 
 class _Drawing:
-    """What is drawn of a question: rows of nodes (`n`) and of chunks (`c`)."""
+    """What is drawn of a question: rows of nodes (`n`) and of chunks (`c`), `kept` of `n_rows`."""
 
     def __init__(self, found: Found, gold: Gold, names: Names) -> None:
-        """Finds the chunks of the gold evidence; nothing else is read of the graph."""
+        """Finds the chunks of the gold evidence, and the rows that are drawn."""
         self.found, self.names = found, names
         table = names.chunk_table
         documents = [one for name in gold.evidence for one in documents_of(gold, name)]
@@ -121,8 +119,15 @@ class _Drawing:
         self.gold_chunks = dict.fromkeys(held)
         self.answers = {normalise_name(one) for one in gold.answers}
         self.incidence = _incidence(names)
+        rows = self._rows()
+        self.n_rows, self.kept = len(rows), rows[:MOST_NODES]
+        self.in_gold = {node for node, _ in self._inside(self._kept("n"), self.gold_chunks)}
 
-    def rows(self) -> list[tuple[str, int]]:
+    def _kept(self, kind: str) -> list[int]:
+        """The drawn rows of a kind, ascending."""
+        return sorted(row for other, row in self.kept if other == kind)
+
+    def _rows(self) -> list[tuple[str, int]]:
         """Every node and chunk once, the most telling first."""
         found = self.found
         ends = [end for row in found.relationships for end in self._ends(row)]
@@ -156,7 +161,7 @@ class _Drawing:
             "score": found.score.get(row),
             "seed": row in found.seeds,
             "found": row in found.nodes or row in found.score,
-            "gold": bool(self._chunks_of(row, list(self.gold_chunks))),
+            "gold": row in self.in_gold,
             "answer": normalise_name(name) in self.answers,
         }
 
@@ -179,8 +184,9 @@ class _Drawing:
             return ()
         return int(graph.source[row]), int(graph.target[row])
 
-    def edges(self, kept: set[tuple[str, int]]) -> Iterator[Plain]:
+    def edges(self) -> Iterator[Plain]:
         """Relationships that were found, those among the rest of the nodes, and chunks' nodes."""
+        kept = set(self.kept)
         drawn: set[tuple[int, int]] = set()
         of_paths = [row for path in self.found.paths for row in path["relationships"]]
         for row in dict.fromkeys([*of_paths, *self.found.relationships]):
@@ -188,34 +194,33 @@ class _Drawing:
             if ends and all(("n", end) in kept for end in ends):
                 drawn.add((min(ends), max(ends)))
                 yield self._edge(row, found=True)
-        nodes = sorted(row for kind, row in kept if kind == "n")
-        for row in self._among(nodes):
+        for row in self._among(self._kept("n")):
             ends = self._ends(row)
             if (min(ends), max(ends)) not in drawn:
                 yield self._edge(row, found=False)
-        chunks = sorted(row for kind, row in kept if kind == "c")
-        for node in nodes:
-            for chunk in self._chunks_of(node, chunks):
-                yield {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
+        for node, chunk in self._inside(self._kept("n"), self._kept("c")):
+            yield {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
 
-    def _chunks_of(self, node: int, wanted: Sequence[int]) -> list[int]:
-        """The chunks of a node among some; none for a row that the graph does not have."""
-        if self.incidence is None or not 0 <= node < self.incidence.shape[0]:
+    def _inside(self, nodes: Sequence[int], chunks: Iterable[int]) -> list[tuple[int, int]]:
+        """The pairs of some nodes and the chunks among some that they are in, ascending."""
+        if self.incidence is None:
             return []
-        held = row_ids(self.incidence, node)
-        return sorted(held[np.isin(held, list(wanted))].tolist())
+        known = [node for node in nodes if 0 <= node < self.incidence.shape[0]]
+        of, places = entries(self.incidence.indptr, known)
+        held = self.incidence.indices[places]
+        there = np.isin(held, list(chunks))
+        return sorted(zip(of[there].tolist(), held[there].tolist(), strict=True))
 
-    def _among(self, nodes: Sequence[int]) -> Iterator[int]:
+    def _among(self, nodes: Sequence[int]) -> list[int]:
         """The first relationship row of each pair of these nodes that is joined, ascending ends."""
         graph = self.names.graph
         if graph is None or not nodes:
-            return
-        neighbours = graph.neighbours
-        wanted = np.asarray(nodes)
-        for node in nodes:
-            part = slice(neighbours.starts[node], neighbours.starts[node + 1])
-            there = np.isin(neighbours.nodes[part], wanted[wanted > node])
-            yield from neighbours.rows[part][there].tolist()
+            return []
+        of, places = entries(graph.neighbours.starts, nodes)
+        ends = graph.neighbours.nodes[places]
+        there = (ends > of) & np.isin(ends, nodes)
+        rows: list[int] = graph.neighbours.rows[places[there]].tolist()
+        return rows
 
     def _edge(self, row: int, *, found: bool) -> Plain:
         named, (source, target) = self.names.relationship(row), self._ends(row)

@@ -15,6 +15,7 @@ from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.name_dictionary import bare, key_of
 from graphrag_bench.values import IntArray
+from graphrag_bench.view.csr_rows import entries
 
 Plain = dict[str, Any]
 LISTED = 20
@@ -185,12 +186,10 @@ def _apart(matrix: Any, first: Sequence[IntArray], second: Sequence[IntArray]) -
 
 def _of_rows(matrix: Any, rows: Sequence[int]) -> IntArray:
     """The distinct columns of some rows of a CSR matrix, int64, ascending."""
-    wanted = np.asarray(rows, np.int64)
-    starts, ends = matrix.indptr[wanted], matrix.indptr[wanted + 1]
-    counts = ends - starts
-    shift = np.repeat(starts - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-    places = np.arange(int(counts.sum())) + shift
-    return np.unique(matrix.indices[places].astype(np.int64))
+    _, places = entries(matrix.indptr, rows)
+    held = np.zeros(matrix.shape[1], bool)
+    held[matrix.indices[places]] = True
+    return np.flatnonzero(held)
 
 
 def graph_differences(first: Graph, second: Graph) -> Plain:

@@ -24,14 +24,15 @@ from graphrag_bench.view.overview import (
     run_row,
     titles_of,
 )
-from graphrag_bench.view.parts import FOLDER, Parts
+from graphrag_bench.view.parts import Parts
 from graphrag_bench.view.questions import blocks, list_columns, questions_of, roots_of, set_columns
 
 Plain = dict[str, Any]
 STATIC = Path(__file__).parent / "page"
 INDEX = "index.html"
 MOST_GRAPHS = 12
-"""Graphs whose health a page tells: more are there with a graph for each scope."""
+"""Graphs whose health a page tells, and it says how many more there are: one a scope, say."""
+_SIGN = "<title>graphrag-bench: runs</title>"
 
 
 def write_page(
@@ -65,7 +66,7 @@ def write_page(
             parts.write(f"r{place}/q{number}", {"questions": block})
     for one in sets.values():
         parts.write(one.id, one.columns)
-    graphs = list(_graphs(runs, home, shared))
+    graphs, unopened = _graphs(runs, home, shared)
     for number, graph in enumerate(graphs):
         parts.write(f"g{number}", graph.health())
     index = {
@@ -76,6 +77,7 @@ def write_page(
         "pairs": pair_rows(runs),
         "graphs": [{"id": f"g{n}", "name": one.name, "runs": one.runs}
                    for n, one in enumerate(graphs)],
+        "graphs_left_out": unopened,
         "graph_pairs": [{"a": f"g{a}", "b": f"g{b}", "part": f"g{a}-g{b}"}
                         for a, b in _compared(graphs, parts)],
     }  # fmt: skip
@@ -90,8 +92,14 @@ def refuse_other_folder(page: Path) -> None:
     """Raise UserError for a file, and for a folder that holds something and no page."""
     if page.exists() and not page.is_dir():
         raise UserError(f"{page} is a file; --out takes a folder.")
-    if page.is_dir() and any(page.iterdir()) and not (page / FOLDER / "index.js").is_file():
+    if page.is_dir() and any(page.iterdir()) and not _is_page(page):
         raise UserError(f"{page} is not empty and holds no page; give an empty or new folder.")
+
+
+def _is_page(folder: Path) -> bool:
+    """Whether a page was written there, be it whole or broken off."""
+    index = folder / INDEX
+    return index.is_file() and _SIGN in index.read_text(encoding="utf-8", errors="replace")
 
 
 @dataclass(frozen=True)
@@ -137,8 +145,13 @@ class _RunGraph:
         return health(self.graph, self.chunks, gold)
 
 
-def _graphs(runs: Sequence[StoredRun], home: Path, shared: str | None) -> Iterator[_RunGraph]:
-    """The distinct graphs of the runs that are still there, `MOST_GRAPHS` at most."""
+def _graphs(
+    runs: Sequence[StoredRun], home: Path, shared: str | None
+) -> tuple[list[_RunGraph], int]:
+    """The distinct graphs of the runs that are still there, and how many were not opened.
+
+    `MOST_GRAPHS` are opened at most, the first that the runs refer to.
+    """
     users: dict[tuple[str, str | None, str], list[int]] = {}
     keys: dict[tuple[str, str | None, str], tuple[References, str | None]] = {}
     for place, run in enumerate(runs):
@@ -148,16 +161,18 @@ def _graphs(runs: Sequence[StoredRun], home: Path, shared: str | None) -> Iterat
                 key = (references.dataset, scope, held["graph"])
                 users.setdefault(key, []).append(place)
                 keys.setdefault(key, (references, scope))
-    left = MOST_GRAPHS
-    for key, places in users.items():
+    found: list[_RunGraph] = []
+    for number, (key, places) in enumerate(users.items()):
+        if len(found) == MOST_GRAPHS:
+            return found, len(users) - number
         references, scope = keys[key]
         run = runs[places[0]]
         roots = roots_of(run, references.dataset, home, shared)
         names = Names.read(roots, references.within(scope))
-        if names.graph is not None and left:
-            left -= 1
+        if names.graph is not None:
             said = f"graph {key[2]} of {key[0]}" + (f", {scope}" if scope else "")
-            yield _RunGraph(said, _set_of(run), names.graph, names.chunk_table, run, places)
+            found.append(_RunGraph(said, _set_of(run), names.graph, names.chunk_table, run, places))
+    return found, 0
 
 
 def _compared(graphs: Sequence[_RunGraph], parts: Parts) -> Iterator[tuple[int, int]]:

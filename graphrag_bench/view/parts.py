@@ -14,7 +14,7 @@ from typing import Any
 from graphrag_bench.runs.folder import write_whole
 
 FOLDER = "data"
-_UNSAFE = str.maketrans({"<": "\\u003c", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+_UNSAFE = ("<", "\u2028", "\u2029")
 
 
 def part_text(name: str, value: Any) -> str:
@@ -24,7 +24,9 @@ def part_text(name: str, value: Any) -> str:
     ValueError for a number that JSON does not have (infinite, or none).
     """
     held = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return f"grb.part({json.dumps(name)},{held.translate(_UNSAFE)});\n"
+    for sign in _UNSAFE:
+        held = held.replace(sign, f"\\u{ord(sign):04x}")
+    return f"grb.part({json.dumps(name)},{held});\n"
 
 
 @dataclass

@@ -98,6 +98,12 @@ class Browser:
         self.until(lambda: self.one("#graph").get_attribute("data-drawn"))
         return int(self.one("#graph").get_attribute("data-drawn"))
 
+    def plotted(self) -> list[Any]:
+        """The plots of the overview, once Plotly has drawn them."""
+        plots = self.all(".plot")
+        self.until(lambda: all(one.get_attribute("data-drawn") for one in plots))
+        return plots
+
     def place_of(self, node: str) -> tuple[int, int]:
         """Where a node of the graph is, from the middle of the canvas."""
         return self.js(
@@ -128,6 +134,8 @@ def test_every_place_opens_from_disk_without_network_or_complaint(
     assert not browser.all(".error")
     if place.startswith("question/"):
         browser.drawn()
+    if place == "overview":
+        browser.plotted()
     assert browser.complaints() == []
     assert browser.js("return document.documentElement.scrollWidth") <= width
     back = browser.js("return getComputedStyle(document.body).backgroundColor")
@@ -190,6 +198,41 @@ def test_the_table_is_sorted_and_filtered(browser: Browser) -> None:
     assert sorted_runs == sorted(sorted_runs, key=str.lower) != runs
     browser.one("input[type=search]").send_keys("hippo")
     browser.until(lambda: len(table.find_elements(By.CSS_SELECTOR, "tbody tr")) == 1)
+
+
+def test_plots_have_every_run_tell_by_hovering_and_show_markup_as_text(browser: Browser) -> None:
+    browser.at("overview")
+    browser.js(
+        "grb.index.runs[0].title = arguments[0];"
+        "document.getElementById('main').replaceChildren(...grb.views.overview().filter(Boolean))",
+        f"{SCRIPT}<b>b</b>",
+    )
+    scatter = browser.plotted()[0]
+    legend = browser.js(
+        "return [...arguments[0].querySelectorAll('.legendtext')].map((one) => one.textContent)",
+        scatter,
+    )
+    assert len(legend) == 5 and legend[0].startswith("<script>window.planted")
+    browser.js("arguments[0].scrollIntoView({block: 'center'})", scatter)
+    x, y = browser.js(
+        "const box = arguments[0].querySelector('.points path').getBoundingClientRect();"
+        "const all = arguments[0].getBoundingClientRect();"
+        "return [box.x + box.width / 2 - all.x - all.width / 2,"
+        " box.y + box.height / 2 - all.y - all.height / 2].map(Math.round)",
+        scatter,
+    )
+    ActionChains(browser.driver).move_to_element_with_offset(scatter, x, y).perform()
+    told = browser.until(lambda: browser.js(
+        "return arguments[0].querySelector('.hovertext')?.textContent", scatter))  # fmt: skip
+    assert "tokens of context" in told
+    ground = "return getComputedStyle(document.querySelector('.plot .main-svg')).backgroundColor"
+    before = browser.js(ground)
+    while browser.one("#theme").text != "Theme: dark":
+        browser.js("document.getElementById('theme').click()")
+    browser.until(lambda: browser.js(ground) != before)
+    browser.js("localStorage.clear()")
+    assert browser.js("return window.planted") is None
+    assert browser.complaints() == []
 
 
 def test_the_graph_reacts_to_hover_and_click(browser: Browser) -> None:

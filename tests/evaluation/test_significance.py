@@ -105,6 +105,14 @@ def test_a_document_of_three_wins_is_one_win():
     assert found == 2 / 4 * 0.5
 
 
+def test_over_two_thousand_questions_p_is_near_that_of_the_normal_distribution():
+    rng = np.random.default_rng(0)
+    differences = rng.normal(0.06, 1, 2000)
+    z = differences.sum() / np.sqrt((differences**2).sum())
+    (p,) = sign_flip_p(differences, permutations=1999)
+    assert p == pytest.approx(2 * scipy.stats.norm.sf(abs(z)), abs=0.03)
+
+
 def test_no_difference_has_a_p_of_one_beside_columns_that_have_some():
     differences = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     assert sign_flip_p(differences).tolist() == pytest.approx([1.0, 1 / 8])

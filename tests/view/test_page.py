@@ -114,6 +114,25 @@ def test_a_folder_that_holds_no_page_is_left_alone(home: Path, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+def test_a_page_that_was_broken_off_is_written_again(home: Path, page: Path) -> None:
+    (page / "data" / "index.js").unlink()
+    written(home, page)
+    assert part(page, "index")["runs"]
+
+
+def test_graphs_beyond_the_most_are_counted(
+    home: Path, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(home, page)
+    whole = part(page, "index")
+    assert whole["graphs_left_out"] == 0 and len(whole["graphs"]) > 1
+    monkeypatch.setattr("graphrag_bench.view.page.MOST_GRAPHS", 1)
+    written(home, page)
+    first = part(page, "index")
+    assert len(first["graphs"]) == 1
+    assert first["graphs_left_out"] == len(whole["graphs"]) - 1
+
+
 def test_without_runs_it_says_what_to_do(tmp_path: Path) -> None:
     assert "Run a method first" in refused("--home", str(tmp_path), name="view")
     assert "at least 1" in refused("--newest", "0", name="view")

@@ -6,14 +6,15 @@ grb.views.health = async function (graphId, otherId) {
   const chosen = graphs.find((one) => one.id === graphId) || graphs[0];
   const held = await grb.load(chosen.id);
   const users = (one) => [...new Set(one.runs.map((place) => grb.index.runs[place].title))].join(", ");
-  const bars = (rows) => grb.plots.bars(rows.map(([label, n]) => ({ label, parts: [{ size: n, kind: "left", said: String(n) }], text: grb.count(n) })));
-  const share = (rows) => grb.plots.bars(rows.map(([k, x]) => ({ label: k === 0 ? "share a node" : `within ${grb.plural(k, "hop")}`, parts: [{ size: x, kind: "left", said: String(x) }], text: `${grb.number(100 * x, 1)} %` })), 1);
+  const bars = (rows) => grb.plots.bars(rows.map(([label, n]) => ({ label, size: n, text: grb.count(n) })));
+  const share = (rows) => grb.plots.bars(rows.map(([k, x]) => ({ label: k === 0 ? "share a node" : `within ${grb.plural(k, "hop")}`, size: x, text: `${grb.number(100 * x, 1)} %` })), 1);
   const card = (title, ...children) => grb.h("div", { class: "card" }, grb.h("h3", {}, title), ...children);
   const listed = (title, list, about) => card(`${title}: ${grb.count(list.n)}`, grb.h("p", { class: "about" }, about),
     list.first.length ? grb.h("details", {}, grb.h("summary", {}, list.n > list.first.length ? `the first ${list.first.length}` : "which"), grb.h("ul", {}, list.first.map((one) => grb.h("li", {}, Array.isArray(one) ? one.join(" | ") : one)))) : null);
   const near = grb.index.graph_pairs.filter((one) => one.a === chosen.id || one.b === chosen.id);
   return [
     grb.section("Graph health", grb.h("div", { class: "fields" }, grb.choice("Graph", graphs.map((one) => [one.id, `${one.name}: ${users(one)}`]), chosen.id, (value) => { location.hash = `#health/${value}`; }, "graph-choice")),
+      grb.index.graphs_left_out ? grb.h("p", { class: "about" }, `${grb.plural(grb.index.graphs_left_out, "further graph")} of these runs not looked at: the first ${graphs.length} are.`) : null,
       held.through === "chunks" ? grb.h("p", { class: "about" }, "This graph has no relationships: nodes of one chunk count as joined here.") : null,
       grb.h("dl", { class: "tiles" }, Object.entries(held.sizes).map(([name, n]) => grb.h("div", {}, grb.h("dt", {}, name), grb.h("dd", {}, grb.count(n))))),
       grb.h("div", { class: "cards" },

@@ -46,12 +46,11 @@ grb.views.overview = function () {
     heads: true, filter: (run) => `${run.title} ${run.dataset} ${run.method} ${run.key}`.toLowerCase().includes(wanted),
   });
   const search = grb.h("input", { type: "search", id: "run-filter", placeholder: "method, data set, key", oninput: () => { wanted = search.value.toLowerCase(); table.redraw(); } });
+  grb.repaint = grb.plots.repaint;
   return [
     grb.section("Runs", grb.h("div", { class: "fields" }, grb.h("label", { class: "field" }, grb.h("span", {}, "Show runs with"), search)), table, notes(runs)),
     scores(runs, main),
-    grb.section("Evidence funnel", grb.h("p", { class: "about" },
-      "Documents of the questions' gold evidence: left after each stage, and lost there (pale)."),
-    grb.h("div", { class: "cards" }, runs.map(funnel))),
+    funnels(runs),
     costs(runs),
     estimates(runs),
   ];
@@ -85,32 +84,40 @@ function scores(runs, main) {
     grb.choice("Against", Object.entries(xs).map(([name, [text]]) => [name, text]), x, (value) => { x = value; draw(); }, "scatter-tokens")), holder);
 }
 
-function funnel(run) {
-  const made = run.funnel;
-  const title = grb.h("h3", {}, run.title);
-  if (!made) return grb.h("div", { class: "card" }, title, grb.h("p", { class: "about" }, run.funnel_note));
-  return grb.h("div", { class: "card" }, title,
-    grb.plots.bars(made.stages.map((one) => ({
-      label: one.said,
-      parts: [{ size: one.left, kind: "left", said: `${one.left} left` }, { size: one.lost, kind: "lost", said: `${one.lost} lost` }],
-      text: one.unknown && one.unknown === one.left + one.lost ? "not known" : `${grb.count(one.left)}${one.lost ? ` (−${grb.count(one.lost)})` : ""}`,
-    })), made.documents),
-    run.funnel_note ? grb.h("p", { class: "about" }, `Not known: ${run.funnel_note}`) : null);
+/* The funnels of all runs: how much of the gold evidence is left behind each stage. */
+function funnels(runs) {
+  const made = runs.map((run, place) => ({ run, place })).filter(({ run }) => run.funnel);
+  const notes = runs.filter((run) => run.funnel_note).map((run) => grb.h("li", {}, `${run.title}: ${run.funnel ? "not known: " : ""}${run.funnel_note}`));
+  const about = notes.length ? grb.h("details", {}, grb.h("summary", {}, "What is not known, and why"), grb.h("ul", {}, notes)) : null;
+  if (!made.length) return grb.section("Evidence funnel", grb.h("p", { class: "about" }, "No run has a funnel."), about);
+  const order = [...new Set(made.flatMap(({ run }) => run.funnel.stages.map((one) => one.stage)))];
+  const at = (run, stage) => run.funnel.stages.find((one) => one.stage === stage);
+  const words = new Map(made.flatMap(({ run }) => run.funnel.stages.map((one) => [one.stage, one.said])));
+  const unknown = (one) => one.unknown && one.unknown === one.left + one.lost;
+  const said = (one) => (!one ? "–" : unknown(one) ? "not known" : `${grb.count(one.left)}${one.lost ? ` (−${grb.count(one.lost)})` : ""}`);
+  const series = made.map(({ run, place }) => ({ name: run.title, place, values: order.map((stage) => {
+    const one = at(run, stage);
+    return !one || unknown(one) ? null : { size: (100 * one.left) / (run.funnel.documents || 1), said: `${run.title}, ${one.said}: ${grb.count(one.left)} of ${grb.plural(run.funnel.documents, "document")} left, ${grb.count(one.lost)} lost here` };
+  }) }));
+  return grb.section("Evidence funnel", grb.h("p", { class: "about" }, "Documents of the questions' gold evidence that are left behind each stage."),
+    grb.plots.lines(order.map((stage) => words.get(stage)), series, "% of the gold evidence", "Gold evidence left behind each stage of each run; the table below has the values"),
+    grb.table("Gold evidence left behind each stage (and lost there)", [
+      { head: "run", text: true, order: ({ run }) => run.title, cell: ({ run }) => run.title },
+      { head: "documents", order: ({ run }) => run.funnel.documents, cell: ({ run }) => grb.count(run.funnel.documents) },
+      ...order.map((stage) => ({ head: words.get(stage), order: ({ run }) => at(run, stage)?.left ?? null, cell: ({ run }) => said(at(run, stage)) })),
+    ], made, { heads: true }), about);
 }
 
 function costs(runs) {
   const priced = runs.filter((run) => Object.keys(run.cost.stages).length);
   if (!priced.length) return grb.section("Cost of each stage", grb.h("p", { class: "about" }, "No run has called a model."));
   const stages = [...new Set(priced.flatMap((run) => Object.keys(run.cost.stages)))];
-  const kinds = ["left", "second", "third", "fourth", "fifth"];
-  const rows = priced.map((run) => {
-    const held = stages.map((name) => [name, run.cost.stages[name] ? tokensOf(run.cost.stages[name]) : 0]);
-    return { label: run.title, parts: held.map(([name, size], place) => ({ size, kind: kinds[place % kinds.length], said: `${name}: ${grb.count(size)} tokens` })),
-      text: held.filter(([, size]) => size).map(([name, size]) => `${name} ${grb.count(size)}`).join(", ") };
-  });
+  const series = stages.map((stage, place) => ({ name: stage, place, values: priced.map((run) => {
+    const held = run.cost.stages[stage];
+    return held ? { size: tokensOf(held), said: `${run.title}, ${stage}: ${grb.count(tokensOf(held))} tokens in ${grb.plural(sumOf(held, ["calls"]), "call")}` } : null;
+  }) }));
   return grb.section("Cost of each stage", grb.h("p", { class: "about" }, "Tokens of LLM calls, cached ones as when they were paid for."),
-    grb.h("ul", { class: "legend" }, stages.map((name, place) => grb.h("li", {}, grb.h("span", { class: `swatch ${kinds[place % kinds.length]}` }), name))),
-    grb.plots.bars(rows));
+    grb.plots.stacked(priced.map((run) => run.title), series, "tokens", "Tokens of the LLM calls of each stage of each run; the table below has the values of each step"));
 }
 
 function estimates(runs) {

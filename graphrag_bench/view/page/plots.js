@@ -1,94 +1,100 @@
 "use strict";
-/* Plots as SVG: a scatter with intervals, and bars; each mark has its text as a title. */
-grb.plots = {};
+/* Plots by Plotly, whose script is loaded with the first one; and bars of counts as elements. */
 grb.colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A7A00", "#777777"];
-const MARKS = [
-  (r) => `M${-r} 0A${r} ${r} 0 1 0 ${r} 0A${r} ${r} 0 1 0 ${-r} 0Z`,
-  (r) => `M${-r} ${-r}H${r}V${r}H${-r}Z`,
-  (r) => `M0 ${-1.3 * r}L${1.2 * r} ${r}H${-1.2 * r}Z`,
-  (r) => `M0 ${-1.4 * r}L${1.4 * r} 0L0 ${1.4 * r}L${-1.4 * r} 0Z`,
-  (r) => `M0 ${1.3 * r}L${1.2 * r} ${-r}H${-1.2 * r}Z`,
-];
+const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star", "hexagon"];
+const HATCHES = ["", "/", ".", "x"];
+const LETTER = 7, KEY = 52, ROW = 19, AXIS = 64; /* pixels: a letter, a sign of the legend, its rows, the axis below */
 
-function svg(tag, attributes = {}, ...children) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children.flat(2));
+/* A text as Plotly shall show it: it reads tags and entities in what it is given. */
+const shown = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const cutTo = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
+
+grb.plots = {};
+/* The colour of a series by its place. */
+grb.plots.colour = (place) => grb.colours[place % grb.colours.length];
+
+function paint() {
+  const style = getComputedStyle(document.documentElement);
+  const of = (name) => style.getPropertyValue(name).trim();
+  return { text: of("--text"), back: of("--back"), raised: of("--raised"), line: of("--line"), edge: of("--edge") };
+}
+
+/* The colours of the page, for a layout with its two axes. */
+function themed(layout) {
+  const { text, back, raised, line, edge } = paint();
+  const axis = (held) => ({ gridcolor: line, linecolor: edge, zerolinecolor: edge, automargin: true, ...held, title: { text: shown(held.title || ""), standoff: 8 } });
+  return {
+    font: { family: "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif", size: 13, color: text },
+    paper_bgcolor: back, plot_bgcolor: back, hoverlabel: { bgcolor: raised, bordercolor: edge, font: { color: text }, align: "left" },
+    margin: { l: 8, r: 8, t: 8, b: 8 }, dragmode: false, hovermode: "closest", ...layout,
+    legend: { orientation: "h", yanchor: "top", traceorder: "normal", ...layout.legend }, xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis),
+  };
+}
+
+/* A plot of Plotly's traces, its axes `inside` pixels high; `said` tells what it shows to who cannot see it. */
+function plot(traces, layout, inside, said) {
+  const element = grb.h("div", { class: "plot", role: "img", "aria-label": said });
+  const longest = Math.max(...traces.map((one) => one.name.length));
+  const draw = async () => {
+    await grb.script("vendor/plotly-basic.min.js");
+    if (!element.isConnected) return;
+    const columns = Math.max(1, Math.floor((element.clientWidth - KEY) / (longest * LETTER + KEY)));
+    const height = inside + AXIS + ROW * Math.ceil(traces.length / columns);
+    const held = themed({ height, showlegend: true, ...layout, legend: { y: -AXIS / inside } });
+    await Plotly.react(element, traces, held, { displayModeBar: false, responsive: true, doubleClick: false });
+    element.dataset.drawn = String(traces.length);
+  };
+  element.redraw = () => draw().catch(grb.complain);
+  requestAnimationFrame(element.redraw);
   return element;
 }
 
-/* Round steps between two values. */
-function ticks(low, high, n = 5) {
-  const raw = (high - low) / n || 1;
-  const size = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].find((one) => one * size >= raw) * size;
-  const found = [];
-  for (let at = Math.ceil(low / step) * step; at <= high + step / 1e6; at += step) found.push(at);
-  return found.map((one) => Number(one.toPrecision(10)));
-}
+/* Paint the plots in sight with the colours of another theme. */
+grb.plots.repaint = () => { for (const one of document.querySelectorAll(".plot")) one.redraw(); };
 
-grb.mark = function (place, size = 6) {
-  return svg("path", {
-    d: MARKS[place % MARKS.length](size), fill: grb.colours[place % grb.colours.length],
-    class: "mark",
-  });
-};
-
-/* points: [{place, label, x, y, low, high}]; y is shown from 0 to 1 or more. */
+/* points: [{place, label, x, y, low, high}], each with its interval; y from 0 to 1 or more. */
 grb.plots.scatter = function (points, xLabel, yLabel) {
-  const [width, height, left, right, top, bottom] = [640, 360, 56, 16, 16, 48];
-  const xMax = Math.max(1, ...points.map((one) => one.x)) * 1.06;
-  const yMax = Math.max(1, ...points.map((one) => one.high)) * 1.04;
-  const x = (value) => left + (value / xMax) * (width - left - right);
-  const y = (value) => height - bottom - (value / yMax) * (height - top - bottom);
-  const drawn = svg("svg", {
-    viewBox: `0 0 ${width} ${height}`, role: "img", class: "plot",
-    "aria-label": `${yLabel} against ${xLabel}; the table above has the values`,
-  });
-  for (const at of ticks(0, yMax)) {
-    drawn.append(svg("line", { x1: left, x2: width - right, y1: y(at), y2: y(at), class: "grid" }),
-      svg("text", { x: left - 8, y: y(at) + 4, "text-anchor": "end" }, String(at)));
-  }
-  for (const at of ticks(0, xMax)) {
-    drawn.append(svg("line", { x1: x(at), x2: x(at), y1: height - bottom, y2: height - bottom + 5, class: "axis" }),
-      svg("text", { x: x(at), y: height - bottom + 20, "text-anchor": "middle" }, grb.count(at)));
-  }
-  drawn.append(svg("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, class: "axis" }),
-    svg("text", { x: (left + width) / 2, y: height - 8, "text-anchor": "middle", class: "title" }, xLabel),
-    svg("text", { x: 14, y: height / 2 - 12, "text-anchor": "middle", class: "title", transform: `rotate(-90 14 ${height / 2 - 12})` }, yLabel));
-  for (const one of points) {
-    const mark = grb.mark(one.place, 7);
-    const colour = mark.getAttribute("fill");
-    const said = `${one.label}: ${yLabel} ${grb.number(one.y)} [${grb.number(one.low, 2)}, ${grb.number(one.high, 2)}], ${grb.count(one.x)} ${xLabel}`;
-    const group = svg("g", { transform: `translate(${x(one.x)} 0)`, class: "point", tabindex: "0", role: "img", "aria-label": said },
-      svg("title", {}, said),
-      svg("line", { x1: 0, x2: 0, y1: y(one.low), y2: y(one.high), stroke: colour, "stroke-width": 2 }),
-      [one.low, one.high].map((at) => svg("line", { x1: -5, x2: 5, y1: y(at), y2: y(at), stroke: colour, "stroke-width": 2 })));
-    mark.setAttribute("transform", `translate(0 ${y(one.y)})`);
-    group.append(mark);
-    drawn.append(group);
-  }
-  const legend = grb.h("ul", { class: "legend" }, points.map((one) => grb.h("li", {},
-    svg("svg", { viewBox: "-12 -12 24 24", class: "key", "aria-hidden": "true" }, grb.mark(one.place, 8)),
-    one.label)));
-  return grb.h("div", {}, drawn, legend);
+  const most = Math.max(1, ...points.map((one) => one.high));
+  const traces = points.map((one) => ({
+    type: "scatter", mode: "markers", cliponaxis: false, name: nameOf({ name: one.label }), x: [one.x], y: [one.y], hoverinfo: "text",
+    hovertext: [shown(`${one.label}: ${yLabel} ${grb.number(one.y)} [${grb.number(one.low, 2)}, ${grb.number(one.high, 2)}], ${grb.count(one.x)} ${xLabel}`)],
+    error_y: { type: "data", symmetric: false, array: [one.high - one.y], arrayminus: [one.y - one.low], thickness: 1.5, width: 5 },
+    marker: { ...markOf(one.place), size: 12 },
+  }));
+  return plot(traces, { xaxis: { title: xLabel, rangemode: "tozero" }, yaxis: { title: yLabel, range: [-0.02 * most, 1.04 * most] } }, 300,
+    `${yLabel} against ${xLabel}; the table above has the values`);
 };
 
-/* rows: [{label, parts: [{size, kind, said}], text}]: horizontal bars of one scale. */
-grb.plots.bars = function (rows, total) {
-  const whole = total || Math.max(1, ...rows.map((row) => row.parts.reduce((sum, one) => sum + one.size, 0)));
+/* series: [{name, place, values: [{size, said} or null at each step]}]: a line with a mark at each step. */
+grb.plots.lines = function (steps, series, yLabel, said) {
+  const traces = series.map((one) => ({
+    type: "scatter", mode: "lines+markers", cliponaxis: false, name: nameOf(one), x: steps.map(shown), ...valuesOf(one, "y"), connectgaps: true,
+    line: { color: grb.plots.colour(one.place), width: 2 }, marker: { ...markOf(one.place), size: 9 },
+  }));
+  return plot(traces, { xaxis: { type: "category", range: [-0.3, steps.length - 0.7] }, yaxis: { title: yLabel, range: [-2, 104] } }, 300, said);
+};
+
+/* series as of lines, a value for each row: horizontal bars, one behind another. */
+grb.plots.stacked = function (rows, series, xLabel, said) {
+  const traces = series.map((one) => ({
+    type: "bar", orientation: "h", name: nameOf(one), y: rows.map((_, place) => place), ...valuesOf(one, "x"), textposition: "none",
+    marker: { color: grb.plots.colour(one.place), pattern: { shape: HATCHES[one.place % HATCHES.length], fillmode: "overlay", fgcolor: "#ffffff", size: 6 } },
+  }));
+  const labels = rows.map((row) => shown(cutTo(row, 28)));
+  return plot(traces, { barmode: "stack", bargap: 0.3, xaxis: { title: xLabel, rangemode: "tozero" },
+    yaxis: { tickmode: "array", tickvals: rows.map((_, place) => place), ticktext: labels, range: [rows.length - 0.5, -0.5], ticklabelstandoff: LETTER } }, 30 * rows.length, said);
+};
+
+const nameOf = (one) => shown(cutTo(one.name, 32));
+const markOf = (place) => ({ color: grb.plots.colour(place), symbol: SYMBOLS[place % SYMBOLS.length] });
+const valuesOf = (one, axis) => ({ [axis]: one.values.map((value) => value?.size ?? null), hoverinfo: "text", hovertext: one.values.map((value) => shown(value?.said ?? "")) });
+
+/* rows: [{label, size, text}]: bars of counts of one scale, the longest that of `whole`. */
+grb.plots.bars = function (rows, whole = Math.max(1, ...rows.map((row) => row.size))) {
   return grb.h("div", { class: "bars", role: "list" }, rows.map((row) => {
-    const bar = svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" });
-    let at = 0;
-    for (const part of row.parts) {
-      const size = (100 * part.size) / whole;
-      if (size > 0) {
-        bar.append(svg("rect", { x: at, y: 0, width: Math.max(size, 0.4), height: 10, class: `part ${part.kind}` },
-          svg("title", {}, part.said || "")));
-      }
-      at += size;
-    }
-    return grb.h("div", { class: "bar-row", role: "listitem" }, grb.h("span", { class: "bar-label" }, row.label), bar,
-      grb.h("span", { class: "bar-text" }, row.text));
+    const part = grb.h("div", { class: "part" });
+    part.style.width = `${Math.max((100 * row.size) / whole, row.size ? 0.4 : 0)}%`;
+    return grb.h("div", { class: "bar-row", role: "listitem" }, grb.h("span", { class: "bar-label" }, row.label),
+      grb.h("div", { class: "bar", "aria-hidden": "true" }, part), grb.h("span", { class: "bar-text" }, row.text));
   }));
 };
