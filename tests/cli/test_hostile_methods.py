@@ -58,9 +58,9 @@ def test_a_hostile_method_runs_nothing_and_is_refused_in_a_second(configs: Path,
     base = vanilla if name != "itself" else "name: evil\n"
     (configs / "method" / "evil.yaml").write_text(f"{text}\n{base.replace('vanilla', 'evil')}")
     for words in (["run"], ["run", "-m", "method.top_k=1,2"], ["plan"]):
-        began = time.monotonic()
+        began = time.process_time()
         said = refused(*words[1:], *TOY, "method=evil", "reference_rows=off", name=words[0])
-        assert time.monotonic() - began < 4, name
+        assert time.process_time() - began < 4, name
         assert "evil" in said and len(said) < 2000
     assert not Path("ran").exists() and not list(Path("runs").glob("*/*/*"))
     assert ran(*TOY, "method=bm25", "answer=off", "reference_rows=off", "limit=1").code == 0
@@ -81,7 +81,7 @@ def test_aliases_of_honest_files_are_read() -> None:
     assert read_yaml("a: &x {b: 1}\nc: *x\nd:\n  <<: *x\n", "f") == {
         "a": {"b": 1}, "c": {"b": 1}, "d": {"b": 1}
     }  # fmt: skip
-    began = time.monotonic()
+    began = time.process_time()
     for bomb in (BOMB, MERGES, "&a [*a]"):
         if bomb == "&a [*a]":
             read_yaml(bomb, "f")
@@ -90,4 +90,4 @@ def test_aliases_of_honest_files_are_read() -> None:
                 UserError, match="f: its aliases expand to more than 100,000 values"
             ):
                 read_yaml(bomb, "f")
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
