@@ -1,7 +1,7 @@
 """Inner products of queries with rows in float32 or float16: the highest ones, and those named.
 
-Rows of float32 are read where they lie, so that a memory map is not copied. Rows of float16 are
-turned into float32 in blocks of at most `MOST_NUMBERS` numbers, 32 MB.
+Rows of float32 are read where they lie, so that a memory map is not copied. Rows of float16, and
+those of a database, are turned into float32 in blocks of at most `MOST_NUMBERS` numbers, 32 MB.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.models.embedder import Vectors
+from graphrag_bench.models.lance_rows import LanceRows
 
 MOST_NUMBERS = 2**23
 
 Ids = NDArray[np.int64]
-Rows = NDArray[np.floating[Any]]
+Rows = NDArray[np.floating[Any]] | LanceRows
 
 
 def nearest(queries: Vectors, rows: Rows, k: int) -> tuple[Vectors, Ids]:
@@ -27,6 +28,8 @@ def nearest(queries: Vectors, rows: Rows, k: int) -> tuple[Vectors, Ids]:
     """
     import faiss
 
+    if isinstance(rows, LanceRows):
+        return rows.nearest(queries, k)
     if rows.dtype == np.float32:
         scores, ids = faiss.knn(
             queries, np.ascontiguousarray(rows), k, metric=faiss.METRIC_INNER_PRODUCT
@@ -47,7 +50,7 @@ def products(queries: Vectors, rows: Rows, ids: Ids) -> Vectors:
 
     Each is computed by itself, so that it depends on its query and its row alone.
     """
-    if rows.dtype == np.float32:
+    if in_memory(rows):
         return _products(queries, np.ascontiguousarray(rows), ids)
     found = np.empty(ids.shape, np.float32)
     size = max(1, MOST_NUMBERS // max(1, ids.shape[1] * rows.shape[1]))
@@ -68,6 +71,11 @@ def largest_difference(queries: Vectors) -> NDArray[np.float64]:
     rounding = queries.shape[1] * 2.0**-24
     norms = np.linalg.norm(queries.astype(np.float64), axis=1)
     return np.asarray(2.01 * norms * rounding / (1 - rounding))
+
+
+def in_memory(rows: Rows) -> bool:
+    """Whether rows can be read where they lie: an array or memory map of float32."""
+    return isinstance(rows, np.ndarray) and rows.dtype == np.float32
 
 
 def blocks(rows: Rows) -> Iterator[tuple[int, Vectors]]:

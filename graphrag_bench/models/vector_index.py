@@ -12,10 +12,20 @@ from numpy.typing import NDArray
 
 from graphrag_bench.columns import load_array, save_array
 from graphrag_bench.models.embedder import Vectors
-from graphrag_bench.models.nearest import Ids, Rows, blocks, largest_difference, nearest, products
+from graphrag_bench.models.lance_rows import SUBTRACTED, LanceRows, is_written, write
+from graphrag_bench.models.nearest import (
+    Ids,
+    Rows,
+    blocks,
+    in_memory,
+    largest_difference,
+    nearest,
+    products,
+)
 from graphrag_bench.values import DECIMALS, Ranked
 
 StoredAs = Literal["float32", "float16"]
+Database = Literal["faiss", "lancedb"]
 
 _SPARE = 16
 _MOST_CANDIDATES = 2**22
@@ -27,18 +37,31 @@ class VectorIndex:
     """Unit rows, float32 or float16 (n, dimension); row i belongs to row i of its table.
 
     `statistics` tells how the texts fitted into the embedder's window, when the index was made.
+    `database` is where `save` writes the rows: a file that faiss searches in memory, or a table of
+    LanceDB, with lists in place of exact search from `approximate_from` rows on (None: never).
     """
 
     vectors: Rows
     statistics: Mapping[str, Any] = field(default_factory=dict)
+    database: Database = "faiss"
+    approximate_from: int | None = None
 
     def __len__(self) -> int:
         """The number of vectors."""
         return len(self.vectors)
 
-    def stored_as(self, numbers: StoredAs) -> VectorIndex:
-        """The same index in numbers of this kind; float16 changes a cosine by at most 0.0005."""
-        return VectorIndex(self.vectors.astype(numbers, copy=False), self.statistics)
+    def stored_as(
+        self,
+        numbers: StoredAs,
+        database: Database = "faiss",
+        approximate_from: int | None = None,
+    ) -> VectorIndex:
+        """The same index in numbers of this kind; float16 changes a cosine by at most 0.0005.
+
+        It will be saved in that database.
+        """
+        rows = np.asarray(self.vectors).astype(numbers, copy=False)
+        return VectorIndex(rows, self.statistics, database, approximate_from)
 
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
         """The `k` most similar rows for every query: cosine in -1..1, ties by lower id.
@@ -65,7 +88,7 @@ class VectorIndex:
 
     def scores(self, query: Vectors) -> Vectors:
         """The similarity of every row to one query, float32 (n,)."""
-        if self.vectors.dtype == np.float32:
+        if in_memory(self.vectors):
             return np.asarray(self.vectors @ query, np.float32)
         found = np.empty(len(self.vectors), np.float32)
         for start, block in blocks(self.vectors):
@@ -83,18 +106,25 @@ class VectorIndex:
         order = np.lexsort((ids, -rounded), axis=-1)[:, :k]
         last = np.take_along_axis(rounded, order[:, -1:], axis=1)[:, 0]
         # a row that is no candidate has at most the last one's score, plus what rounding adds
-        most = np.round(named[:, -1] + largest_difference(queries), DECIMALS)
+        rounding = largest_difference(queries)
+        rounding += SUBTRACTED if isinstance(self.vectors, LanceRows) else 0.0
+        most = np.round(named[:, -1] + rounding, DECIMALS)
         clear = (most < last) | (asked == len(self.vectors))
         best = np.take_along_axis(ids, order, axis=1)
         return best, np.take_along_axis(scores, order, axis=1), clear
 
     def save(self, folder: Path) -> None:
         """Write the vectors into a folder."""
-        save_array(folder, "vectors", self.vectors)
+        if self.database == "lancedb":
+            write(folder, np.asarray(self.vectors), self.approximate_from)
+        else:
+            save_array(folder, "vectors", np.asarray(self.vectors))
 
     @classmethod
     def load(cls, folder: Path) -> VectorIndex:
-        """The index that `save` wrote, by memory map."""
+        """The index that `save` wrote: by memory map, or the table opened and not read."""
+        if is_written(folder):
+            return cls(LanceRows(folder), database="lancedb")
         return cls(load_array(folder, "vectors"))
 
 
