@@ -187,6 +187,25 @@ def test_float16_is_turned_into_float32_in_blocks_of_the_bound(monkeypatch):
     assert sizes[:10] == [800] * 9 + [400]
 
 
+@pytest.mark.parametrize("k", [3, 950])
+def test_candidates_in_float16_are_widened_in_blocks_of_the_bound(monkeypatch, k):
+    sizes, products = [], nearest._products
+
+    def counted(queries, rows, ids):
+        sizes.append(rows.size)
+        return products(queries, rows, ids)
+
+    index = VectorIndex(unit_rows(950, 8, 0)).stored_as("float16")
+    queries = unit_rows(4, 8, 1)
+    whole = index.search(queries, k)
+    monkeypatch.setattr(nearest, "_products", counted)
+    monkeypatch.setattr(nearest, "MOST_NUMBERS", 100 * 8)
+    for one, other in zip(whole, index.search(queries, k), strict=True):
+        assert one.ids.tolist() == other.ids.tolist()
+        assert one.scores.tobytes() == other.scores.tobytes()
+    assert sizes and max(sizes) <= 800
+
+
 def test_no_block_has_more_candidates_than_the_bound(monkeypatch):
     import faiss
 

@@ -53,12 +53,15 @@ def products(queries: Vectors, rows: Rows, ids: Ids) -> Vectors:
     if in_memory(rows):
         return _products(queries, np.ascontiguousarray(rows), ids)
     found = np.empty(ids.shape, np.float32)
-    size = max(1, MOST_NUMBERS // max(1, ids.shape[1] * rows.shape[1]))
-    for start in range(0, len(ids), size):
-        part = ids[start : start + size]
-        named = np.asarray(rows[part.ravel()], np.float32)
-        places = np.arange(part.size, dtype=np.int64).reshape(part.shape)
-        found[start : start + size] = _products(queries[start : start + size], named, places)
+    pairs = max(1, MOST_NUMBERS // max(1, rows.shape[1]))
+    width = max(1, min(pairs, ids.shape[1]))
+    for start in range(0, len(ids), pairs // width):
+        some = slice(start, start + pairs // width)
+        for first in range(0, ids.shape[1], width):
+            part = ids[some, first : first + width]
+            named = np.asarray(rows[part.ravel()], np.float32)
+            places = np.arange(part.size, dtype=np.int64).reshape(part.shape)
+            found[some, first : first + width] = _products(queries[some], named, places)
     return found
 
 
