@@ -242,9 +242,15 @@ def test_the_graph_reacts_to_hover_and_click(browser: Browser) -> None:
     node = browser.js("return grb.drawing.nodes('.seed').first().id()")
     canvas = browser.one("#graph")
     browser.js("arguments[0].scrollIntoView({block: 'center'})", canvas)
+
+    def hovered() -> bool:
+        """Whether the tip shows once the mouse has come from elsewhere; where it is, it stays."""
+        away = ActionChains(browser.driver).move_to_element_with_offset(canvas, 0, -200)
+        away.move_to_element_with_offset(canvas, *browser.place_of(node)).perform()
+        return browser.one("#graph-tip").is_displayed()
+
+    browser.until(hovered)
     x, y = browser.place_of(node)
-    ActionChains(browser.driver).move_to_element_with_offset(canvas, x, y).perform()
-    browser.until(lambda: browser.one("#graph-tip").is_displayed())
     label = browser.js("return grb.drawing.getElementById(arguments[0]).data('label')", node)
     assert label in browser.one("#graph-tip").text and "seed" in browser.one("#graph-tip").text
     ActionChains(browser.driver).move_to_element_with_offset(canvas, x, y).click().perform()
