@@ -50,8 +50,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
     folder = tmp_path_factory.mktemp("inventor")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        found = blocks(PAGE.read_text(encoding="utf-8"))
         done = {}
-        for language, text in blocks(PAGE.read_text(encoding="utf-8")):
+        for language, text in found:
             if language == "bash":
                 done |= {line: ran(line) for line in text.strip().splitlines()}
             else:
