@@ -81,7 +81,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
 
 
 def test_every_command_of_the_page_runs(done: dict[str, Ended]) -> None:
-    assert len(done) == 7
+    assert len(done) == 8
     for line, ended in done.items():
         assert ended.code == 0, f"{line}\n{ended.out}\n{ended.err}"
 
