@@ -31,4 +31,6 @@ run run "${scripted[@]}" method=vanilla | grep '^run: '
 run run -m "${scripted[@]}" method=zeroshot,bm25,vanilla,hipporag,oracle limit=2 | grep -c '^run: ' | grep -qx 5
 run ask "${scripted[@]}" method=bm25 "Who founded the Norvik Observatory?" | grep -qx 'Ada Marsh'
 grep -q '"commit": "v' runs/toy/vanilla/*/metrics.json
+run view --out page >/dev/null
+test -s page/index.html && test -s page/vendor/cytoscape.min.js && test -s page/vendor/cytoscape.LICENSE
 echo "the wheel works from an empty folder"
