@@ -208,7 +208,7 @@ def pushed_pagerank(
     values, added = mass_of(strength, damping, whole, n_touched, at)
     found = at.touched[:n_touched].astype(np.int64)
     best = _best(found, values, LOOKED_AROUND * top_k + 100, first)
-    near = around(steps, strength, at.touched[best], at)
+    near = around(steps, at.touched[best], at)
     values[best] += (1.0 - damping) * (damping * near - added * strength[found[best]])
     clear(n_touched, at)
     isolated = (1.0 - damping) * weights[alone]
@@ -229,7 +229,8 @@ def scratch(n_nodes: int) -> Scratch:
     from graphrag_bench.graph.pagerank_kernels import Scratch
 
     ring, touched = np.empty(n_nodes + 1, np.int32), np.empty(n_nodes, np.int32)
-    return Scratch(np.zeros((n_nodes, 2)), ring, touched)
+    state = np.zeros((n_nodes, 2))
+    return Scratch(state, state.reshape(-1), ring, touched)
 
 
 def _steps(walk: Walk) -> Steps:

@@ -12,7 +12,11 @@ import numpy as np
 
 from graphrag_bench.graph.compiled import kernel
 from graphrag_bench.graph.neighbours import Int32Array
+from graphrag_bench.graph.prefetch import AHEAD, prefetch
 from graphrag_bench.values import FloatArray, IntArray
+
+NEXT = 8
+"""How many nodes of a push, or ways from a node, ahead of its use memory is asked for."""
 
 
 class Steps(NamedTuple):
@@ -89,13 +93,32 @@ class Scratch(NamedTuple):
     """Arrays over all nodes for one push after another.
 
     `state` float64 (n, 2), residual and mass of each node divided by its strength, is 0 before and
-    after each; `waiting`, int32 (n + 1,), is a ring of nodes whose residual is above the border;
-    `touched`, int32 (n,), lists those whose residual or mass is not 0.
+    after each; `flat` is its memory as one row; `waiting`, int32 (n + 1,), is a ring of nodes whose
+    residual is above the border; `touched`, int32 (n,), lists those whose residual or mass is not
+    0.
     """
 
     state: FloatArray
+    flat: FloatArray
     waiting: Int32Array
     touched: Int32Array
+
+
+@kernel
+def _fetch_waiting(steps: Steps, at: Scratch, first: int, n_waiting: int) -> None:
+    """Ask for what the nodes further back in the ring need: starts, then rows, then states."""
+    if n_waiting <= 3 * NEXT or first + 3 * NEXT >= len(at.waiting):
+        return
+    node = at.waiting[first + 3 * NEXT]
+    prefetch(steps.starts, node)
+    prefetch(at.flat, 2 * node)
+    begin = steps.starts[at.waiting[first + 2 * NEXT]]
+    prefetch(steps.nodes, begin)
+    prefetch(steps.chances, begin)
+    node = at.waiting[first + NEXT]
+    begin, end = steps.starts[node], steps.starts[node + 1]
+    for place in range(begin, min(end, begin + NEXT)):
+        prefetch(at.flat, 2 * steps.nodes[place])
 
 
 @kernel
@@ -117,6 +140,7 @@ def push(
             waiting[n_waiting] = seeds[place]
             n_waiting += 1
     while n_waiting:
+        _fetch_waiting(steps, at, first, n_waiting)
         node = waiting[first]
         first = first + 1 if first + 1 < len(waiting) else 0
         n_waiting -= 1
@@ -127,6 +151,8 @@ def push(
         begin, end = steps.starts[node], steps.starts[node + 1]
         n_steps += end - begin
         for place in range(begin, end):
+            if place + NEXT < end:
+                prefetch(at.flat, 2 * steps.nodes[place + NEXT])
             near = steps.nodes[place]
             before = state[near, 0]
             after = before + passed * steps.chances[place]
@@ -148,18 +174,23 @@ def mass_of(
     """The mass of what was touched, (n_touched,), and what was added for steps beyond the node.
 
     The mass has its own residual times 1 - damping, and strength times what is added, `damping`
-    times the residual of all divided by `whole`, the strength of all.
+    times the residual of all divided by `whole`, the strength of all. Residuals in `at` are then
+    whole, no longer divided by strength.
     """
-    values, left = np.empty(n_touched), 0.0
+    values, strengths, left = np.empty(n_touched), np.empty(n_touched), 0.0
     for place in range(n_touched):
+        if place + AHEAD < n_touched:
+            prefetch(strength, at.touched[place + AHEAD])
+            prefetch(at.flat, 2 * at.touched[place + AHEAD])
         node = at.touched[place]
-        left += at.state[node, 0] * strength[node]
+        own = strength[node]
+        residual = at.state[node, 0] * own
+        values[place] = at.state[node, 1] * own + (1.0 - damping) * residual
+        at.state[node, 0] = residual
+        strengths[place] = own
+        left += residual
     added = damping * left / whole
-    for place in range(n_touched):
-        node = at.touched[place]
-        held = at.state[node, 1] + (1.0 - damping) * at.state[node, 0]
-        values[place] = (held + added) * strength[node]
-    return values, added
+    return values + added * strengths, added
 
 
 @kernel
@@ -171,15 +202,17 @@ def clear(n_touched: int, at: Scratch) -> None:
 
 
 @kernel
-def around(steps: Steps, strength: FloatArray, nodes: Int32Array, at: Scratch) -> FloatArray:
-    """The residual one step from each of the nodes, their mean times the strength of the node.
+def around(steps: Steps, nodes: Int32Array, at: Scratch) -> FloatArray:
+    """The whole residual one step from each of the nodes, each times the chance of the way back.
 
-    The chance of a step from v to u is that of the way back times strength(u) / strength(v).
+    That is the mean of residual / strength around the node, times the strength of the node.
     """
     found = np.zeros(len(nodes))
     for place in range(len(nodes)):
         node = nodes[place]
-        for way in range(steps.starts[node], steps.starts[node + 1]):
-            near = steps.nodes[way]
-            found[place] += steps.chances[way] * strength[near] * at.state[near, 0]
+        begin, end = steps.starts[node], steps.starts[node + 1]
+        for way in range(begin, end):
+            if way + AHEAD < end:
+                prefetch(at.flat, 2 * steps.nodes[way + AHEAD])
+            found[place] += steps.chances[way] * at.state[steps.nodes[way], 0]
     return found
