@@ -16,6 +16,9 @@ from typing import Any, Literal
 
 Encoding = Literal["cl100k", "o200k"]
 
+_ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
+"""What normalising makes of each character of ASCII."""
+
 
 def normalise_name(name: str, *, ascii_compat: bool = False) -> str:
     """An entity name as node tables hold it: letters and digits of any script, single spaces.
@@ -27,6 +30,8 @@ def normalise_name(name: str, *, ascii_compat: bool = False) -> str:
     text = html.unescape(name).strip()
     if ascii_compat:
         return re.sub(r"[^a-z0-9 ]", " ", text.lower()).strip()
+    if text.isascii():  # the same, without asking about each character
+        return " ".join(text.translate(_ASCII).split())
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     kept = (char if unicodedata.category(char)[0] in "LNM" else " " for char in folded)
     return " ".join("".join(kept).split())

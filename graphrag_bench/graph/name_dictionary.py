@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 from graphrag_bench.text import normalise_name
@@ -28,6 +29,8 @@ _LEADING = re.compile(rf"^\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _POSSESSIVE = re.compile(r"['\u2019]s?\s*$", re.I)
 _LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i"})
+_KEPT = 100_000
+"""Names whose key is kept: a graph reads each name several times, and a growing one each build."""
 _ABOVE_AND_BELOW = 200
 """Combining classes from here on are accents; vowel signs and voicing marks are below it."""
 
@@ -38,25 +41,33 @@ def bare(name: str) -> str:
     What would leave nothing of the name stays: `(1985)` keeps its brackets.
     """
     for ending in (_BRACKETS, _LEADING, _POSSESSIVE):
-        shorter = ending.sub(" ", name)
-        name = shorter if normalise_name(shorter) else name
+        shorter, n_cut = ending.subn(" ", name)
+        name = shorter if n_cut and normalise_name(shorter) else name
     return " ".join(name.split())
 
 
+@lru_cache(_KEPT)
 def key_of(name: str) -> str:
     """The words by which a name is looked up: normalised, without accents and possessive `s`.
 
     Letters that are no accented ones (l with a stroke, o with a stroke) are folded as well. An `s`
     after a single letter stays, so that `U.S.` is not `U`.
     """
-    parts = unicodedata.normalize("NFKD", normalise_name(name))
-    kept = (char for char in parts if unicodedata.combining(char) < _ABOVE_AND_BELOW)
-    words = unicodedata.normalize("NFC", "".join(kept)).translate(_LETTERS).split()
+    normal = normalise_name(name)
+    words = (normal if normal.isascii() else _unaccented(normal)).split()
+    if "s" not in words:
+        return " ".join(words)
     return " ".join(
         word
         for before, word in zip(["", *words], words, strict=False)
         if word != "s" or len(before) < 2
     )
+
+
+def _unaccented(text: str) -> str:
+    parts = unicodedata.normalize("NFKD", text)
+    kept = (char for char in parts if unicodedata.combining(char) < _ABOVE_AND_BELOW)
+    return unicodedata.normalize("NFC", "".join(kept)).translate(_LETTERS)
 
 
 @dataclass(frozen=True)

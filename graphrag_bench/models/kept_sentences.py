@@ -7,7 +7,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -91,12 +91,12 @@ class KeptSentences:
             missing = [text for text, key in keys.items() if key not in held]
             read = zip(missing, self.inner.sentences(missing) if missing else (), strict=True)
             made: dict[str, list[Sentence]] = {}
-            new: dict[str, list[tuple[object, ...]]] = {}
+            new: dict[str, list[Sentence]] = {}
             for text in block:
                 while text not in made and keys[text] not in held:
                     first, sentences = next(read)
                     made[first] = sentences
-                    new[keys[first]] = list(map(astuple, sentences))
+                    new[keys[first]] = list(sentences)
                 yield made[text] if text in made else _read(held[keys[text]])
                 if len(new) >= _AT_ONCE:
                     self._keep(new)
@@ -125,7 +125,7 @@ class KeptSentences:
     def _held(self, keys: Sequence[str]) -> dict[str, bytes]:
         return {} if self.mode == "refresh" else self.store.some(keys)
 
-    def _keep(self, found: dict[str, list[str]] | dict[str, list[tuple[object, ...]]]) -> None:
+    def _keep(self, found: dict[str, list[str]] | dict[str, list[Sentence]]) -> None:
         if found and self.mode != "read":
             rows = [
                 StoredReading(key, self.identity, zlib.compress(_written(value), 1))
@@ -145,7 +145,7 @@ def _read(found: bytes) -> list[Sentence]:
             text,
             tuple((name, label) for name, label in entities),
             tuple(phrases),
-            tuple(Relation(*relation) for relation in relations),
+            tuple(map(Relation._make, relations)),
             frozenset(pronouns),
             tuple(lemmas),
         )

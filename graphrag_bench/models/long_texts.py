@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -61,10 +63,10 @@ class Windowing:
         if self.size is None:
             return Fit(None, self.mode, len(texts))
         starts = range(0, len(texts), _AT_ONCE)
-        parts = [self._fit(texts[start : start + _AT_ONCE], prefix) for start in starts]
         total = Fit(self.size, self.mode, 0, counted_in=self.tokens.counted_in)
-        for part in parts:
-            total = total.plus(part)
+        with ThreadPoolExecutor(os.cpu_count()) as cores:  # a tokenizer lets go of Python's lock
+            for part in cores.map(lambda at: self._fit(texts[at : at + _AT_ONCE], prefix), starts):
+                total = total.plus(part)
         return total
 
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Rows:

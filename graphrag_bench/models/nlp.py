@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import code
@@ -21,8 +20,7 @@ NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"
 _PERSONAL = frozenset({"he", "she", "it", "they"})
 
 
-@dataclass(frozen=True)
-class Relation:
+class Relation(NamedTuple):
     """A subject, the verb phrase between, and an object, from one sentence."""
 
     head: str
@@ -30,8 +28,7 @@ class Relation:
     tail: str
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence with its named entities, its other noun phrases and its relations.
 
     A relation whose subject is a personal pronoun has the pronoun as its head; `pronouns` names

@@ -199,7 +199,7 @@ class _Labels:
     def of(self, key: str) -> str:
         """The most frequent label, the first read among equals; "" for none."""
         counts = self._counts.get(key)
-        return counts.most_common(1)[0][0] if counts else ""
+        return max(counts, key=counts.__getitem__) if counts else ""
 
     def count(self, key: str) -> int:
         """How often it was read, titles included."""
