@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.marked_rows import MarkedRows, R
@@ -42,6 +43,23 @@ class MarkedFile:
         self._writer = None if reading else Commits(self.file)
         self._session = Session(self.file)
         self._reading = threading.Lock()
+        self._tables: tuple[MarkedRows[Any], ...] = ()
+
+    def note_uses(self) -> None:
+        """Begin to note anew which rows are asked for or written."""
+        for table in self._tables:
+            table.used = set()
+
+    def drop_unused(self) -> int:
+        """Remove the rows that were not noted, with their bytes; returns how many there were."""
+
+        def dropped(into: sqlite3.Connection) -> int:
+            return sum(table.drop_unused(into) for table in self._tables)
+
+        n_gone = cast(int, self._commits.submit(dropped).result())
+        with closing(self.file.connect()) as connection:  # what the log still holds of them
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return n_gone
 
     def close(self) -> None:
         """Write what waits and let go of the file."""

@@ -45,6 +45,10 @@ _UNREADABLE = (
 _MODELS = ("llm", "llm_build")
 
 
+class NotBuilt(UserError):
+    """An artifact that is only to be read is not there."""
+
+
 @dataclass
 class Store:
     """The artifacts of one data set under `root`, built when they are first asked for.
@@ -53,7 +57,8 @@ class Store:
     whether to tell why an artifact is built although others of its kind are there: not where there
     is one for each scope. `verify` says when files are checked against their manifest. A part that
     is missing because the server failed ends a build, unless `allow_incomplete`: the artifact is
-    stored under another key then, and Incomplete raised.
+    stored under another key then, and Incomplete raised. With `reading` nothing is built or
+    written: what is not there raises NotBuilt.
     """
 
     root: Path
@@ -66,6 +71,7 @@ class Store:
     shared: Path | None = None
     verify: Verify = "first"
     allow_incomplete: bool = False
+    reading: bool = False
 
     def folder(self, planned: Planned) -> Path:
         """The folder of an artifact, built or not."""
@@ -112,6 +118,10 @@ class Store:
         return found
 
     def _get(self, planned: Planned, get: Any) -> Any:
+        if self.reading:
+            if not self.holds(planned):
+                raise NotBuilt(f"{planned.resource} is not built.")
+            return self._load(planned, get)
         if not self.holds(planned):
             from filelock import FileLock
 

@@ -71,16 +71,23 @@ def answered(experiment: Experiment, question: Question) -> tuple[Finished, Mapp
 
     What is missing is built. Raises AnsweringFailed when a step fails.
     """
+    resources = build_resources(experiment, experiment.models, Progress())
+    return answered_with(resources, experiment, question), resources
+
+
+def answered_with(
+    resources: Mapping[str, Any], experiment: Experiment, question: Question
+) -> Finished:
+    """A question run with artifacts and models at hand; raises AnsweringFailed."""
     gold = {**experiment.dataset.gold, question.id: Gold()}
     experiment = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
-    resources = build_resources(experiment, experiment.models, Progress())
     start = start_state(experiment, question, resources["chunk_table"])
     world = Execution(resources)
     (finished,) = run_pipeline([question], experiment.method.pipeline, world, start=lambda _: start)
     if isinstance(finished.outcome, Failure):
         failure = finished.outcome
         raise AnsweringFailed("\n".join([f"{failure.step}: {failure.message}", *failure.where]))
-    return finished, resources
+    return finished
 
 
 def _of_run(experiment: Experiment, question: Question) -> OwnQuestion | None:
