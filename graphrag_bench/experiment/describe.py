@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.evaluation.detection import detectable_share
 from graphrag_bench.experiment.answer_asking import form_lines
+from graphrag_bench.experiment.changed_corpus import grown
 from graphrag_bench.experiment.context_plan import context_lines
-from graphrag_bench.experiment.estimate import Estimate, estimates
+from graphrag_bench.experiment.estimate import Estimate, Fewer, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured, planned_lines
@@ -43,6 +44,8 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
         state = "reuse" if store.holds(item) else "build"
         own = ", ".join(f"{k}={v}" for k, v in {**item.settings, **item.thinning}.items())
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
+    if growth := grown(experiment):
+        yield f"  corpus: {growth}"
     yield from planned_lines(experiment, measured)
     yield ""
     yield "steps"
@@ -116,6 +119,9 @@ def estimate_lines(rows: Sequence[Estimate]) -> Iterator[str]:
             f"  {row.step + basis:<42} {row.calls:>8,} {row.prompt_tokens:>10,} "
             f"{row.completion_tokens:>10,} {row.usd:>9.4f} {seconds:>8}"
         )
+    for row in rows:
+        if isinstance(row, Fewer):
+            yield f"  {row.step}: {row.calls:,} calls instead of {row.whole:,}, {row.basis}"
     if any(row.seconds is None for row in rows):
         yield "  time is known once a step has made its first calls"
     yield ""

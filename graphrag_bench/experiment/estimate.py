@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from graphrag_bench.answer_forms import answer_form
+from graphrag_bench.data.dataset import Document
 from graphrag_bench.expected import Sizes
+from graphrag_bench.experiment.calls_left import calls_left
+from graphrag_bench.experiment.changed_corpus import Growth, grown
 from graphrag_bench.experiment.expected_steps import (
     PLAIN_ROW_TOKENS,
     ROW_TOKENS,
@@ -44,6 +48,14 @@ class Estimate:
     measured: bool
 
 
+@dataclass(frozen=True)
+class Fewer(Estimate):
+    """Of an artifact of a changed corpus: the calls without stored replies, and the basis."""
+
+    whole: int
+    basis: str
+
+
 def estimates(
     experiment: Experiment, n_early: int, n_answers: int, *, learn: bool = True
 ) -> list[Estimate]:
@@ -72,21 +84,34 @@ def _building(experiment: Experiment, sizes: Sizes, *, left: bool) -> list[Estim
     With `left` only what is still to be paid: an artifact that is there costs nothing.
     """
     store = experiment.store()
+    growth = grown(experiment) if left else None
+    share = _share(experiment, growth, sizes) if growth else 1.0
     rows = []
     for item in experiment.plan:
         if not item.builder.calls:
             continue
-        there = left and store.holds(item)
-        n_calls = 0 if there else item.builder.expected_calls(item.settings, sizes)
+        fewer = None
+        if left and store.holds(item):
+            n_calls = 0
+        elif growth and (fewer := calls_left(experiment, item, growth, sizes, share)):
+            n_calls = fewer.left
+        else:
+            n_calls = item.builder.expected_calls(item.settings, sizes)
         prompt, completion = _UNKNOWN
         if item.builder.tokens:
             prompt, completion = item.builder.tokens(item.settings, sizes)
         n_prompt, n_completion = round(n_calls * prompt), round(n_calls * completion)
         usd = _prices(experiment, "llm_build").usd(n_prompt, n_completion)
-        rows.append(
-            Estimate("build", item.resource, n_calls, n_prompt, n_completion, usd, None, False)
-        )
+        row = Estimate("build", item.resource, n_calls, n_prompt, n_completion, usd, None, False)
+        rows.append(Fewer(**vars(row), whole=fewer.whole, basis=fewer.basis) if fewer else row)
     return rows
+
+
+def _share(experiment: Experiment, growth: Growth, sizes: Sizes) -> float:
+    """How many of the chunks are of new and changed documents."""
+    names = {*growth.changes.new, *growth.changes.changed}
+    documents = [row for row in experiment.dataset.documents if row.id in names]
+    return min(_chunks(experiment, documents)[1] / max(sizes.n_chunks, 1), 1.0)
 
 
 def _estimate(
@@ -145,13 +170,7 @@ def _prices(experiment: Experiment, group: str = "llm") -> Prices:
 def _sizes(experiment: Experiment) -> Sizes:
     """Mean tokens of the first questions and documents, and the chunks that these will give."""
     questions = [count_tokens(row.text) for row in experiment.dataset.questions[:_SAMPLE]]
-    documents = [count_tokens(row.passage) for row in experiment.dataset.documents[:_SAMPLE]]
-    planned = next(item for item in experiment.plan if item.resource == "chunk_table")
-    chunks = documents
-    if (size := planned.settings.get("size")) is not None:
-        stride = size - planned.settings.get("overlap", 0)
-        chunks = [min(size, n - at) for n in documents for at in range(0, max(n, 1), stride)]
-    n_chunks = round(len(experiment.dataset.documents) * len(chunks) / max(len(documents), 1))
+    chunks, n_chunks = _chunks(experiment, experiment.dataset.documents)
     forms = [answer_form(row.form) for row in experiment.dataset.questions[:_SAMPLE]]
     answers = [form.max_tokens for form in forms]
     asked = [count_tokens(f"{form.manner} {form.cue}") for form in forms]
@@ -159,3 +178,14 @@ def _sizes(experiment: Experiment) -> Sizes:
         fmean(held) if held else 0.0 for held in (questions, chunks, answers, asked)
     )
     return Sizes(question, chunk, n_chunks, answer=answer, form=form)
+
+
+def _chunks(experiment: Experiment, documents: Sequence[Document]) -> tuple[list[int], int]:
+    """The tokens of each chunk of the first documents, and how many all of them will give."""
+    n_tokens = [count_tokens(row.passage) for row in documents[:_SAMPLE]]
+    planned = next(item for item in experiment.plan if item.resource == "chunk_table")
+    chunks = n_tokens
+    if (size := planned.settings.get("size")) is not None:
+        stride = size - planned.settings.get("overlap", 0)
+        chunks = [min(size, n - at) for n in n_tokens for at in range(0, max(n, 1), stride)]
+    return chunks, round(len(documents) * len(chunks) / max(len(n_tokens), 1))

@@ -220,13 +220,17 @@ class Models(Mapping[str, Any]):
     @cached_property
     def replies(self) -> ReplyStore:
         """The file of replies that were paid for."""
-        cache = self.settings.cache
-        home = Path(self.settings.paths.home)
-        path = Path(cache.path) if cache.path else home / "cache" / "replies.sqlite"
+        cache, path = self.settings.cache, self.replies_path
         if cache.mode == "read" and path.is_file():
             return ReplyStore(path, cache.journal, reading=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         return ReplyStore(path, cache.journal)
+
+    @property
+    def replies_path(self) -> Path:
+        """Where that file is, or will be."""
+        given, home = self.settings.cache.path, Path(self.settings.paths.home)
+        return Path(given) if given else home / "cache" / "replies.sqlite"
 
     @cached_property
     def vectors(self) -> ReplyStore:
