@@ -8,21 +8,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphrag_bench.analysis.explaining.answer import Answered
 from graphrag_bench.analysis.explaining.calls import Calls
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.own_question import (
     answered,
-    asked_of,
     of_run,
     question_of,
     told,
 )
-from graphrag_bench.analysis.explaining.text import explained_lines
 from graphrag_bench.config.compose import compose, load
 from graphrag_bench.config.plugins import look_into
 from graphrag_bench.config.profiles import DEFAULT, SELECTORS, applied
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
-from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean, shown_plainly
 from graphrag_bench.experiment.execute import RunResult, execute
@@ -30,17 +29,17 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.match_tokens import matched
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.method_steps import Steps
+from graphrag_bench.growing.choice import index_choice
+from graphrag_bench.growing.documents import dataset_of
+from graphrag_bench.growing.live_index import LiveIndex
 from graphrag_bench.pipeline.build import STAGES
-from graphrag_bench.pipeline.failure import Failure
-from graphrag_bench.pipeline.steps import StepTrace
+from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import show
 from graphrag_bench.report.run_tables import checked_columns
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.runs.stored import stored_runs as runs_below
 from graphrag_bench.sweeps.baseline import differences, result_tables
-from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
-from graphrag_bench.values import Context
 from graphrag_bench.view.notebook import question_html, tables_html
 from graphrag_bench.view.questions import question_whole, roots_of
 
@@ -97,6 +96,7 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     return Pipeline(plain, run_settings, given, copy.deepcopy(plain))
 
 
+_pipeline = method
 _OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
 _RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
 _GROUPS = ("llm", "llm_build", "embedder", "chunking", "pooling")
@@ -177,39 +177,33 @@ class Pipeline:
         return f"{self.method['name']}\n{self.steps}"
 
 
-@dataclass(frozen=True, repr=False)
-class Answered:
-    """An answer with the context it was given and what every step did.
-
-    `fallbacks` says where the method went another way than its own; `told` is all of it as plain
-    values, names in place of ids.
-    """
-
-    answer: str
-    context: Context
-    trace: tuple[StepTrace, ...]
-    fallbacks: tuple[str, ...] = ()
-    told: Mapping[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        """The answer, and the size of its context and trace; `report()` has all of it."""
-        held = f"{len(self.context.pieces)} pieces of context, {len(self.trace)} steps"
-        return f"<Answered {short(self.answer)!r}: {held}; print(answered.report()) shows them>"
-
-    def report(self) -> str:
-        """The answer, the fallbacks taken, its context, and its steps by name, as text."""
-        return clean("\n".join(explained_lines(self.told)))
-
-
 @shown_plainly
 def ask(experiment: Experiment, text: str) -> Answered:
     """One question through a checked experiment; raises UserError when a step fails."""
     finished, resources = answered(experiment, question_of(experiment, text))
-    made = told(asked_of(experiment, finished, resources), Names.of(resources))
-    state = finished.outcome
-    assert not isinstance(state, Failure)  # `answered` has raised
-    context = state.get("context") or Context(())
-    return Answered(state.get("answer").text, context, finished.trace, finished.fallbacks, made)
+    return Answered.of(experiment, finished, resources)
+
+
+@shown_plainly
+def index(
+    folder: str | Path, method: str | Mapping[str, Any] | None = None, **settings: Any
+) -> LiveIndex:
+    """The live index of a folder: opened, or a new one of that method with these settings.
+
+    `index("notes", method="hipporag", llm="local")` makes one; `index("notes")` opens it again.
+    Settings are those of `method`. Raises UserError for another method or settings than it has.
+    """
+    held = index_choice(Path(folder), method, settings)
+    made = _pipeline(held.method, **held.settings)
+    home, own = {"home": str(folder)}, dict(held.settings)
+
+    def experiment(documents: Sequence[Document], writes: bool) -> Experiment:
+        paths = {**own.get("paths", {}), **home}
+        cache = {**own.get("cache", {}), "mode": "write" if writes else "read"}
+        found: Experiment = made.experiment(dataset_of(documents), paths=paths, cache=cache)
+        return found
+
+    return LiveIndex(Path(folder), experiment, Progress())
 
 
 @dataclass(frozen=True, repr=False)
@@ -314,5 +308,6 @@ def _question_rows(run: StoredRun) -> list[dict[str, Any]]:
 
 
 __all__: Sequence[str] = [
-    "Answered", "Pipeline", "Run", "UserError", "ask", "dataset", "method", "stored_runs",
+    "Answered", "Pipeline", "Run", "UserError", "ask", "dataset", "index", "method",
+    "stored_runs",
 ]  # fmt: skip

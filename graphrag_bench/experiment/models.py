@@ -30,6 +30,7 @@ from graphrag_bench.models.kept_sentences import KeptSentences, ReadingStore
 from graphrag_bench.models.kept_vectors import KeptVectors
 from graphrag_bench.models.ledger import Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.marked_file import MarkedFile
 from graphrag_bench.models.nlp import Nlp, Spacy
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.models.replay import Replay
@@ -69,6 +70,18 @@ class Models(Mapping[str, Any]):
         other = copy.copy(self)
         other.corpus, other._first = dataset, self._first or self
         return other
+
+    def sharing(self, other: Models) -> Models:
+        """These models with what another has loaded of the same settings."""
+        mine = copy.copy(self)
+        mine._made = other._made
+        return mine
+
+    @property
+    def stores(self) -> tuple[MarkedFile, ...]:
+        """The files of replies, of vectors and of readings."""
+        first = self._first or self
+        return first.replies, first.vectors, first.readings
 
     def on_trial(self, trial: int) -> Models:
         """The same models with the answering one in a further repeat; a ledger of their own."""

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from graphrag_bench.data.history import FOLDER as HISTORY
 from graphrag_bench.models.marked_file import MarkedFile
 
 
 def drop_artifacts(root: Path, kept: Mapping[str, str]) -> None:
-    """Remove every artifact below `root` but those that `kept` maps resources to, and what a
-    killed build has left."""
-    for folder in root.glob("*/*"):
-        resource = folder.parent.name
-        if resource == HISTORY or kept.get(resource) == folder.name:
+    """Remove the artifacts below the folder `root` of all data sets but those that are `kept`.
+
+    `kept` maps resources to keys. What a killed build has left goes too.
+    """
+    for path in sorted(root.glob("*/*/*")):
+        if kept.get(path.parent.name) == path.name:
             continue
-        if folder.is_dir():
-            shutil.rmtree(folder)
+        if path.is_dir():
+            shutil.rmtree(path)
         else:
-            folder.unlink(missing_ok=True)
-    for folder in root.glob("*"):
-        if folder.is_dir() and not any(folder.iterdir()):
+            path.unlink(missing_ok=True)
+    for folder in sorted(root.glob("*/*")):
+        if not any(folder.iterdir()):
             folder.rmdir()
 
 
 class Uses:
     """Which rows of the stores a build reads and writes, so that the others can be removed."""
 
-    def __init__(self, *stores: MarkedFile) -> None:
+    def __init__(self, stores: Sequence[MarkedFile]) -> None:
         """Begin to note."""
         self.stores = stores
         for store in stores:

@@ -44,7 +44,7 @@ class Versions:
         """The state that holds; None for an index without any. Raises UserError for damage."""
         path = self.folder / CURRENT
         try:
-            held = read_json(path.read_text(encoding="utf-8"), str(path))
+            held: Any = read_json(path.read_text(encoding="utf-8"), str(path))
             return Version(int(held["number"]), str(held["documents"]), dict(held["artifacts"]))
         except FileNotFoundError:
             return None
