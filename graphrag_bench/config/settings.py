@@ -50,13 +50,20 @@ class DatasetSettings(_Settings):
         None,
         description="generated questions (graphrag-bench questions) in place of its own",
     )
+    part: PositiveInt = Field(
+        1, description="the corpus as it grows: the first N of dataset.parts parts of its documents"
+    )
+    parts: PositiveInt = Field(
+        1, description="with dataset.part: the questions are those that the first part answers"
+    )
 
     _text = field_validator("root", "openie", "questions", mode="before")(_number_as_text)
 
     @property
     def own(self) -> dict[str, Any]:
-        """The settings that only a synthetic set has, such as `hops` and `noise`."""
-        return dict(self.model_extra or {})
+        """The settings that only a synthetic set has, such as `hops`, and those of a part."""
+        part = {"part": self.part, "parts": self.parts} if (self.part, self.parts) != (1, 1) else {}
+        return {**(self.model_extra or {}), **part}
 
 
 class GraphSettings(_Settings):

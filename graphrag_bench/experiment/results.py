@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from graphrag_bench.config.choices import FILE
-from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.config.settings import DatasetSettings, RunSettings
 from graphrag_bench.experiment.answer_asking import forms_asked
 from graphrag_bench.experiment.budgets import context_budget
 from graphrag_bench.experiment.estimate import estimates
@@ -70,6 +70,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "limit": settings.limit,
         "split": settings.split,
         "dev_share": settings.dev_share,
+        **_of_corpus(settings.dataset),
         "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
         "answer_forms": forms_asked(selected),
@@ -169,3 +170,10 @@ def _sums(held: Sums) -> dict[str, Any]:
 def _part(part: Part) -> dict[str, Any]:
     rounded = {"seconds": round(part.seconds, 3), "usd": round(part.usd, 6)}
     return {**vars(part), **rounded}
+
+
+def _of_corpus(dataset: DatasetSettings) -> dict[str, int]:
+    """Which part of its corpus a run is over, where that is not the whole."""
+    if dataset.parts == 1:
+        return {}
+    return {"dataset.part": dataset.part, "dataset.parts": dataset.parts}

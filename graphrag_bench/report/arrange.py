@@ -13,7 +13,7 @@ _PLACES = {"floor": 0, "baseline": 1, "": 2, "ceiling": 3}
 _SOURCES = ("profile", "fidelity")
 _RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "limit",
              "answer", "budget_context")  # fmt: skip
-_SPLIT = ("split", "dev_share")
+_SPLIT = ("split", "dev_share", "dataset.part", "dataset.parts")
 Run = Mapping[str, Any]
 
 
@@ -108,7 +108,17 @@ def _told_apart(runs: Sequence[Run], axis: str = "") -> list[str]:
 def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     """The names of the settings that are not the same in all, the most telling first."""
     names = sorted(set().union(*settings), key=_weight)
-    return [name for name in names if len({repr(held.get(name)) for held in settings}) > 1]
+    found = [name for name in names if len({repr(held.get(name)) for held in settings}) > 1]
+    return [name for name in found if name != "corpus" or not _grows(settings)]
+
+
+def _grows(settings: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the corpus follows from which part of it each run is over (`dataset.part`)."""
+    corpora: dict[object, set[object]] = {}
+    for held in settings:
+        place = held.get("dataset.part"), held.get("dataset.parts")
+        corpora.setdefault(place, set()).add(held.get("corpus"))
+    return len(corpora) > 1 and all(len(one) == 1 for one in corpora.values())
 
 
 def _settings(run: Run) -> dict[str, Any]:

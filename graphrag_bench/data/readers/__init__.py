@@ -10,6 +10,7 @@ from types import MappingProxyType
 from graphrag_bench.data.card import Card, Layout, load_card
 from graphrag_bench.data.dataset import QUESTIONS, Dataset
 from graphrag_bench.data.kgqa import rog
+from graphrag_bench.data.parts import first_parts
 from graphrag_bench.data.readers.asqa import alce_asqa
 from graphrag_bench.data.readers.documents import folder_rows
 from graphrag_bench.data.readers.domains import ultradomain, ultradomain_original
@@ -31,7 +32,8 @@ from graphrag_bench.data.synthetic import synthetic
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.locations import project_folder
 
-_SETTINGS = ("name", "root", "openie", "questions")
+_SETTINGS = ("name", "root", "openie", "questions", "part", "parts")
+_PART = ("part", "parts")
 _OWN = ("jsonl", "folder")
 """The cards of sets of your own, which are named after their folders."""
 SYNTHETIC = "synthetic"
@@ -56,10 +58,30 @@ def read_dataset(
     Without a root it is read from the card's own folder, or else from `home`/data/<name>, where
     `fetch` puts it. `openie` names the OpenIE file to use where a folder holds several, `questions`
     a file or folder of questions (`questions.jsonl`) that take the place of the set's own.
-    `settings` are those of a set that is made rather than read. Raises UserError for an unknown
-    name, for a setting that the set does not have, and for every fault in the files, with the file
-    and line.
+    `settings` are those of a set that is made rather than read; `part` and `parts` among them take
+    the first documents of any set (`first_parts`). Raises UserError for an unknown name, for a
+    setting that the set does not have, and for every fault in the files, with the file and line.
     """
+    own = {name: value for name, value in settings.items() if name not in _PART}
+    part, parts = (_count(name, settings.get(name, 1)) for name in _PART)
+    return first_parts(_read(name, root, openie, own, Path(home), questions), part, parts)
+
+
+def _count(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UserError(f"dataset.{name}={value}: a number from 1 on was expected.")
+    return value
+
+
+def _read(
+    name: str,
+    root: str | Path | None,
+    openie: str | Path | None,
+    settings: Mapping[str, object],
+    home: Path,
+    questions: str | Path | None,
+) -> Dataset:
+    """The whole data set."""
     card = load_card(name)
     if card.reader == SYNTHETIC:
         files = {"root": root, "openie": openie, "questions": questions}
@@ -67,10 +89,10 @@ def read_dataset(
     for setting in settings:
         hint = did_you_mean(setting, _SETTINGS)
         raise UserError(f"There is no setting 'dataset.{setting}'. {hint}")
-    folder = _folder(card, root, Path(home))
+    folder = _folder(card, root, home)
     layout = _layout(folder, card) if card.reader != FOLDER else card.shapes[0]
     if layout.reader == FOLDER:
-        rows = folder_rows(folder, Path(home) / "cache" / "documents")
+        rows = folder_rows(folder, home / "cache" / "documents")
     elif layout.reader in READERS:
         rows = READERS[layout.reader](*_files(folder, layout))
     else:
