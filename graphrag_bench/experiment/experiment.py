@@ -24,11 +24,13 @@ from graphrag_bench.experiment.derived_settings import (
     complete,
     imported_choices,
 )
+from graphrag_bench.experiment.earlier_version import earlier_key
 from graphrag_bench.experiment.method import Method, read_method
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.experiment.reader_prompts import with_common_reader
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.offline.earlier import Earlier
 from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.build import refuse
@@ -139,12 +141,24 @@ class Experiment:
         return self.plan_for(self.models)
 
     def plan_for(self, models: Models) -> list[Planned]:
-        """The plan over another corpus: that of one scope."""
+        """The plan over another corpus: that of one scope.
+
+        What grows from an earlier version of the corpus is planned with that version.
+        """
         identities = {name: partial(models.identity, name) for name in Models.NAMES}
-        try:
-            return plan(self.wanted, self.choices, identities, self.incomplete)
-        except UserError as error:
-            raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
+
+        def planned(**known: str) -> list[Planned]:
+            given = {name: partial(str, identity) for name, identity in known.items()}
+            try:
+                return plan(self.wanted, self.choices, identities | given, self.incomplete)
+            except UserError as error:
+                raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
+
+        key = ""
+        if self.settings.graph.per == "all":
+            key = earlier_key(self.artifacts, models.corpus.corpus_digest, planned)
+        models.earlier_version = Earlier(self.artifacts, key)
+        return planned()
 
     def scoped(self, questions: Sequence[Question]) -> dict[str | None, Models]:
         """The models over the corpus of every graph that these questions are asked of.

@@ -39,7 +39,11 @@ from graphrag_bench.models.shared_account import SharedAccount
 from graphrag_bench.models.spending import OwnAccount
 from graphrag_bench.models.tokenizer import Tokenizer, tokenizer_of
 from graphrag_bench.models.trial import OnTrial
+from graphrag_bench.offline.earlier import Earlier
 from graphrag_bench.offline.importers.paths import content_digest, file_of
+
+_OWN = ("corpus", "openie", "training", "earlier_version")
+"""What is another thing over another corpus."""
 
 
 class Models(Mapping[str, Any]):
@@ -49,8 +53,8 @@ class Models(Mapping[str, Any]):
     """
 
     NAMES = (
-        "corpus", "openie", "import_from", "training", "embedder", "nlp", "llm", "llm_build",
-        "tokenizer", "cross_encoder",
+        "corpus", "openie", "import_from", "training", "earlier_version", "embedder", "nlp",
+        "llm", "llm_build", "tokenizer", "cross_encoder",
     )  # fmt: skip
 
     def __init__(self, settings: RunSettings, dataset: Dataset) -> None:
@@ -61,6 +65,7 @@ class Models(Mapping[str, Any]):
         self.earlier: Callable[[], Sequence[Path]] = tuple
         self.account: Path | None = None
         self.gates: dict[str, FailureGate] = {}
+        self.earlier_version = Earlier(Path(), "")
         self._made: dict[str, Any] = {}
         self._first: Models | None = None
         self._trial = 0
@@ -69,6 +74,7 @@ class Models(Mapping[str, Any]):
         """The same models over another corpus: one cache, one budget, one ledger for all."""
         other = copy.copy(self)
         other.corpus, other._first = dataset, self._first or self
+        other.earlier_version = Earlier(Path(), "")
         return other
 
     def sharing(self, other: Models) -> Models:
@@ -112,7 +118,7 @@ class Models(Mapping[str, Any]):
         """The object of that name; KeyError for another name."""
         if name not in self.NAMES:
             raise KeyError(name)
-        own = self._first is None or name in ("corpus", "openie", "training")
+        own = self._first is None or name in _OWN
         return getattr(self if own else self._first, name)
 
     def __iter__(self) -> Iterator[str]:
@@ -335,6 +341,8 @@ class Models(Mapping[str, Any]):
             return self._known(name, self._bare(name, config))
         if name == "corpus":
             return self.corpus.corpus_digest
+        if name == "earlier_version":
+            return self.earlier_version.key
         if name == "openie":
             return file_digest(self.openie)
         if name == "import_from":

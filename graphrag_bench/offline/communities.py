@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,19 @@ def leiden(
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
     5.
     """
+
+    def split(level: int, group: Group) -> Sequence[int]:
+        return partition(group, resolution, seed)
+
+    return hierarchy(graph, split, max_cluster_size, use_lcc)
+
+
+def hierarchy(graph: Graph, split: Split, max_cluster_size: int, use_lcc: bool) -> Communities:
+    """The communities that `split` makes of each component, and of each large community of a level.
+
+    A community of more than `max_cluster_size` nodes is split one level down, until it is small
+    enough or is not split.
+    """
     edges = _Edges.of(graph)
     waiting = _components(edges, use_lcc)
     rows = np.full(len(waiting), -1, np.int64)
@@ -44,7 +59,7 @@ def leiden(
     n_found = 0
     while len(waiting):
         edges = edges.within(waiting)
-        found, part = _partitioned(edges, waiting, resolution, seed)
+        found, part = _partitioned(edges, waiting, partial(split, len(levels)))
         divided = np.bincount(part, minlength=len(waiting)) > 1
         kept = divided[part] | (not levels)
         found = found.chosen(kept)
@@ -53,6 +68,18 @@ def leiden(
         waiting, rows = found.chosen(large), n_found + np.flatnonzero(large)
         n_found += len(found)
     return _communities(levels, graph)
+
+
+class Group(NamedTuple):
+    """A subgraph: its nodes, int64 ascending, and edges by places among them, with weights."""
+
+    nodes: IntArray
+    ends: IntArray
+    weights: NDArray[np.object_]
+
+
+Split = Callable[[int, Group], Sequence[int]]
+"""The community of each node of a group, of a level from 0 on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +155,7 @@ def _components(edges: _Edges, use_lcc: bool) -> _Groups:
 
 
 def _partitioned(
-    edges: _Edges, groups: _Groups, resolution: float, seed: int
+    edges: _Edges, groups: _Groups, split: Callable[[Group], Sequence[int]]
 ) -> tuple[_Groups, IntArray]:
     """The communities of the subgraph of each group, and of each the group it is a part of.
 
@@ -149,29 +176,37 @@ def _partitioned(
     del of, place, group, order
     label = np.empty(starts[-1], np.int64)
     n_labels = 0
-    for row, size in enumerate(groups.sizes.tolist()):
+    for row in range(len(groups)):
         of_group, inside = slice(*starts[row : row + 2]), slice(*stops[row : row + 2])
-        label[of_group] = _partition(size, ends[inside], weights[inside], resolution, seed)
+        label[of_group] = split(Group(groups.members[of_group], ends[inside], weights[inside]))
         label[of_group] += n_labels
         n_labels = int(label[of_group].max()) + 1
     return _by_label(groups, label)
 
 
-def _partition(
-    n_nodes: int, ends: IntArray, weights: NDArray[np.object_], resolution: float, seed: int
+def partition(
+    group: Group,
+    resolution: float,
+    seed: int,
+    start: Sequence[int] | None = None,
+    fixed: Sequence[bool] | None = None,
 ) -> list[int]:
-    """The community of each node, by leidenalg until nothing improves."""
+    """The community of each node, by leidenalg until nothing improves.
+
+    Nodes begin alone, or in the communities `start`; those that are `fixed` do not move.
+    """
     import igraph
     import leidenalg
 
-    made = leidenalg.find_partition(
-        igraph.Graph(n=n_nodes, edges=ends),
-        leidenalg.RBConfigurationVertexPartition,
-        weights=weights.tolist(),
-        n_iterations=-1,
-        seed=seed,
+    made = leidenalg.RBConfigurationVertexPartition(
+        igraph.Graph(n=len(group.nodes), edges=group.ends),
+        initial_membership=start,
+        weights=group.weights.tolist(),
         resolution_parameter=resolution,
     )
+    optimiser = leidenalg.Optimiser()
+    optimiser.set_rng_seed(seed)
+    optimiser.optimise_partition(made, n_iterations=-1, is_membership_fixed=fixed)
     membership: list[int] = made.membership
     return membership
 
