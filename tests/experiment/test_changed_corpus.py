@@ -25,7 +25,8 @@ HIPPORAG = [*WITHOUT_CALLS, "method=hipporag"]
 EXTRACTING = [*HIPPORAG, "build.extraction=llm", "llm._target_=counting_reader.reader"]
 SUMMARISING = [
     *WITHOUT_CALLS, "method=raptor", "build.graph.variant=tree_llm",
-    "build.graph.clustering=kmeans", "build.graph.cluster_size=3", "llm._target_=counting_reader.reader",
+    "build.graph.clustering=kmeans", "build.graph.cluster_size=3",
+    "llm._target_=counting_reader.reader",
 ]  # fmt: skip
 NAMES = "Ada Bob Cora Dan Eve Finn Gus Hana Ivo Jane Karl Lena Max Nora Otto Pia Quin Rosa Sam Tea"
 
