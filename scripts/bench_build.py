@@ -353,7 +353,8 @@ def built_anew(experiment: Experiment, corpus: Dataset) -> Step:
     for item in plan:
         call = partial(store.resources, plan, {item.resource}, models)
         times[item.resource] = seconds(call, time.perf_counter)
-        n_bytes += sum(path.stat().st_size for path in store.folder(item).glob("*") if path.is_file())
+        files = (path for path in store.folder(item).rglob("*") if path.is_file())
+        n_bytes += sum(path.stat().st_size for path in files)
     return Step(times, n_bytes)
 
 
