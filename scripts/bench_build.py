@@ -10,6 +10,16 @@ exponents of the processor time from a tenth of so many chunks to so many: 1 is 
 passage graph is measured with `max_df=20`, which bites at all sizes: below its bound a name of m
 passages makes m (m - 1) / 2 edges. `growth_files` is that of writing the graph with its dictionary
 of names, up to the largest size; `one_document` that of 1,000 and 10,000 chunks of one document.
+
+`grown_1k`, `grown_10k` and `grown_50k` build all that `method=entitypassage` needs of a world of so
+many documents after one was added, with the packaged models: `ours` and `reference` are documents a
+second of that build and of the first one, so that `ratio` is how many times quicker it is. The
+first build has empty stores and lacks `N_ADDED` documents and 1 %; these are then added, the 1 % at
+once, at seeded places of the corpus. `seconds` is the median over those added alone, `first` those
+of the first build, `share` and `share_1pct` the seconds of one document and of 1 % as shares of
+them, `<artifact>_s` those of its steps, `mb` the megabytes of the artifacts written.
+`growth_seconds` and `growth_mb` are exponents from a smaller world, measured in the same run, to
+this one. Models are loaded before. That of 50,000 documents takes half an hour.
 """
 
 from __future__ import annotations
@@ -20,6 +30,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -29,7 +40,12 @@ from typing import Any
 import numpy as np
 from made_up_texts import MadeUp
 
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.words import read_words
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.incomplete import building_store
 from graphrag_bench.graph.extraction import Extraction, TextExtraction
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.nlp import NUMERIC, Spacy
@@ -49,6 +65,7 @@ from graphrag_bench.world.making import make_world
 
 N_PASSAGES, N_CHUNKS, N_REPEATS, SIZES = 1000, 10_000, 3, (1000, 10_000, 100_000)
 RARE = 20
+N_ADDED, NOISE, N_WORDS = 3, 0.1, 66
 Numbers = tuple[float, float, str, dict[str, float]]
 QUIET = Progress(quiet=True)
 
@@ -286,10 +303,92 @@ def _refuse(differs: bool, what: str) -> None:
         raise AssertionError(f"the {what} differ from the plain ones")
 
 
+@dataclass(frozen=True)
+class Step:
+    """The building of one version: seconds of each artifact by name, and the bytes of all."""
+
+    seconds: Mapping[str, float]
+    n_bytes: int
+
+    @property
+    def total(self) -> float:
+        """The seconds of all artifacts."""
+        return sum(self.seconds.values())
+
+
+def of_world(size: int, home: str) -> Experiment:
+    """The default method on a world of so many documents."""
+    words = (
+        "dataset=world", f"dataset.size={round(size * (1 - NOISE))}", f"dataset.noise={NOISE}",
+        f"dataset.words={N_WORDS}", "method=entitypassage", "answer=off", "reference_rows=off",
+        f"paths.home={home}",
+    )  # fmt: skip
+    return Experiment.prepare(composed(read_words(words)))
+
+
+def versions(size: int) -> list[Step]:
+    """The first build, `N_ADDED` of one document more each, and one of the 1 % that is left."""
+    with TemporaryDirectory() as home:
+        experiment = of_world(size, home)
+        documents = experiment.dataset.documents
+        _refuse(len(documents) != size, f"{size} documents")
+        late = np.random.default_rng(0).permutation(size)[: N_ADDED + size // 100].tolist()
+        experiment.models["embedder"].encode(["Norvik"], kind="passage")
+        list(experiment.models["nlp"].sentences(["Norvik is a city."]))
+
+        def built(missing: list[int]) -> Step:
+            left = frozenset(missing)
+            kept = tuple(row for place, row in enumerate(documents) if place not in left)
+            return built_anew(experiment, replace(experiment.dataset, documents=kept))
+
+        return [built(late), *(built(late[n:]) for n in range(1, N_ADDED + 1)), built([])]
+
+
+def built_anew(experiment: Experiment, corpus: Dataset) -> Step:
+    """Build every artifact of a corpus, none of which may be there."""
+    models = experiment.models.over(corpus)
+    plan, store = experiment.plan_for(models), building_store(experiment, QUIET)
+    _refuse(any(store.holds(item) for item in plan), "artifacts")
+    times, n_bytes = {}, 0
+    for item in plan:
+        call = partial(store.resources, plan, {item.resource}, models)
+        times[item.resource] = seconds(call, time.perf_counter)
+        files = (path for path in store.folder(item).rglob("*") if path.is_file())
+        n_bytes += sum(path.stat().st_size for path in files)
+    return Step(times, n_bytes)
+
+
+def of_growth(size: int, smaller: int) -> Numbers:
+    """One document added to a world, against its first build."""
+    _, *before, _ = versions(smaller)
+    first, *added, percent = versions(size)
+    taken, taken_before = ([step.total for step in of] for of in (added, before))
+    took, took_before = statistics.median(taken), statistics.median(taken_before)
+    middle = min(added, key=lambda step: abs(step.total - took))
+    growth = math.log(size / smaller)
+    p50, p95 = (size / float(np.percentile(taken, part)) for part in (50, 95))
+    more = {
+        "p50": p50,
+        "p95": p95,
+        "seconds": took,
+        "first": first.total,
+        "share": took / first.total,
+        "share_1pct": percent.total / first.total,
+        "growth_seconds": math.log(took / took_before) / growth,
+        "growth_mb": math.log(middle.n_bytes / before[0].n_bytes) / growth,
+        "mb": middle.n_bytes / 1e6,
+        **{f"{name}_s": value for name, value in middle.seconds.items()},
+    }
+    return p50, size / first.total, "documents/s", more
+
+
 CASES = {
     "spacy": of_spacy,
     "kg": of_kg,
     "rkg": of_rkg,
     "passage_graph": of_passage_graph,
     "entity_passage": of_entity_passage,
+    "grown_1k": lambda: of_growth(1000, smaller=250),
+    "grown_10k": lambda: of_growth(10_000, smaller=1000),
+    "grown_50k": lambda: of_growth(50_000, smaller=10_000),
 }

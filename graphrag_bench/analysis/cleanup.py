@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphrag_bench.data.history import FOLDER as HISTORY
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.reopen import References, read_references, references_of, reopened
 from graphrag_bench.lookup import by_beginning
@@ -107,7 +108,10 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
 
 
 def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
-    """Remove what is still garbage of these, and return it; what is being built stays."""
+    """Remove what is still garbage of these, and return it; what is being built stays.
+
+    With the last artifact of a corpus goes its history.
+    """
     still = {item.path for item in garbage(home)[0]}
     gone = []
     for item in items:
@@ -122,7 +126,10 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
         item.path.parent for item in gone if item.path.parent.parent.parent.name == "artifacts"
     }
     for folder in (*sorted(above), *sorted({folder.parent for folder in above})):
-        if not any(folder.iterdir()):
+        left = {path.name for path in folder.iterdir()}
+        if left == {HISTORY}:
+            shutil.rmtree(folder / HISTORY)
+        if left <= {HISTORY}:
             folder.rmdir()
     return gone
 

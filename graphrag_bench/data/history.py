@@ -93,6 +93,10 @@ class History:
         ]
         return sorted(found, key=lambda version: version.number)
 
+    def version(self, corpus_digest: str) -> Version | None:
+        """The version of that corpus; None where it was not built yet."""
+        return next((one for one in self.versions() if one.corpus == corpus_digest), None)
+
     def before(self, corpus_digest: str) -> Version | None:
         """The version that was built before this corpus; None for the first.
 
@@ -111,14 +115,14 @@ class History:
         Processes may do so at the same time.
         """
         digest = dataset.corpus_digest
-        if held := self._held(digest):
+        if held := self.version(digest):
             return held
         from filelock import FileLock
 
         folder = self.root / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / ".lock"):
-            if held := self._held(digest):
+            if held := self.version(digest):
                 return held
             number = max((version.number for version in self.versions()), default=0) + 1
             path, new = folder / f"{number:06}-{digest}.npz", folder / ".new"
@@ -127,9 +131,6 @@ class History:
                 np.savez(file, blob=rows.ids.blob, offsets=rows.ids.offsets, contents=rows.contents)
             new.replace(path)
         return Version(digest, number, path)
-
-    def _held(self, digest: str) -> Version | None:
-        return next((one for one in self.versions() if one.corpus == digest), None)
 
 
 @dataclass(frozen=True)

@@ -55,20 +55,20 @@ def missing(experiment: Experiment, store: Store) -> list[Planned]:
 def told_changes(experiment: Experiment, progress: Progress) -> Iterator[None]:
     """Say before the building inside what has changed in the corpus, and then what it cost.
 
-    When the building has succeeded, the corpus is kept in its history.
+    When the building has succeeded, the corpus is kept in its history; what has changed is said
+    until then: by the first run of a sweep, and not by the others.
     """
     if experiment.settings.graph.per != "all":
         yield
         return
-    store = experiment.store()
-    to_build = missing(experiment, store)
-    growth = grown(experiment)
-    if growth:
+    store, history = experiment.store(), History(experiment.artifacts)
+    to_build, growth = missing(experiment, store), grown(experiment)
+    if growth and history.version(experiment.dataset.corpus_digest) is None:
         progress.say(f"{experiment.dataset.corpus_name}: {growth}")
     yield
     if growth and (line := _cost(store, to_build)):
         progress.say(line)
-    History(experiment.artifacts).keep(experiment.dataset)
+    history.keep(experiment.dataset)
 
 
 def _cost(store: Store, built: list[Planned]) -> str:

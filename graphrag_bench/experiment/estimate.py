@@ -81,22 +81,21 @@ def estimates(
 def _building(experiment: Experiment, sizes: Sizes, *, left: bool) -> list[Estimate]:
     """One row for each artifact whose building calls a model.
 
-    With `left` only what is still to be paid: an artifact that is there costs nothing.
+    With `left` only what is still to be paid: an artifact that is there costs nothing, nor does a
+    reply that is stored since the version of the corpus before.
     """
     store = experiment.store()
     growth = grown(experiment) if left else None
     share = _share(experiment, growth, sizes) if growth else 1.0
-    rows = []
+    rows: list[Estimate] = []
     for item in experiment.plan:
         if not item.builder.calls:
             continue
+        there = left and store.holds(item)
+        n_calls = 0 if there else item.builder.expected_calls(item.settings, sizes)
         fewer = None
-        if left and store.holds(item):
-            n_calls = 0
-        elif growth and (fewer := calls_left(experiment, item, growth, sizes, share)):
+        if growth and n_calls and (fewer := calls_left(experiment, item, growth, sizes, share)):
             n_calls = fewer.left
-        else:
-            n_calls = item.builder.expected_calls(item.settings, sizes)
         prompt, completion = _UNKNOWN
         if item.builder.tokens:
             prompt, completion = item.builder.tokens(item.settings, sizes)
