@@ -30,7 +30,7 @@ from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.experiment.reader_prompts import with_common_reader
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.offline.earlier import Earlier
+from graphrag_bench.offline.earlier import EARLIER, Earlier
 from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.build import refuse
@@ -154,9 +154,12 @@ class Experiment:
             except UserError as error:
                 raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
-        key = ""
-        if self.settings.graph.per == "all":
-            key = earlier_key(self.artifacts, models.corpus.corpus_digest, planned)
+        models.earlier_version = Earlier(self.artifacts, "")
+        found = planned()
+        alone = next((item for item in found if EARLIER in item.inputs), None)
+        if alone is None or self.settings.graph.per != "all":
+            return found
+        key = earlier_key(self.artifacts, models.corpus.corpus_digest, alone, planned)
         models.earlier_version = Earlier(self.artifacts, key)
         return planned()
 

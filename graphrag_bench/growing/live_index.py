@@ -16,12 +16,12 @@ from graphrag_bench.analysis.explaining.own_question import (
     question_of,
 )
 from graphrag_bench.data.dataset import Document
-from graphrag_bench.data.history import Changes
+from graphrag_bench.data.history import Changes, History
 from graphrag_bench.errors import UserError, did_you_mean, shown_plainly
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.incomplete import building_store
 from graphrag_bench.growing.documents import Given, as_document
-from graphrag_bench.growing.sweeping import Uses, drop_artifacts
+from graphrag_bench.growing.sweeping import Uses, drop_artifacts, drop_versions
 from graphrag_bench.growing.versions import Version, Versions
 from graphrag_bench.models.ledger import Line, read_ledger
 from graphrag_bench.offline.plan import Planned
@@ -261,6 +261,9 @@ class LiveIndex:
         uses.drop_others()
         self._versions.drop_others()
         drop_artifacts(root, keys)
+        if new:
+            of_corpus = History(experiment.artifacts).keep(experiment.dataset)
+            drop_versions(experiment.artifacts, experiment.plan, of_corpus)
         calls = sum(not line.cached for line in lines)
         seconds = time.perf_counter() - began
         return Committed(version.number, _changes(old, new), calls, len(lines), seconds)

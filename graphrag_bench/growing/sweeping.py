@@ -6,16 +6,22 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from graphrag_bench.data.history import FOLDER as HISTORY
+from graphrag_bench.data.history import Version
 from graphrag_bench.models.marked_file import MarkedFile
+from graphrag_bench.offline.earlier import EARLIER, SUFFIX, grown
+from graphrag_bench.offline.plan import Planned
 
 
 def drop_artifacts(root: Path, kept: Mapping[str, str]) -> None:
     """Remove the artifacts below the folder `root` of all data sets but those that are `kept`.
 
-    `kept` maps resources to keys. What a killed build has left goes too.
+    `kept` maps resources to keys. What a killed build has left goes too; what an artifact grew from
+    and the versions of the corpus stay.
     """
     for path in sorted(root.glob("*/*/*")):
-        if kept.get(path.parent.name) == path.name:
+        stays = kept.get(path.parent.name) == path.name
+        if stays or path.suffix == SUFFIX or path.parent.name == HISTORY:
             continue
         if path.is_dir():
             shutil.rmtree(path)
@@ -24,6 +30,15 @@ def drop_artifacts(root: Path, kept: Mapping[str, str]) -> None:
     for folder in sorted(root.glob("*/*")):
         if not any(folder.iterdir()):
             folder.rmdir()
+
+
+def drop_versions(root: Path, plan: Sequence[Planned], version: Version) -> None:
+    """Remove what the folder of a data set has of other versions of its corpus than this one."""
+    stays = {version.path.name}
+    stays |= {f"{grown(item, '').key}{SUFFIX}" for item in plan if EARLIER in item.inputs}
+    for path in (*root.glob(f"*/*{SUFFIX}"), *root.glob(f"{HISTORY}/*.npz")):
+        if path.name not in stays:
+            path.unlink()
 
 
 class Uses:

@@ -36,7 +36,8 @@ def report_tables(told: Told, community: int, parts: Sequence[Part], budget: int
 
     Where that cuts rows off and there are reports on parts, those come first, the largest
     occurrence first (ties by id), as many as fit; entities and relationships that they do not cover
-    go before the others and share what is left. Rows are cut at their boundaries.
+    go before the others and share what is left. Rows are cut at their boundaries and numbered by
+    their place, so that the tables follow from what they are of, wherever that is in the graph.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5, as nano-graphrag packs it.
     """
     nodes, rows = told.members(community), told.relationships(community)
@@ -45,7 +46,11 @@ def report_tables(told: Told, community: int, parts: Sequence[Part], budget: int
     if parts and (len(entities) < len(nodes) or len(relationships) < len(rows)):
         ordered = sorted(parts, key=lambda part: (-part.occurrence, part.id))
         reports = _fitting(
-            (_line(p.id, p.text, p.rating, round(p.occurrence, 3)) for p in ordered), budget
+            (
+                _line(position, p.text, p.rating, round(p.occurrence, 3))
+                for position, p in enumerate(ordered)
+            ),
+            budget,
         )
         covered = np.zeros(told.graph.n_nodes, bool)
         for part in ordered[: len(reports)]:

@@ -138,7 +138,7 @@ def test_reports_on_parts_are_there_only_when_something_was_cut():
     assert rows_of(whole, "Reports") == []
     assert len(rows_of(whole, "Entities")) == 6
     tight = report_tables(Told(GRAPH, NESTED), 0, [part], 130)
-    assert rows_of(tight, "Reports") == ["1,# Ada's part,8.0,0.25"]
+    assert rows_of(tight, "Reports") == ["0,# Ada's part,8.0,0.25"]
     first = [row.split(",")[1] for row in rows_of(tight, "Entities")]
     assert first[:2] == ["dot", "eve"]  # not covered by the part's report
     assert rows_of(tight, "Relationships")[0].split(",")[1:3] == ["cy", "dot"]
