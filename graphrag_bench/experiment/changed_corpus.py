@@ -13,13 +13,22 @@ from graphrag_bench.offline.plan import Planned
 from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
 
+ANEW = {
+    "communities.leiden": "communities are found anew (build.communities=leiden_grown keeps those "
+    "that the change does not touch)",
+    "graph.tree": "the tree is clustered anew",
+    "graph.tree_llm": "the tree is clustered anew; only clusters with other texts are summarised",
+}
+"""What a change reaches beyond its own documents, by the builder that makes it so."""
+
 
 @dataclass(frozen=True)
 class Growth:
-    """The version before a corpus, and how the corpus differs from it."""
+    """The version before a corpus, how the corpus differs from it, and what is made anew."""
 
     before: Version
     changes: Changes
+    anew: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """As `12 of 6,119 documents new, 3 changed (since version 2, built 2026-11-23 09:14 UTC)`.
@@ -27,7 +36,8 @@ class Growth:
         The time is that of the history's file.
         """
         built = f"{self.before.built:%Y-%m-%d %H:%M} UTC"
-        return f"{self.changes} (since version {self.before.number}, built {built})"
+        said = f"{self.changes} (since version {self.before.number}, built {built})"
+        return "; ".join([said, *self.anew])
 
 
 def grown(experiment: Experiment) -> Growth | None:
@@ -43,7 +53,10 @@ def grown(experiment: Experiment) -> Growth | None:
     if before is None:
         return None
     found = changes(before, experiment.dataset)
-    return Growth(before, found) if found and len(found.new) < found.total else None
+    if not found or len(found.new) == found.total:
+        return None
+    names = [item.builder.name for item in experiment.plan]
+    return Growth(before, found, tuple(ANEW[name] for name in names if name in ANEW))
 
 
 def missing(experiment: Experiment, store: Store) -> list[Planned]:

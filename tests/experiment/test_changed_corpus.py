@@ -252,3 +252,20 @@ def test_a_larger_corpus_is_estimated_and_not_looked_up(
     monkeypatch.setattr(calls_left, "MOST_COUNTED", 20)
     line = f"extraction: 6 calls instead of 42, {calls_left.IN_PROPORTION}"
     assert line in planned(*EXTRACTING)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["method=raptor"], "the tree is clustered anew"),
+        (["method=lgraphrag"], "communities are found anew (build.communities=leiden_grown keeps"),
+    ],
+)
+def test_what_is_made_anew_beyond_the_change_is_said(
+    words: list[str], said: str, tmp_path: Path
+) -> None:
+    asked = ["dataset=toy", *words, *WEIGHTLESS, "answer=off", "reference_rows=off",
+             f"paths.home={tmp_path}", "dataset.parts=2"]  # fmt: skip
+    assert said not in ran(*asked, "dataset.part=1").err
+    assert said in command("plan", *asked, "dataset.part=2").out
+    assert said in ran(*asked, "dataset.part=2").err
