@@ -142,7 +142,7 @@ class Experiment:
         """The plan over another corpus: that of one scope."""
         identities = {name: partial(models.identity, name) for name in Models.NAMES}
         try:
-            return plan(self.wanted, self.choices, identities, self.incomplete)
+            return plan(self.wanted, self.choices, identities, self.incomplete, self.settings.index)
         except UserError as error:
             raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
