@@ -19,7 +19,7 @@ from graphrag_bench.offline.searched import PROBES, embeds
 pytest.importorskip("lancedb", reason="needs the extra lancedb")
 
 QUIET = ["answer=off", "reference_rows=off"]
-METHODS = ("llightrag", "lgraphrag", "linearrag", "raptor", "subgraphrag")
+METHODS = ("hlightrag", "cheaprag", "linearrag", "raptor", "subgraphrag")
 SAME = ("question", "documents", "chunks", "context")
 """What a record holds of what was retrieved."""
 
@@ -152,9 +152,9 @@ def test_a_table_is_packed_taken_over_and_read_there(
     assert command("artifacts", "export", key, "index.tar.gz").code == 0
     taken = command("artifacts", "import", "index.tar.gz", "--home", "theirs")
     assert taken.code == 0, taken.err
-    again = ran(*TOY, "method=llightrag", *QUIET, "index=lancedb", "paths.home=theirs").folder
+    again = ran(*TOY, "method=hlightrag", *QUIET, "index=lancedb", "paths.home=theirs").folder
     assert [row["documents"] for row in records(again)] == [
-        row["documents"] for row in retrieved["llightrag", "lancedb"]
+        row["documents"] for row in retrieved["hlightrag", "lancedb"]
     ]
     assert len(list(Path("theirs/artifacts/toy/chunk_index").glob("*"))) == 1
 
