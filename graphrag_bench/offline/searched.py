@@ -58,7 +58,10 @@ def misuse(given: Mapping[str, Any], index: str, stored_as: str) -> str:
     if index == "faiss":
         return f"{unread[0]} is of index=lancedb; faiss searches exactly." if unread else ""
     if stored_as == "float16":
-        return f"index={index} takes stored_as=float32: it computes float16 scores in float16."
+        return (
+            f"index={index} takes stored_as=float32: its scores of float16 rows have no stated "
+            "bound of error, without which a search cannot be known to be exact."
+        )
     if unread and given.get("approximate_from") is None:
         return f"{unread[0]} is of approximate search; add approximate_from=1000000."
     if not is_installed():
