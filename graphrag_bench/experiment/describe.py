@@ -42,7 +42,7 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
         yield f"  one set of artifacts for each of {len(experiment.dataset.scopes())} scopes:"
     for item in experiment.plan:
         state = "reuse" if store.holds(item) else "build"
-        own = ", ".join(f"{k}={v}" for k, v in {**item.settings, **item.thinning}.items())
+        own = ", ".join(f"{k}={v}" for k, v in item.said.items())
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
     if growth := grown(experiment):
         yield f"  corpus: {growth}"

@@ -148,9 +148,9 @@ class Experiment:
         identities = {name: partial(models.identity, name) for name in Models.NAMES}
 
         def planned(**known: str) -> list[Planned]:
-            given = {name: partial(str, identity) for name, identity in known.items()}
+            given = identities | {name: partial(str, one) for name, one in known.items()}
             try:
-                return plan(self.wanted, self.choices, identities | given, self.incomplete)
+                return plan(self.wanted, self.choices, given, self.incomplete, self.settings.index)
             except UserError as error:
                 raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 

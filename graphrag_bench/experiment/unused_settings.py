@@ -54,6 +54,7 @@ class _Reads:
             "pooling": self._pooling,
             "llm_build": self._llm_build,
             "cache": self._cache,
+            "index": self._index,
         }
         if first in told:
             return told[first](rest)
@@ -152,6 +153,11 @@ class _Reads:
         off = self.experiment.settings.cache.mode == "off"
         return "cache.mode=off uses no cache." if off and rest != ["mode"] else ""
 
+    def _index(self, _: Sequence[str]) -> str:
+        if any(item.searched for item in self.experiment.plan):
+            return ""
+        return f"{self._named} embeds no texts here, so it has no index."
+
     def _openie(self) -> str:
         found = [item for item in self.experiment.plan if item.resource == "extraction"]
         if not found or "openie" in self.experiment.used:
@@ -161,7 +167,7 @@ class _Reads:
 
 
 def _reads(item: Planned, setting: str) -> bool:
-    return setting == "variant" or setting in item.settings or setting in item.thinning
+    return setting == "variant" or setting in item.said
 
 
 def _places(build: Mapping[str, Any], sign: str) -> Iterator[tuple[str, str]]:

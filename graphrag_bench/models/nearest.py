@@ -2,23 +2,78 @@
 
 Rows of float32 are read where they lie, so that a memory map is not copied. Rows of float16, and
 those of a database, are turned into float32 in blocks of at most `MOST_NUMBERS` numbers, 32 MB.
+A database is a class that holds to `DatabaseRows`; `vector_index.DATABASES` names those there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.models.embedder import Vectors
-from graphrag_bench.models.lance_rows import LanceRows
 
 MOST_NUMBERS = 2**23
 
 Ids = NDArray[np.int64]
-Rows = NDArray[np.floating[Any]] | LanceRows
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """How many lists a table's rows are put into, and how many a search reads at least."""
+
+    number: int
+    probes: int
+
+
+class DatabaseRows(Protocol):
+    """Rows (n, dimension) in a database: stored as a folder, searched and read where they are.
+
+    What a new database must hold: it reads back the bytes that were written, in the order written,
+    and only the rows that are asked for; it searches exactly where it was written without lists;
+    and all of its files lie below the folder, which may be moved and may be read-only.
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    rounding: float
+    """How far at most its scores lie from inner products in float32, beyond their rounding."""
+
+    def __len__(self) -> int:
+        """The number of rows."""
+
+    def __getitem__(self, rows: slice | Ids, /) -> Array:
+        """Some rows, by slice or by ids, which may repeat."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """All rows, read into memory."""
+
+    def nearest(self, queries: Vectors, k: int, within: Ids | None = None) -> tuple[Vectors, Ids]:
+        """The `k` highest inner products of each query, best first, and their rows, (n, k) each.
+
+        `k` is at most the number of rows; always as many are found. With `within` only those rows
+        are searched, not filtered from what was found.
+        """
+
+    @classmethod
+    def write(cls, folder: Path, vectors: Array, lists: Lists | None = None) -> None:
+        """Write at least one row below a folder, with lists for approximate search or without."""
+
+    @classmethod
+    def is_written(cls, folder: Path) -> bool:
+        """Whether `write` has written below the folder."""
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """The rows that `write` wrote, none of them read."""
+
+
+Rows = Array | DatabaseRows
 
 
 def nearest(queries: Vectors, rows: Rows, k: int) -> tuple[Vectors, Ids]:
@@ -28,7 +83,7 @@ def nearest(queries: Vectors, rows: Rows, k: int) -> tuple[Vectors, Ids]:
     """
     import faiss
 
-    if isinstance(rows, LanceRows):
+    if not isinstance(rows, np.ndarray):
         return rows.nearest(queries, k)
     if rows.dtype == np.float32:
         scores, ids = faiss.knn(

@@ -1,9 +1,9 @@
-"""Exact top-k search by inner product over unit vectors, with faiss, from a memory map."""
+"""Top-k search by inner product over unit vectors: faiss over a memory map, or a database."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from graphrag_bench.columns import load_array, save_array
 from graphrag_bench.models.embedder import Vectors
-from graphrag_bench.models.lance_rows import SUBTRACTED, LanceRows, is_written, write
+from graphrag_bench.models.lance_rows import LanceRows
 from graphrag_bench.models.nearest import (
+    DatabaseRows,
     Ids,
+    Lists,
     Rows,
     blocks,
     in_memory,
@@ -26,6 +28,8 @@ from graphrag_bench.values import DECIMALS, Ranked
 
 StoredAs = Literal["float32", "float16"]
 Database = Literal["faiss", "lancedb"]
+DATABASES: Mapping[str, type[DatabaseRows]] = {"lancedb": LanceRows}
+"""The class of each database; faiss searches an array."""
 
 _SPARE = 16
 _MOST_CANDIDATES = 2**22
@@ -38,30 +42,23 @@ class VectorIndex:
 
     `statistics` tells how the texts fitted into the embedder's window, when the index was made.
     `database` is where `save` writes the rows: a file that faiss searches in memory, or a table of
-    LanceDB, with lists in place of exact search from `approximate_from` rows on (None: never).
+    LanceDB, with `lists` for approximate search in place of exact search. An index of no rows has
+    nothing to search and is a file in any case.
     """
 
     vectors: Rows
     statistics: Mapping[str, Any] = field(default_factory=dict)
-    database: Database = "faiss"
-    approximate_from: int | None = None
+    database: str = "faiss"
+    lists: Lists | None = None
 
     def __len__(self) -> int:
         """The number of vectors."""
         return len(self.vectors)
 
-    def stored_as(
-        self,
-        numbers: StoredAs,
-        database: Database = "faiss",
-        approximate_from: int | None = None,
-    ) -> VectorIndex:
-        """The same index in numbers of this kind; float16 changes a cosine by at most 0.0005.
-
-        It will be saved in that database.
-        """
+    def stored_as(self, numbers: StoredAs) -> VectorIndex:
+        """The same index in numbers of this kind; float16 changes a cosine by at most 0.0005."""
         rows = np.asarray(self.vectors).astype(numbers, copy=False)
-        return VectorIndex(rows, self.statistics, database, approximate_from)
+        return replace(self, vectors=rows)
 
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
         """The `k` most similar rows for every query: cosine in -1..1, ties by lower id.
@@ -107,7 +104,7 @@ class VectorIndex:
         last = np.take_along_axis(rounded, order[:, -1:], axis=1)[:, 0]
         # a row that is no candidate has at most the last one's score, plus what rounding adds
         rounding = largest_difference(queries)
-        rounding += SUBTRACTED if isinstance(self.vectors, LanceRows) else 0.0
+        rounding += 0.0 if isinstance(self.vectors, np.ndarray) else self.vectors.rounding
         most = np.round(named[:, -1] + rounding, DECIMALS)
         clear = (most < last) | (asked == len(self.vectors))
         best = np.take_along_axis(ids, order, axis=1)
@@ -115,16 +112,17 @@ class VectorIndex:
 
     def save(self, folder: Path) -> None:
         """Write the vectors into a folder."""
-        if self.database == "lancedb":
-            write(folder, np.asarray(self.vectors), self.approximate_from)
+        if self.database in DATABASES and len(self.vectors):
+            DATABASES[self.database].write(folder, np.asarray(self.vectors), self.lists)
         else:
             save_array(folder, "vectors", np.asarray(self.vectors))
 
     @classmethod
     def load(cls, folder: Path) -> VectorIndex:
         """The index that `save` wrote: by memory map, or the table opened and not read."""
-        if is_written(folder):
-            return cls(LanceRows(folder), database="lancedb")
+        for database, rows in DATABASES.items():
+            if rows.is_written(folder):
+                return cls(rows.open(folder), database=database)
         return cls(load_array(folder, "vectors"))
 
 

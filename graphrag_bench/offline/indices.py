@@ -1,7 +1,8 @@
 """Search indices over nodes, relationships, communities and chunks.
 
 `stored_as=float16` halves an index on disk and in memory, and changes a cosine by at most 0.0005.
-Indices of names have no such setting: graphs are made of them too.
+Indices of names have no such setting: graphs are made of them too. Where an index is searched is a
+setting of each (`searched.py`).
 """
 
 from __future__ import annotations
@@ -10,18 +11,17 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, PositiveInt
+from pydantic import Field
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.errors import UserError
 from graphrag_bench.graph.communities import Reports
 from graphrag_bench.graph.extraction import Extraction
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Embedder, encode_in_blocks
 from graphrag_bench.models.tfidf import Tfidf
-from graphrag_bench.models.vector_index import Database, StoredAs, VectorIndex
+from graphrag_bench.models.vector_index import StoredAs, VectorIndex
 from graphrag_bench.offline.knowledge_graph import node_rows
 from graphrag_bench.offline.titles import Titles, titled
 from graphrag_bench.progress import Progress
@@ -53,24 +53,9 @@ def chunk_index(
     embedder: Embedder,
     progress: Progress,
     stored_as: StoredAs = "float32",
-    index: Database = "faiss",
-    approximate_from: PositiveInt | None = None,
 ) -> VectorIndex:
-    """One vector for each chunk, of its title and text.
-
-    `index=lancedb` writes them as a table of LanceDB (extra `lancedb`), which is not read into
-    memory, and finds the same chunks; from `approximate_from` chunks on, where that is given, the
-    table has lists (IVF, flat; LanceDB chooses how many, and how many it looks into) and its
-    search is approximate: two builds may then find different chunks.
-    """
-    if index == "faiss" and approximate_from is not None:
-        raise UserError("approximate_from is of index=lancedb; faiss searches exactly.")
-    if index == "lancedb" and stored_as == "float16":
-        raise UserError("index=lancedb takes stored_as=float32: its scores of float16 are rough.")
-    made = index_texts(chunk_table.passages, embedder, progress, "chunks")
-    if approximate_from is not None and len(made) >= approximate_from:
-        progress.say(f"chunks: {len(made):,} vectors in lists, searched approximately")
-    return made.stored_as(stored_as, index, approximate_from)
+    """One vector for each chunk, of its title and text."""
+    return index_texts(chunk_table.passages, embedder, progress, "chunks").stored_as(stored_as)
 
 
 @artifact("name_index.extraction")

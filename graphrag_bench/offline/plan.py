@@ -10,6 +10,7 @@ from graphrag_bench.contract import REQUIRED, Builder, Setting, builders
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.graph.thinning import Share, thinned
+from graphrag_bench.offline.searched import SEARCHED, effective, embeds, in_key, misuse
 
 AMBIENT = frozenset({"scratch", "progress"})
 """Needs that every builder may have and that can change nothing in what it builds."""
@@ -31,8 +32,9 @@ Identities = Mapping[str, Callable[[], str]]
 class Planned:
     """One artifact to build or reuse; `inputs` maps its needs to their keys.
 
-    `thinning` holds the settings of `thinned` where edges are taken out of a graph. `missing` says
-    which parts are left out because the server failed; "" for a whole artifact.
+    `thinning` holds the settings of `thinned` where edges are taken out of a graph, `searched`
+    those of where an index of texts is searched. `missing` says which parts are left out because
+    the server failed; "" for a whole artifact.
     """
 
     builder: Builder
@@ -41,6 +43,12 @@ class Planned:
     key: str
     thinning: Mapping[str, Any] = field(default_factory=dict)
     missing: str = ""
+    searched: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """Its settings, those that it has in addition to its builder's included."""
+        return {**self.settings, **self.thinning, **self.searched}
 
     @property
     def resource(self) -> str:
@@ -53,16 +61,20 @@ class Planned:
         return {
             "builder": self.builder.name,
             "code": self.builder.code,
-            "settings": described(self.settings, self.thinning, self.missing),
+            "settings": self._described(self.missing),
             "inputs": dict(self.inputs),
             "key": self.key,
         }
 
     def without(self, missing: str) -> Planned:
         """The artifact without these parts, under a key of its own."""
-        settings = described(self.settings, self.thinning, missing)
+        settings = self._described(missing)
         key = digest(self.builder.name, self.builder.code, settings, dict(self.inputs))
         return replace(self, key=key, missing=missing)
+
+    def _described(self, missing: str) -> dict[str, Any]:
+        settings = {**self.settings, **in_key(self.searched)}
+        return described(settings, self.thinning, missing)
 
 
 def describe(value: Any) -> Any:
@@ -90,15 +102,17 @@ def plan(
     choices: Mapping[str, Choice],
     identities: Identities,
     incomplete: Mapping[str, str] = {},  # noqa: B006 (never changed)
+    index: str = "faiss",
 ) -> list[Planned]:
     """The artifacts that `wanted` takes, each after what it is built from.
 
     `choices` names the variant and settings of a resource (`"kg"`, or a mapping with `variant` and
     settings); `identities` gives the identity of what is not built: corpus, embedder, models.
     `incomplete` maps the key of a whole artifact to what is missing of the one that is used.
+    `index` is where an index of texts is searched whose choice does not say it.
     Raises one UserError that lists every problem.
     """
-    planner = _Planner(choices, identities, incomplete)
+    planner = _Planner(choices, identities, incomplete, index)
     for resource in sorted(set(wanted)):
         planner.visit(resource, ())
     if planner.problems:
@@ -111,6 +125,7 @@ class _Planner:
     choices: Mapping[str, Choice]
     identities: Identities
     incomplete: Mapping[str, str]
+    index: str
 
     def __post_init__(self) -> None:
         self.planned: dict[str, Planned] = {}
@@ -133,14 +148,16 @@ class _Planner:
             for need in builder.needs
             if need not in AMBIENT
         }
-        shared = THINNING if resource == "graph" else {}
+        shared = _shared(builder)
         own = {name: value for name, value in given.items() if name not in shared}
         settings = self._settings(builder, own)
-        thinning = self._checked(builder, shared, given)
+        thinning = self._checked(builder, shared, given) if resource == "graph" else {}
         if not thinning.get("edge_drop"):
             thinning = {}
-        key = digest(builder.name, builder.code, described(settings, thinning), inputs)
-        planned = Planned(builder, settings, inputs, key, thinning)
+        searched = self._searched(builder, given, settings) if embeds(builder) else {}
+        held = {**settings, **in_key(searched)}
+        key = digest(builder.name, builder.code, described(held, thinning), inputs)
+        planned = Planned(builder, settings, inputs, key, thinning, searched=searched)
         if missing := self.incomplete.get(key):
             planned = planned.without(missing)
         self.planned[resource] = planned
@@ -170,10 +187,22 @@ class _Planner:
     def _settings(self, builder: Builder, given: Mapping[str, Any]) -> dict[str, Any]:
         for name in given:
             if name not in builder.settings:
-                known = [*builder.settings, *(THINNING if builder.resource == "graph" else ())]
+                known = [*builder.settings, *_shared(builder)]
                 hint = did_you_mean(name, known)
                 self._problem(f"build.{builder.resource} has no setting '{name}'. {hint}")
         return self._checked(builder, builder.settings, given)
+
+    def _searched(
+        self, builder: Builder, given: Mapping[str, Any], settings: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Where an index of texts is searched; settings that cannot be together are a problem."""
+        own = {name: value for name, value in given.items() if name in SEARCHED}
+        checked = self._checked(builder, SEARCHED, {"index": self.index, **own})
+        if len(checked) < len(SEARCHED):
+            return {}
+        if wrong := misuse(own, checked["index"], str(settings.get("stored_as"))):
+            self._problem(f"build.{builder.resource}: {wrong}")
+        return effective(checked)
 
     def _checked(
         self, builder: Builder, known: Mapping[str, Setting], given: Mapping[str, Any]
@@ -193,3 +222,10 @@ class _Planner:
     def _problem(self, text: str) -> None:
         if text not in self.problems:
             self.problems.append(text)
+
+
+def _shared(builder: Builder) -> Mapping[str, Setting]:
+    """The settings that a builder has in addition to its own."""
+    if builder.resource == "graph":
+        return THINNING
+    return SEARCHED if embeds(builder) else {}

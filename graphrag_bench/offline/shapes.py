@@ -190,7 +190,7 @@ def _(made: Reports) -> Iterator[str]:
 
 @_misfits.register
 def _(made: VectorIndex) -> Iterator[str]:
-    if made.vectors.ndim != 2 or made.vectors.dtype not in (np.float32, np.float16):
+    if len(made.vectors.shape) != 2 or made.vectors.dtype not in (np.float32, np.float16):
         yield f"vectors: {made.vectors.dtype} {made.vectors.shape}, not rows of float32 or float16"
 
 

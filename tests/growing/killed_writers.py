@@ -12,6 +12,8 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import graphrag_bench as gb
@@ -34,6 +36,10 @@ def of_generation(number: int) -> list[dict[str, str]]:
         {"id": name, "title": name, "text": f"{name} met {other} in generation {number}."}
         for name, other in zip(NAMES, NAMES[1:] + NAMES[:1], strict=True)
     ]
+
+
+def begin(folder: str) -> None:
+    opened(folder).add(*of_generation(0))
 
 
 def change_forever(folder: str) -> None:
@@ -59,15 +65,23 @@ def looked_at(folder: str) -> dict[str, object]:
     }
 
 
-def in_a_child(work: object) -> int:
+def tell(row: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(row) + "\n")
+    sys.stdout.flush()
+
+
+def tell_state(folder: str, left: bool) -> None:
+    tell({**looked_at(folder), "unfinished": left})
+
+
+def in_a_child(work: Callable[[], None]) -> int:
     child = os.fork()
     if child == 0:
         try:
-            work()  # type: ignore[operator]
-            os._exit(0)
-        except BaseException as error:  # the parent is told, whatever it is
-            print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)
-            os._exit(1)
+            work()
+        except Exception as error:  # noqa: BLE001 (the parent is told, whatever it is)
+            tell({"error": f"{type(error).__name__}: {error}"})
+        os._exit(0)
     return child
 
 
@@ -80,17 +94,14 @@ def main(folder: str, seed: int, n_kills: int) -> None:
     chance = random.Random(seed)
     opened(f"{folder}-first").add(*of_generation(0))  # what is imported and compiled is here then
     looked_at(f"{folder}-first")
-    os.waitpid(in_a_child(lambda: opened(folder).add(*of_generation(0))), 0)
+    os.waitpid(in_a_child(partial(begin, folder)), 0)
     for _ in range(n_kills):
-        child = in_a_child(lambda: change_forever(folder))
+        child = in_a_child(partial(change_forever, folder))
         time.sleep(0.05 + 0.3 * chance.random())
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         left = unfinished(folder)
-        found = lambda: print(  # noqa: E731
-            json.dumps({**looked_at(folder), "unfinished": left}), flush=True
-        )
-        os.waitpid(in_a_child(found), 0)
+        os.waitpid(in_a_child(partial(tell_state, folder, left)), 0)
 
 
 if __name__ == "__main__":

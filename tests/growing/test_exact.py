@@ -1,8 +1,8 @@
-"""What is built along a sequence of changes is, byte for byte, what a clean build makes of the last.
+"""What is built along a sequence of changes is what a clean build makes, byte for byte.
 
 Sequences of insertions, changes, deletions and moves over passages of the synthetic world. Along a
 sequence the stores of readings, vectors and replies are kept; the clean build has none. Each of
-the 200 sequences goes to one graph type in turn; `-m long` gives every type all of them.
+the 200 sequences goes to one graph type in turn; EVERY_SEQUENCE=1 gives every type all of them.
 """
 
 from __future__ import annotations

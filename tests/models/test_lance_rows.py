@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_runs import TOY, ran, records, refused
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.models.lance_rows import LanceRows, is_written, write
+from graphrag_bench.models.lance_rows import LanceRows
+from graphrag_bench.models.nearest import Lists
 from graphrag_bench.models.vector_index import VectorIndex
 
 pytest.importorskip("lancedb", reason="needs the extra lancedb")
@@ -35,7 +35,7 @@ def vectors() -> np.ndarray:
 def stored(vectors: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> VectorIndex:
     folder = tmp_path_factory.mktemp("index")
     VectorIndex(vectors, database="lancedb").save(folder)
-    assert is_written(folder) and not (folder / "vectors.npy").exists()
+    assert LanceRows.is_written(folder) and not (folder / "vectors.npy").exists()
     return VectorIndex.load(folder)
 
 
@@ -84,36 +84,50 @@ def test_only_the_rows_within_a_scope_are_searched(
         np.testing.assert_allclose(told, vectors[found] @ query, atol=1e-6)
 
 
-def test_half_precision_and_lists_find_nearly_the_same(vectors: np.ndarray, tmp_path: Path) -> None:
-    write(tmp_path, vectors.astype(np.float16), approximate_from=256)
-    rows = LanceRows(tmp_path)
-    assert rows.dtype == np.float16
+def test_lists_find_nearly_the_same_and_always_as_many(vectors: np.ndarray, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    VectorIndex(vectors, database="lancedb", lists=Lists(12, 4)).save(folder)
+    rows = VectorIndex.load(folder).vectors
+    assert isinstance(rows, LanceRows)
     queries = unit(np.random.default_rng(3), 10)
     _, found = rows.nearest(queries, 10)
     exact = np.argsort(-(queries @ vectors.T), axis=1)[:, :10]
     shared = [len(set(a) & set(b)) for a, b in zip(found.tolist(), exact.tolist(), strict=True)]
-    assert sum(shared) >= 70
-    assert rows.nearest(queries, N)[1].shape == (10, N)
+    assert sum(shared) >= 40
+    _, every = rows.nearest(queries, N)
+    assert [sorted(row) for row in every.tolist()] == [list(range(N))] * 10
+    within = np.arange(0, N, 29)
+    scores, ids = rows.nearest(queries, len(within), within)
+    assert [sorted(row) for row in ids.tolist()] == [within.tolist()] * 10
+    assert (np.diff(scores, axis=1) <= 0).all()
 
 
-def test_a_run_over_lancedb_has_the_contexts_of_one_over_faiss(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = [*TOY, "method=vanilla", "answer=off", "reference_rows=off"]
-    plain = records(ran(*words).folder)
-    kept = ran(*words, "build.chunk_index.index=lancedb").folder
-    assert [row["documents"] for row in records(kept)] == [row["documents"] for row in plain]
-    assert list(tmp_path.glob("artifacts/*/chunk_index/*/vectors.lance"))
-    said = refused(*words, "build.chunk_index.approximate_from=5")
-    assert "index=lancedb" in said
-    half = refused(*words, "build.chunk_index.index=lancedb", "build.chunk_index.stored_as=float16")
-    assert "float32" in half
+def test_all_lists_find_what_exact_search_finds(vectors: np.ndarray, tmp_path: Path) -> None:
+    VectorIndex(vectors, database="lancedb", lists=Lists(12, 12)).save(tmp_path)
+    queries = unit(np.random.default_rng(4), 10)
+    plain = VectorIndex(vectors).search(queries, 20)
+    for found, expected in zip(VectorIndex.load(tmp_path).search(queries, 20), plain, strict=True):
+        assert found.ids.tolist() == expected.ids.tolist()
+
+
+def test_rows_of_half_precision_are_kept_as_they_are(vectors: np.ndarray, tmp_path: Path) -> None:
+    half = vectors.astype(np.float16)
+    LanceRows.write(tmp_path, half)
+    rows = LanceRows.open(tmp_path)
+    assert rows.dtype == np.float16
+    assert np.asarray(rows).tobytes() == half.tobytes()
+
+
+def test_an_index_of_no_rows_is_a_file_and_finds_nothing(tmp_path: Path) -> None:
+    VectorIndex(np.zeros((0, DIMENSION), np.float32), database="lancedb").save(tmp_path)
+    assert not LanceRows.is_written(tmp_path)
+    (found,) = VectorIndex.load(tmp_path).search(np.ones((1, DIMENSION), np.float32), 3)
+    assert len(found.ids) == 0
 
 
 def test_an_empty_table_is_refused(tmp_path: Path, vectors: np.ndarray) -> None:
     with pytest.raises(UserError, match="at least one"):
-        write(tmp_path, vectors[:0])
+        LanceRows.write(tmp_path, vectors[:0])
 
 
 def test_without_the_package_it_says_what_to_install(
@@ -128,4 +142,4 @@ def test_without_the_package_it_says_what_to_install(
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(UserError, match=r"graphrag-bench\[lancedb\]"):
-        write(tmp_path, vectors)
+        LanceRows.write(tmp_path, vectors)

@@ -186,8 +186,8 @@ def test_as_many_nodes_may_move_in_a_large_graph_as_in_a_small_one() -> None:
 def test_a_run_on_a_changed_corpus_grows_from_the_run_before_and_finds_itself_again(
     tmp_path: Path,
 ) -> None:
-    words = ["dataset=toy", "method=lgraphrag", "build.communities=leiden_grown", "answer=off",
-             *WEIGHTLESS, f"paths.home={tmp_path}", "reference_rows=off", "dataset.parts=2"]  # fmt: skip
+    words = ["dataset=toy", "method=lgraphrag", "build.communities=leiden_grown", "answer=off"]
+    words += [*WEIGHTLESS, f"paths.home={tmp_path}", "reference_rows=off", "dataset.parts=2"]
 
     def keys() -> set[str]:
         root = tmp_path / "artifacts" / "toy" / "communities"
