@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -264,6 +265,8 @@ class LiveIndex:
         if new:
             of_corpus = History(experiment.artifacts).keep(experiment.dataset)
             drop_versions(experiment.artifacts, experiment.plan, of_corpus)
+        else:
+            shutil.rmtree(root, ignore_errors=True)
         calls = sum(not line.cached for line in lines)
         seconds = time.perf_counter() - began
         return Committed(version.number, _changes(old, new), calls, len(lines), seconds)

@@ -47,7 +47,7 @@ def artifacts(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in sorted(root.rglob("*"))
-        if path.is_file() and path.name not in plain
+        if path.is_file() and path.name not in plain and path.parent.name != "history"
     }
 
 
