@@ -1,8 +1,9 @@
 """The study of a growing corpus: recall, cost and drift after each part of it.
 
-Feeds the first fifth, two fifths, ... of a synthetic world to each method, in a home that keeps what was
-read before, and builds the same corpora cleanly, nothing stored, in a home of their own. Writes
-docs/results/growing.md and docs/img/growing.svg. No model is paid: the extractor is the world's reader.
+Feeds the first fifth, two fifths, ... of a synthetic world to each method, in a home that keeps
+what was read before, and builds the same corpora cleanly, nothing stored, in a home of their own.
+Writes docs/results/growing.md and docs/img/growing.svg. No model is paid: the extractor is the
+world's reader.
 
 Usage: python scripts/growing.py [--size 1000] [--parts 5] [--home FOLDER]
 """
@@ -158,11 +159,11 @@ def page(size: int, parts: int, n: int, rows: Sequence[str], drifts: Sequence[st
                 "Jaccard clean", f"{METRIC}, and clean")  # fmt: skip
     return f"""# A growing corpus
 
-`python scripts/growing.py --size {size} --parts {parts}`: a world of {size:,} entities comes in {parts} equal
-parts. Every size is asked the {n} questions whose evidence is in the first part. *seconds of clean*: of
-building and retrieving where what came before is kept, and of the same with nothing stored; *calls*: to the
-model that extracts, likewise. *Jaccard*: of the first {TOP} chunks of a question, against the part before
-and against a clean build.
+`python scripts/growing.py --size {size} --parts {parts}`: a world of {size:,} entities comes in
+{parts} equal parts. Every size is asked the {n} questions whose evidence is in the first part.
+*seconds of clean*: of building and retrieving where what came before is kept, and of the same with
+nothing stored; *calls*: to the model that extracts, likewise. *Jaccard*: of the first {TOP} chunks
+of a question, against the part before and against a clean build.
 
 ![Evidence recall by part](../img/growing.svg)
 
@@ -170,9 +171,9 @@ and against a clean build.
 {"|---" * len(heads)}|
 {chr(10).join(rows)}
 
-**Communities**, while the corpus grows from {FINE - 4} twentieths to all of it by a twentieth at a time: the share
-of the communities of the part before that have the same members now, of its reports that are the same word
-for word, and of the communities of a clean build that are there:
+**Communities**, while the corpus grows from {FINE - 4} twentieths to all of it, a twentieth at a
+time: the share of the communities of the part before that have the same members now, of its reports
+that are the same word for word, and of the communities of a clean build that are there:
 
 | {" | ".join(of_drift)} |
 {"|---" * len(of_drift)}|
