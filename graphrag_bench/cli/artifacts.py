@@ -1,10 +1,11 @@
-"""`graphrag-bench artifacts`: built artifacts listed, exported, imported and verified."""
+"""`graphrag-bench artifacts`: what was built listed, exported, imported, verified, traced."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from graphrag_bench.cli.artifact_sources import sources_table
 from graphrag_bench.cli.parsing import Parser, command_parser
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.chunks import ChunkTable
@@ -31,6 +32,7 @@ examples
   graphrag-bench artifacts export 3f2a graph.tar.gz
   graphrag-bench artifacts import graph.tar.gz --home /scratch/me
   graphrag-bench artifacts export 3f2a graph.graphml
+  graphrag-bench artifacts sources 3f2a "lise meitner"
 """
 _FILE = (
     "FILE.tar.gz as it is, for import; FILE.graphml, a graph for other tools (and for "
@@ -46,6 +48,8 @@ def main(arguments: Sequence[str]) -> int:
         show(_table(folder, asked.dataset))
     elif asked.action == "verify":
         return _verified(folder, asked.dataset, asked.seal)
+    elif asked.action == "sources":
+        show(sources_table(folder, asked.key, asked.name))
     elif asked.action == "export":
         print(_exported(folder, asked.key, Path(asked.file), asked.alone))  # noqa: T201
     else:
@@ -70,6 +74,11 @@ def _parser() -> Parser:
         "import", "put what FILE has into HOME/artifacts; what is there stays"
     )
     verifying = parser.action("verify", "compare every file with its manifest; 1 when one differs")
+    tracing = parser.action(
+        "sources", "the documents that a node and its relationships, or a report, come from"
+    )
+    tracing.add_argument("key", metavar="KEY", help="of a graph or of reports, or its beginning")
+    tracing.add_argument("name", metavar="NAME", help="the name of a node, or a report's title")
     for action in (listing, verifying):
         action.add_argument(
             "dataset", nargs="?", metavar="DATASET", help="only what is of this set"
@@ -84,7 +93,7 @@ def _parser() -> Parser:
     verifying.flag(
         "--seal", "give artifacts of earlier versions, which kept no manifest, one of what is there"
     )
-    for action in (listing, exporting, importing, verifying):
+    for action in (listing, exporting, importing, verifying, tracing):
         action.home(meaning="the folder that holds artifacts/ (paths.home of a run); default: .")
     return parser
 
@@ -138,17 +147,10 @@ def _exported(folder: Path, key: str, file: Path, alone: bool) -> str:
         raise UserError(f"'{file}': a name in .tar.gz, .graphml or .parquet was expected.")
     if one.resource != "graph":
         raise UserError(f"{one.key} is a {one.resource}; {file.suffix} files are made of graphs.")
-    table = _chunk_table(items)
+    table = sharing.one_of(items, "chunk_table")
     for item in (one, table):
         verify(item.folder)
     graph, chunks = loaded(Graph, one.folder), loaded(ChunkTable, table.folder)
     write = export_graphml if file.suffix == ".graphml" else export_parquet
     write(graph, chunks, file)
     return f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}"
-
-
-def _chunk_table(items: Sequence[sharing.Stored]) -> sharing.Stored:
-    for item in items:
-        if item.resource == "chunk_table":
-            return item
-    raise UserError("The chunks of this graph are not there; import or build its chunk_table too.")

@@ -104,6 +104,15 @@ def with_inputs(artifacts: Path, one: Stored) -> list[Stored]:
     return list(found.values())
 
 
+def one_of(items: Sequence[Stored], resource: str) -> Stored:
+    """The artifact of that resource among some; raises UserError where there is none."""
+    for item in items:
+        if item.resource == resource:
+            return item
+    what = resource.replace("_", " ")
+    raise UserError(f"The {what} is not there; import or build it too.")
+
+
 def export_artifacts(items: Sequence[Stored], file: Path) -> str:
     """Write artifacts, each after a check of its files, as one .tar.gz; the digest of its content.
 
