@@ -25,10 +25,13 @@ from dying_models import (
 from fake_openai import FakeOpenAI
 from toy_runs import command
 
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.words import read_words
 from graphrag_bench.errors import UserError
 from graphrag_bench.executors import servers_on_ray
 from graphrag_bench.executors.executor import BLOCKS_AHEAD
 from graphrag_bench.executors.on_ray import OnRay, room_on_gpus
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.models.budget import Budget, Budgeted
 from graphrag_bench.models.ledger import read_ledger
 from graphrag_bench.models.llm import Chat
@@ -288,6 +291,21 @@ def test_servers_are_as_many_as_the_gpus_have_room_for() -> None:
     assert room_on_gpus([4.0, 1.0], 2.0) == 2
     with pytest.raises(UserError, match=r"ray.llm_gpus=1 .*have 0 GPUs: ray.llm_gpus=0"):
         OnRay(workers=2).n_servers(None, 1.0)
+
+
+def test_the_calls_at_a_time_are_told_without_a_cluster(tmp_path: Path) -> None:
+    words = ["dataset=toy", "method=bm25", "embedder=hashing", f"paths.home={tmp_path}",
+             "llm._target_=dying_models.WorldModel", "llm.parallel=3"]  # fmt: skip
+
+    def at_once(*more: str) -> int:
+        models = Experiment.prepare(composed(read_words([*words, *more]))).models
+        assert "ray" not in vars(models)
+        return models.calls_at_once()
+
+    assert at_once() == 3
+    assert at_once("executor=ray") == 3
+    assert at_once("executor=ray", "ray.workers=4") == 12
+    assert at_once("executor=ray", "ray.workers=4", "ray.llm_workers=2") == 6
 
 
 @pytest.mark.real

@@ -311,6 +311,17 @@ class Models(Mapping[str, Any]):
             self._made[group] = make(group, _without_tokenizer(group, config))
         return self._made[group]
 
+    def calls_at_once(self) -> int:
+        """How many calls of the answering model are made at a time, as far as the settings tell.
+
+        They do not tell how many CPUs a cluster has, and none is joined to know.
+        """
+        model = self.bare("llm")
+        at_once = model.concurrency if isinstance(model, FanOut) else 1
+        if self.settings.executor == "local" or not isinstance(model, Local):
+            return at_once
+        return at_once * (self.settings.ray.llm_workers or self.settings.ray.workers or 1)
+
     def identity(self, name: str) -> str:
         """The object's part of keys: never an address, a key or a path.
 
