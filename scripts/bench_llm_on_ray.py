@@ -1,11 +1,11 @@
-"""The packaged language model on servers of Ray, one for each CPU, against the model in the process.
+"""The packaged language model on servers of Ray, one for each CPU, against the one in the process.
 
-`ours` and `reference` are calls a second, in turns in the same run: servers of one thread each on a
-cluster that is started on this machine, and the model in this process with all threads, in `one_slot`
-with one slot (the default) and in `slots` with as many as there are CPUs. p50 and p95 are the
-seconds of our calls on their servers. Prompts are seeded and none is asked twice of one side;
-servers have loaded the model before. With one slot a reply that differs is an error; more slots
-compute several prompts together, which may change a reply: `same` is the share that is equal.
+`ours` and `reference` are calls a second, in turns in the same run: servers of one thread each on
+a cluster that is started on this machine, and the model in this process with all threads, in
+`one_slot` with one slot (the default) and in `slots` with as many as there are CPUs. p50 and p95
+are the seconds of our calls on their servers. Prompts are seeded and none is asked twice of one
+side; servers have loaded the model before. With one slot a reply that differs is an error; more
+slots compute several prompts together, which may change a reply: `same` is the share that is equal.
 """
 
 from __future__ import annotations
