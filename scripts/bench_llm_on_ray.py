@@ -59,7 +59,9 @@ def calls(n_slots: int) -> Numbers:
     """Calls a second of both; raises AssertionError where one slot says something else."""
     target = {"_target_": "graphrag_bench.models.local.Local", "context": CONTEXT}
     reference = Local(context=CONTEXT, parallel=n_slots)
-    ours = LocalOnRay.of(Local(context=CONTEXT), target, OnRay(workers=N_CPUS), N_CPUS, gpus=0.0)
+    ours = LocalOnRay.of(
+        Local(context=CONTEXT), target, OnRay(workers=N_CPUS), n_servers=N_CPUS, gpus=0.0
+    )
     for model in (ours, reference):
         asked(model, prompts(2 * N_CPUS, seed=99))
     took, plain, seconds, same = [], [], [], []

@@ -146,7 +146,7 @@ def spread(model: Local, n_servers: int = 2, **settings: object) -> LocalOnRay:
     """The model on servers of Ray, made with these settings."""
     kind = f"{type(model).__module__}.{type(model).__name__}"
     given = {"_target_": kind, **settings}
-    return LocalOnRay.of(model, given, OnRay(workers=2), n_servers, gpus=0.0)
+    return LocalOnRay.of(model, given, OnRay(workers=2), n_servers=n_servers, gpus=0.0)
 
 
 def chat(text: str) -> Chat:
@@ -260,11 +260,7 @@ def test_a_refused_call_comes_back_with_all_that_it_says() -> None:
 
 
 def test_another_model_on_a_worker_is_refused() -> None:
-    model = spread(WorldModel(), decoding={"seed": 7})
-    other = LocalOnRay.of(
-        Local(), {"_target_": "dying_models.WorldModel"}, OnRay(workers=2), 1, gpus=0.0
-    )
-    assert model.identity == "world model"
+    other = spread(Local(), _target_="dying_models.WorldModel")
     with pytest.raises(UserError, match="A worker has another llm: 'world model', and not 'Smol"):
         other.complete([chat("where: here")], max_tokens=2)
 

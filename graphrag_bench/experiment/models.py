@@ -228,7 +228,9 @@ class Models(Mapping[str, Any]):
             settings = self.settings.ray
             gpus = settings.gpus if settings.llm_gpus is None else settings.llm_gpus
             own = _without_tokenizer(group, config)
-            self._on_ray[group] = LocalOnRay.of(made, own, self.ray, settings.llm_workers, gpus)
+            self._on_ray[group] = LocalOnRay.of(
+                made, own, self.ray, n_servers=settings.llm_workers, gpus=gpus
+            )
         return self._on_ray[group]
 
     @cached_property

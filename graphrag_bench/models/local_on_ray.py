@@ -36,9 +36,14 @@ class LocalOnRay(Layer):
 
     @classmethod
     def of(
-        cls, inner: Local, settings: Mapping[str, Any], cluster: OnRay,
-        n_servers: int | None, gpus: float,
-    ) -> LocalOnRay:  # fmt: skip
+        cls,
+        inner: Local,
+        settings: Mapping[str, Any],
+        cluster: OnRay,
+        *,
+        n_servers: int | None,
+        gpus: float,
+    ) -> LocalOnRay:
         """The model that was made with these settings, on `n_servers`, by default one a worker.
 
         Without `threads` each server has its share of the CPUs of the cluster.
