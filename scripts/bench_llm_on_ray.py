@@ -1,11 +1,12 @@
 """The packaged language model on servers of Ray, one for each CPU, against the one in the process.
 
 `ours` and `reference` are calls a second, in turns in the same run: servers of one thread each on
-a cluster that is started on this machine, and the model in this process with all threads, in
-`one_slot` with one slot (the default) and in `slots` with as many as there are CPUs. p50 and p95
-are the seconds of our calls on their servers. Prompts are seeded and none is asked twice of one
-side; servers have loaded the model before. With one slot a reply that differs is an error; more
-slots compute several prompts together, which may change a reply: `same` is the share that is equal.
+a cluster that is started on this machine, and the model in this process, in `one_thread` with one
+thread too, in `one_slot` with all threads (the default), in `slots` with all threads and as many
+slots as there are CPUs. p50 and p95 are the seconds of our calls on their servers. Prompts are
+seeded and none is asked twice of one side; servers have loaded the model before. In `one_thread` a
+reply that differs is an error. More threads, and more slots, add numbers in another order, which
+may change a reply: `same` is the share that is equal.
 """
 
 from __future__ import annotations
@@ -55,10 +56,10 @@ def asked(model: FanOut, chats: list[Chat]) -> tuple[float, list[Completion]]:
     return took, [one for one in found if isinstance(one, Completion)]
 
 
-def calls(n_slots: int) -> Numbers:
-    """Calls a second of both; raises AssertionError where one slot says something else."""
+def calls(n_slots: int, threads: int | None = None) -> Numbers:
+    """Calls a second of both; raises AssertionError where one thread says something else."""
     target = {"_target_": "graphrag_bench.models.local.Local", "context": CONTEXT}
-    reference = Local(context=CONTEXT, parallel=n_slots)
+    reference = Local(context=CONTEXT, parallel=n_slots, threads=threads)
     ours = LocalOnRay.of(
         Local(context=CONTEXT), target, OnRay(workers=N_CPUS), n_servers=N_CPUS, gpus=0.0
     )
@@ -77,7 +78,7 @@ def calls(n_slots: int) -> Numbers:
             else:
                 same += [one.text == text for one, text in zip(replies, said, strict=True)]
     reference.close()
-    assert n_slots > 1 or all(same)
+    assert threads != 1 or all(same)
     more = {
         "p50": float(np.quantile(seconds, 0.5)),
         "p95": float(np.quantile(seconds, 0.95)),
@@ -88,6 +89,7 @@ def calls(n_slots: int) -> Numbers:
 
 
 CASES: dict[str, Callable[[], Numbers]] = {
+    "one_thread": lambda: calls(1, threads=1),
     "one_slot": lambda: calls(1),
     "slots": lambda: calls(N_CPUS),
 }

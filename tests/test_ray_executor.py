@@ -221,7 +221,7 @@ def test_a_model_behind_an_api_is_called_here_and_no_worker_gets_its_key(
     assert list(OnRay(workers=2).map(os.getenv, ["OWN_KEY"] * 4)) == [None] * 4
 
 
-def test_each_server_is_a_process_with_its_share_of_the_cpus_and_tasks_run_beside_it() -> None:
+def test_each_server_is_a_process_of_one_thread_and_tasks_run_beside_it() -> None:
     model = spread(WorldModel(parallel=2))
     found = model.complete([chat("where: here")] * 12, max_tokens=2)
     said = [reply.text.split() for reply in found if isinstance(reply, Completion)]
@@ -306,7 +306,7 @@ def test_the_calls_at_a_time_are_told_without_a_cluster(tmp_path: Path) -> None:
 
 @pytest.mark.real
 def test_the_packaged_model_says_on_ray_what_it_says_here() -> None:
-    local = Local(context=256)
+    local = Local(context=256, threads=1)
     model = spread(local, context=256)
     prompts = [chat(f"Name a city in {country}.") for country in ("France", "Norway", "Japan")]
     there = model.complete(prompts, max_tokens=8)

@@ -47,12 +47,7 @@ class OnRay:
     @property
     def n_workers(self) -> int:
         """As many as were asked for, else the CPUs of the cluster."""
-        return self._workers or self.n_cpus
-
-    @property
-    def n_cpus(self) -> int:
-        """The CPUs of the cluster, 1 at least."""
-        return max(int(self.ray.cluster_resources().get("CPU", 1)), 1)
+        return self._workers or max(int(self.ray.cluster_resources().get("CPU", 1)), 1)
 
     def n_servers(self, asked: int | None, gpus: float) -> int:
         """How many servers to start, each with so many `gpus`: `asked`, or as many as workers.

@@ -46,15 +46,18 @@ class LocalOnRay(Layer):
     ) -> LocalOnRay:
         """The model that was made with these settings, on `n_servers`, by default one a worker.
 
-        Without `threads` each server has its share of the CPUs of the cluster.
+        Without `threads` a server computes in one: a reply can depend on their number, and must
+        not on the size of the cluster.
         """
-        n_servers = cluster.n_servers(n_servers, gpus)
-        threads = inner.threads or max(cluster.n_cpus // n_servers, 1)
-        recipe = Recipe.of("llm", {**settings, "threads": threads}, inner)
-        make = partial(_server, recipe)
-        return cls(
-            inner, ServersOnRay(cluster, make, n_servers, n_calls=inner.concurrency, gpus=gpus)
+        recipe = Recipe.of("llm", {**settings, "threads": inner.threads or 1}, inner)
+        servers = ServersOnRay(
+            cluster,
+            partial(_server, recipe),
+            cluster.n_servers(n_servers, gpus),
+            n_calls=inner.concurrency,
+            gpus=gpus,
         )
+        return cls(inner, servers)
 
     def call(self, request: Request) -> Completion:
         """The reply of a server; raises RunStopped for a call that servers die of again and again.
