@@ -231,6 +231,13 @@ def test_each_server_is_a_process_of_one_thread_and_tasks_run_beside_it() -> Non
     assert list(OnRay(workers=2).map(abs, range(4))) == [0, 1, 2, 3]
 
 
+def test_the_cluster_is_joined_by_the_thread_that_makes_the_model() -> None:
+    cluster = OnRay(workers=2)
+    given = {"_target_": "dying_models.WorldModel"}
+    LocalOnRay.of(WorldModel(), given, cluster, n_servers=2, gpus=0.0)
+    assert "ray" in vars(cluster)  # a thread of calls would take the cluster along when it ends
+
+
 def test_a_call_that_kills_every_server_is_one_clear_error_and_others_go_on() -> None:
     model = spread(DyingModel())
     with pytest.raises(RunStopped, match="ended 3 times without a reply.*ray.llm_workers=N"):

@@ -29,8 +29,12 @@ class ServersOnRay(Generic[T, R]):
         n_calls: int = 1,
         gpus: float = 0.0,
     ) -> None:
-        """A server is what `make` returns on a worker; it is given `n_calls` at a time."""
-        self.cluster = cluster
+        """A server is what `make` returns on a worker; it is given `n_calls` at a time.
+
+        The cluster is joined here and not by the first call: one that is started on this machine
+        ends with the thread that started it.
+        """
+        self._ray = cluster.ray
         self.n_servers = n_servers
         self._make = make
         self._n_calls = n_calls
@@ -46,7 +50,7 @@ class ServersOnRay(Generic[T, R]):
         Raises what the server raises, and WorkerDied where it ended first: the next call that is
         given to its place starts another.
         """
-        ray = self.cluster.ray
+        ray = self._ray
         place, server = self._taken()
         try:
             found: R = ray.get(server.answer.remote(asked))
@@ -89,7 +93,7 @@ class ServersOnRay(Generic[T, R]):
 
     def _started(self) -> Any:
         """A new server; Ray takes a machine with few of them."""
-        ray = self.cluster.ray
+        ray = self._ray
         room = {"num_cpus": 0, "num_gpus": self._gpus} if self._gpus else {}
         server = ray.remote(_Server).options(
             max_concurrency=self._n_calls, scheduling_strategy="SPREAD", **room
