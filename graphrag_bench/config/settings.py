@@ -174,6 +174,12 @@ class RaySettings(_Settings):
         None, description="tasks at a time; by default the CPUs of the cluster"
     )
     gpus: float = Field(0.0, ge=0, description="GPUs, or the share of one, that a task takes")
+    llm_workers: PositiveInt | None = Field(
+        None, description="servers of each local language model; by default as many as workers"
+    )
+    llm_gpus: float | None = Field(
+        None, ge=0, description="GPUs, or the share of one, of such a server; by default ray.gpus"
+    )
 
 
 class RunSettings(_Settings):
@@ -264,7 +270,9 @@ class RunSettings(_Settings):
         f"{LEAST_IN_PROCESSES} new texts",
     )
     executor: Literal["local", "ray"] = Field(
-        "local", description="where texts are read and embedded and questions retrieved"
+        "local",
+        description="where texts are read and embedded, questions retrieved and local language "
+        "models asked",
     )
     ray: RaySettings = RaySettings()  # type: ignore[call-arg]
     shard: str | None = Field(

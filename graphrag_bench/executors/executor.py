@@ -14,7 +14,8 @@ R = TypeVar("R")
 H = TypeVar("H")
 BLOCKS_AHEAD = 2
 """Blocks that each worker has or waits for: it never idles, and few results wait in memory."""
-_MOST_LOSSES = 3
+MOST_LOSSES = 3
+"""Workers that one block or call may lose; then the run stops."""
 _TOLD = (
     "The worker of one block ended {} times without a result ({}): it was killed, or this machine "
     "has too little memory for so many workers. What was done is kept; run the same command again "
@@ -71,7 +72,7 @@ def in_order(
                 found = result(handle)
             except WorkerDied as death:
                 n_losses += 1
-                if n_losses == _MOST_LOSSES:
+                if n_losses == MOST_LOSSES:
                     raise UserError(_TOLD.format(n_losses, death)) from None
                 pending[0] = first, submit(first)
                 continue

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import count
@@ -46,24 +47,39 @@ class OnRay:
     @property
     def n_workers(self) -> int:
         """As many as were asked for, else the CPUs of the cluster."""
-        return self._workers or max(int(self._ray.cluster_resources().get("CPU", 1)), 1)
+        return self._workers or max(int(self.ray.cluster_resources().get("CPU", 1)), 1)
+
+    def n_servers(self, asked: int | None, gpus: float) -> int:
+        """How many servers to start, each with so many `gpus`: `asked`, or as many as workers.
+
+        No more than the GPUs have room for; raises UserError where that is none.
+        """
+        wanted = asked or self.n_workers
+        if not gpus:
+            return wanted
+        found = [node["Resources"].get("GPU", 0.0) for node in self.ray.nodes() if node["Alive"]]
+        if room := room_on_gpus(found, gpus):
+            return min(wanted, room)
+        raise UserError(
+            f"A model server takes ray.llm_gpus={gpus:g} (by default as ray.gpus) of one machine, "
+            f"and the machines of the cluster have {', '.join(f'{n:g}' for n in found)} GPUs: "
+            "ray.llm_gpus=0 is the CPUs."
+        )
 
     def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
         """The results in the order of the blocks, as `Executor.map` says."""
-        ray = self._ray
-        errors = ray.exceptions
+        ray = self.ray
         token = f"{ray.get_runtime_context().get_job_id()}-{os.getpid()}-{next(_numbers)}"
         function = ray.put(ray.cloudpickle.dumps(work))
-        here = (os.getcwd(), *filter(None, sys.path))
+        here = folders()
         task = ray.remote(num_cpus=1, num_gpus=self._gpus, max_retries=0)(_done)
 
         def result(reference: Any) -> R:
             try:
                 found: R = ray.get(reference)
-            except errors.RayTaskError as error:
+            except ray.exceptions.RayTaskError as error:
                 raise (error.cause or error) from None
-            except (errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError,
-                    errors.ObjectLostError) as error:  # fmt: skip
+            except deaths(ray) as error:
                 raise WorkerDied(str(error).strip().splitlines()[0]) from None
             return found
 
@@ -76,7 +92,7 @@ class OnRay:
         yield from in_order(blocks, BLOCKS_AHEAD * self.n_workers, submit, result, drop)
 
     @cached_property
-    def _ray(self) -> Any:
+    def ray(self) -> Any:
         """The library, connected."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         import ray
@@ -97,20 +113,49 @@ class OnRay:
         return ray
 
 
-def _done(token: str, function: bytes, folders: tuple[str, ...], block: Any) -> Any:
-    """In a worker: what the function returns for the block; it is unpickled once.
+def folders() -> tuple[str, ...]:
+    """The working folder, and the folders where modules are found."""
+    return os.getcwd(), *filter(None, sys.path)
 
-    The first of `folders` is where relative paths begin, the others are where modules are found.
+
+def enter(places: tuple[str, ...]) -> None:
+    """In a worker: begin relative paths, and find modules, where the process that asks does.
+
+    Raises UserError where the working folder is not there.
     """
+    folder = places[0]
+    if not os.path.isdir(folder):
+        raise UserError(
+            f"A worker of Ray has no folder '{folder}': executor=ray needs the folder of the "
+            "run at the same path on every machine."
+        )
+    os.chdir(folder)
+    sys.path += [path for path in places[1:] if path not in sys.path]
+
+
+def deaths(ray: Any) -> tuple[type[Exception], ...]:
+    """The errors that say that a worker ended without a result."""
+    errors = ray.exceptions
+    return (
+        errors.WorkerCrashedError,
+        errors.RayActorError,
+        errors.OutOfMemoryError,
+        errors.NodeDiedError,
+        errors.ObjectLostError,
+    )
+
+
+def room_on_gpus(gpus: Sequence[float], share: float) -> int:
+    """How many servers fit on machines with so many GPUs; a `share` below 1 is of one GPU."""
+    if share > 1:
+        return sum(int(n / share) for n in gpus)
+    return sum(map(int, gpus)) * math.floor(1 / share + 1e-9)
+
+
+def _done(token: str, function: bytes, places: tuple[str, ...], block: Any) -> Any:
+    """In a worker: what the function returns for the block; it is unpickled once."""
     if token not in _held:
-        folder = folders[0]
-        if not os.path.isdir(folder):
-            raise UserError(
-                f"A worker of Ray has no folder '{folder}': executor=ray needs the folder of the "
-                "run at the same path on every machine."
-            )
-        os.chdir(folder)
-        sys.path += [path for path in folders[1:] if path not in sys.path]
+        enter(places)
         while len(_held) >= _FUNCTIONS_HELD:
             del _held[next(iter(_held))]
         _held[token] = pickle.loads(function)

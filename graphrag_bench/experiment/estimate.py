@@ -123,9 +123,7 @@ def _estimate(
     if known is not None and known.calls:
         prompt = known.prompt_tokens / known.calls
         completion = known.completion_tokens / known.calls
-        model = experiment.models.bare("llm")
-        at_once = model.concurrency if isinstance(model, FanOut) else 1
-        workers = min(experiment.settings.workers, at_once)
+        workers = min(experiment.settings.workers, experiment.models.calls_at_once())
         seconds = calls * known.seconds / known.calls / max(workers, 1)
     n_prompt, n_completion = round(calls * prompt), round(calls * completion)
     usd = _prices(experiment).usd(n_prompt, n_completion)

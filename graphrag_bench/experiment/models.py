@@ -30,6 +30,8 @@ from graphrag_bench.models.kept_sentences import KeptSentences, ReadingStore
 from graphrag_bench.models.kept_vectors import KeptVectors
 from graphrag_bench.models.ledger import Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.local import Local
+from graphrag_bench.models.local_on_ray import LocalOnRay
 from graphrag_bench.models.marked_file import MarkedFile
 from graphrag_bench.models.nlp import Nlp, Spacy
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
@@ -67,6 +69,7 @@ class Models(Mapping[str, Any]):
         self.gates: dict[str, FailureGate] = {}
         self.earlier_version = Earlier(Path(), "")
         self._made: dict[str, Any] = {}
+        self._on_ray: dict[str, LocalOnRay] = {}
         self._first: Models | None = None
         self._trial = 0
 
@@ -233,8 +236,21 @@ class Models(Mapping[str, Any]):
         if isinstance(made, Replay) or not isinstance(made, FanOut):
             return made
         mode = self.settings.cache.mode
-        within = Budgeted(made, self.budget)
+        within = Budgeted(self._spread_llm(group, made, config), self.budget)
         return within if mode == "off" else Cached(within, self.replies, mode)
+
+    def _spread_llm(self, group: str, made: FanOut, config: Mapping[str, Any]) -> FanOut:
+        """A local model on servers of Ray, where those are asked for; one by API as it is."""
+        if self.ray is None or not isinstance(made, Local):
+            return made
+        if group not in self._on_ray:
+            settings = self.settings.ray
+            gpus = settings.gpus if settings.llm_gpus is None else settings.llm_gpus
+            own = _without_tokenizer(group, config)
+            self._on_ray[group] = LocalOnRay.of(
+                made, own, self.ray, n_servers=settings.llm_workers, gpus=gpus
+            )
+        return self._on_ray[group]
 
     @cached_property
     def replies(self) -> ReplyStore:
@@ -315,11 +331,21 @@ class Models(Mapping[str, Any]):
         return self._bare(group, getattr(self.settings, group))
 
     def _bare(self, group: str, config: Mapping[str, Any]) -> Any:
-        """The model without cache and budget, made once; `llm.tokenizer` is not its setting."""
+        """The model without cache and budget, made once."""
         if group not in self._made:
-            own = {k: v for k, v in config.items() if (group, k) != ("llm", "tokenizer")}
-            self._made[group] = make(group, own)
+            self._made[group] = make(group, _without_tokenizer(group, config))
         return self._made[group]
+
+    def calls_at_once(self) -> int:
+        """How many calls of the answering model are made at a time, as far as the settings tell.
+
+        They do not tell how many CPUs a cluster has, and none is joined to know.
+        """
+        model = self.bare("llm")
+        at_once = model.concurrency if isinstance(model, FanOut) else 1
+        if self.settings.executor == "local" or not isinstance(model, Local):
+            return at_once
+        return at_once * (self.settings.ray.llm_workers or self.settings.ray.workers or 1)
 
     def identity(self, name: str) -> str:
         """The object's part of keys: never an address, a key or a path.
@@ -353,3 +379,8 @@ class Models(Mapping[str, Any]):
         paths = self.settings.paths
         shared = Path(paths.shared_artifacts) if paths.shared_artifacts else None
         return identity_of(model, name, Path(paths.home), shared)
+
+
+def _without_tokenizer(group: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the model: `llm.tokenizer` is none of them."""
+    return {name: value for name, value in config.items() if (group, name) != ("llm", "tokenizer")}

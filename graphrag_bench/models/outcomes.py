@@ -57,6 +57,10 @@ class CallFailed(Exception):
         self.paid = paid
         self.of_server = reason in _OF_SERVER
 
+    def __reduce__(self) -> tuple[type[CallFailed], tuple[object, ...]]:
+        """From one process to another with all that it keeps."""
+        return type(self), (self.reason, str(self), self.retries, self.seconds, self.paid)
+
 
 class RunStopped(UserError):
     """Nothing further can succeed (bad key, unknown model, no server, budget spent): stop."""

@@ -77,9 +77,7 @@ def test_a_report_comes_from_the_documents_of_its_members(tmp_path: Path) -> Non
 
 def test_a_summary_of_a_tree_comes_from_its_leaves() -> None:
     """Two summaries over three leaves, and one over both: by hand."""
-    graph = Graph.from_arrays(
-        [3, 3, 4, 5, 5], [0, 1, 2, 3, 4], node_chunk=np.eye(6, 3), n_nodes=6
-    )
+    graph = Graph.from_arrays([3, 3, 4, 5, 5], [0, 1, 2, 3, 4], node_chunk=np.eye(6, 3), n_nodes=6)
     held = node_sources(graph).toarray().astype(int).tolist()
     assert held == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1]]
     rows = relationship_sources(graph).toarray().astype(int).tolist()
