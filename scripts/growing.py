@@ -1,8 +1,8 @@
 """The study of a growing corpus: recall, cost and drift after each part of it.
 
 Feeds the first fifth, two fifths, ... of a synthetic world to each method, in a home of its own
-that keeps what was read before, and builds the same corpora cleanly, nothing stored, in a home of their own.
-Writes docs/results/growing.md and docs/img/growing.svg. No model is paid: the extractor is the
+that keeps what was read before, and builds the same corpora cleanly, nothing stored, in an empty
+one. Writes docs/results/growing.md and docs/img/growing.svg. No model is paid: the extractor is the
 world's reader.
 
 Usage: python scripts/growing.py [--size 1000] [--parts 5]
