@@ -73,7 +73,7 @@ class PlainTold:
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
         self.graph, self.communities = graph, communities
-        self.names = list(graph.names)
+        self.names, self.relations = list(graph.names), list(graph.relations)
         self.degree = graph.degree.tolist()
 
     @cached_property
@@ -103,14 +103,21 @@ class PlainTold:
         return sorted(members, key=lambda node: (-self.degree[node], self.names[node]))
 
     def relationships(self, community: int) -> list[int]:
-        """The rows with an end in it, the highest rank first, ties by names and row."""
-        rows = {row for node in self.members(community) for row in self.incident.get(node, ())}
-        return sorted(rows, key=self.place)
+        """The rows with an end in it, the highest rank first, ties by names and fact."""
+        members = set(self.members(community))
+        rows = {row for node in members for row in self.incident.get(node, ())}
+        return sorted(rows, key=lambda row: self.place(row, members))
 
-    def place(self, row: int) -> tuple[int, str, str, int]:
+    def place(self, row: int, members: set[int]) -> tuple[int, str, str, str, str, int]:
         """What rows are sorted by."""
         head, tail = int(self.graph.source[row]), int(self.graph.target[row])
-        return -(self.degree[head] + self.degree[tail]), self.names[head], self.names[tail], row
+        ends, said = (self.names[head], self.names[tail]), (self.facts[row], self.relations[row])
+        return -self.rank(row, members), *ends, *said, row
+
+    def rank(self, row: int, members: set[int]) -> int:
+        """The degrees of the ends that are members together."""
+        ends = int(self.graph.source[row]), int(self.graph.target[row])
+        return sum(self.degree[end] for end in ends if end in members)
 
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
         """Member and sentence, for each member in turn one sentence."""
@@ -172,19 +179,23 @@ def plain_reports(
 def plain_tables(told: PlainTold, community: int, parts: Sequence[Part], budget: int) -> str:
     """The tables of a prompt as `report_tables` makes them; every row of each is written first."""
     nodes, rows = told.members(community), told.relationships(community)
-    entities, relationships = _entities(told, nodes), _relationships(told, rows)
+    members = set(nodes)
+    entities, relationships = _entities(told, nodes), _relationships(told, rows, members)
     half = budget // 2
     n_kept, m_kept = _fitting(entities, half), _fitting(relationships, half)
     reports: list[str] = []
     if parts and (n_kept < len(entities) or m_kept < len(relationships)):
-        ordered = sorted(parts, key=lambda part: (-part.occurrence, part.id))
-        lines = [_line(p.id, p.text, p.rating, round(p.occurrence, 3)) for p in ordered]
+        ordered = sorted(parts, key=lambda part: (-part.occurrence, part.text))
+        lines = [
+            _line(place, p.text, p.rating, round(p.occurrence, 3))
+            for place, p in enumerate(ordered)
+        ]
         reports = lines[: _fitting(lines, budget)]
         covered = {node for part in ordered[: len(reports)] for node in part.nodes.tolist()}
         ends = list(zip(told.graph.source.tolist(), told.graph.target.tolist(), strict=True))
         nodes = sorted(nodes, key=lambda node: node in covered)
         rows = sorted(rows, key=lambda row: set(ends[row]) <= covered)
-        entities, relationships = _entities(told, nodes), _relationships(told, rows)
+        entities, relationships = _entities(told, nodes), _relationships(told, rows, members)
         half = max(budget - sum(map(count_tokens, reports)), 0) // 2
         n_kept, m_kept = _fitting(entities, half), _fitting(relationships, half)
     tables = {
@@ -211,12 +222,12 @@ def _entities(told: PlainTold, nodes: Sequence[int]) -> list[str]:
     ]  # fmt: skip
 
 
-def _relationships(told: PlainTold, rows: Sequence[int]) -> list[str]:
+def _relationships(told: PlainTold, rows: Sequence[int], members: set[int]) -> list[str]:
     source, target = told.graph.source.tolist(), told.graph.target.tolist()
     return [
         _line(
             position, told.names[source[row]], told.names[target[row]], told.facts[row],
-            told.degree[source[row]] + told.degree[target[row]],
+            told.rank(row, members),
         )
         for position, row in enumerate(rows)
     ]  # fmt: skip

@@ -105,9 +105,11 @@ def llm_reports(
     Its input are tables of members and of the relationships that touch them, within `window_share`
     of the model's window (8,192 tokens where that is not known) and `max_input_tokens`. Levels go
     finest first, so that the reports on its parts replace what a large community has to leave
-    out. A reply that is not such JSON even when asked again becomes the summary of a report titled
-    "Cluster i", rated 0 and flagged in `fallback`; a call without a reply leaves the community
-    without a report. Both are counted; raises UserError when no reply of all could be read.
+    out. A prompt depends on the members of its community alone, so that one that a change of the
+    corpus leaves as it was has its stored reply. A reply that is not such JSON even when asked
+    again becomes the summary of a report titled by the three most connected members, rated 0 and
+    flagged in `fallback`; a call without a reply leaves the community without a report. Both are
+    counted; raises UserError when no reply of all could be read.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
     told = Told(graph, communities)
@@ -171,16 +173,19 @@ class _Writer:
             return result
         self.failed[row], self.last_failure = True, result
         said = result.reply.strip() if isinstance(result, UnreadableReply) else ""
-        return settled(self.llm, result, Report(title=f"Cluster {row}", summary=said, rating=0.0))
+        title = self.told.title(row)
+        return settled(self.llm, result, Report(title=title, summary=said, rating=0.0))
 
     def _parts(self, community: int) -> list[Part]:
-        occurrence, nodes = self.told.communities.occurrence, self.told.communities.nodes
+        nodes, chunks = self.told.communities.nodes, self.told.communities.chunks
+        n_chunks = np.diff(chunks.indptr)
+        whole = max(int(n_chunks[community]), 1)
         parts = []
         for row in self.told.parts(community).tolist():
             _, text = self.written.row(int(self.place[row]))
             if text:
                 rating = float(self.ratings[row])
-                parts.append(Part(row, text, rating, float(occurrence[row]), row_ids(nodes, row)))
+                parts.append(Part(text, rating, float(n_chunks[row] / whole), row_ids(nodes, row)))
         return parts
 
     def reports(self) -> Reports:

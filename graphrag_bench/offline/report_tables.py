@@ -22,9 +22,11 @@ _HEADS = {
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A report on a part of a community; `occurrence` is 0..1, `nodes` its members."""
+    """A report on a part of a community; `occurrence` is 0..1, `nodes` its members.
 
-    id: int
+    The occurrence is the share of the community's chunks that the part is in.
+    """
+
     text: str
     rating: float
     occurrence: float
@@ -35,20 +37,23 @@ def report_tables(told: Told, community: int, parts: Sequence[Part], budget: int
     """Entities by degree and relationships by rank, half of the budget each; ties by name.
 
     Where that cuts rows off and there are reports on parts, those come first, the largest
-    occurrence first (ties by id), as many as fit; entities and relationships that they do not cover
-    go before the others and share what is left. Rows are cut at their boundaries and numbered by
-    their place, so that the tables follow from what they are of, wherever that is in the graph.
+    occurrence first (ties by text), as many as fit; entities and relationships that they do not
+    cover go before the others and share what is left. Rows are cut at their boundaries. The tables
+    are told by the members alone: the same ones give the same text wherever their rows are.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5, as nano-graphrag packs it.
+    Deviation: nano-graphrag numbers reports by community and divides occurrence by the largest of
+    all communities, and a rank counts the neighbours of ends outside the community too; each of
+    these would change with what the community does not hold.
     """
     nodes, rows = told.members(community), told.relationships(community)
-    entities, relationships = _tables(told, nodes, rows, budget)
+    entities, relationships = _tables(told, community, nodes, rows, budget)
     reports: list[str] = []
     if parts and (len(entities) < len(nodes) or len(relationships) < len(rows)):
-        ordered = sorted(parts, key=lambda part: (-part.occurrence, part.id))
+        ordered = sorted(parts, key=lambda part: (-part.occurrence, part.text))
         reports = _fitting(
             (
-                _line(position, p.text, p.rating, round(p.occurrence, 3))
-                for position, p in enumerate(ordered)
+                _line(position, part.text, part.rating, round(part.occurrence, 3))
+                for position, part in enumerate(ordered)
             ),
             budget,
         )
@@ -59,7 +64,7 @@ def report_tables(told: Told, community: int, parts: Sequence[Part], budget: int
         nodes = nodes[np.argsort(covered[nodes], kind="stable")]
         rows = rows[np.argsort(ends, kind="stable")]
         left = max(budget - sum(map(count_tokens, reports)), 0)
-        entities, relationships = _tables(told, nodes, rows, left)
+        entities, relationships = _tables(told, community, nodes, rows, left)
     tables = {"Reports": reports, "Entities": entities, "Relationships": relationships}
     shown = (
         f"-----{name}-----\n{_HEADS[name]}\n" + "\n".join(lines)
@@ -70,11 +75,12 @@ def report_tables(told: Told, community: int, parts: Sequence[Part], budget: int
 
 
 def _tables(
-    told: Told, nodes: IntArray, rows: IntArray, budget: int
+    told: Told, community: int, nodes: IntArray, rows: IntArray, budget: int
 ) -> tuple[list[str], list[str]]:
     """As many entities and relationships, in the order given, as half of the budget each holds."""
     half = budget // 2
-    return _fitting(_entities(told, nodes), half), _fitting(_relationships(told, rows), half)
+    relationships = _relationships(told, rows, told.rank(community, rows))
+    return _fitting(_entities(told, nodes), half), _fitting(relationships, half)
 
 
 def _entities(told: Told, nodes: IntArray) -> Iterator[str]:
@@ -85,11 +91,11 @@ def _entities(told: Told, nodes: IntArray) -> Iterator[str]:
         yield _line(position, graph.names[node], kind, told.description(node), degree)
 
 
-def _relationships(told: Told, rows: IntArray) -> Iterator[str]:
+def _relationships(told: Told, rows: IntArray, rank: IntArray) -> Iterator[str]:
     graph = told.graph
     for position, row in enumerate(map(int, rows)):
         head, tail = (graph.names[int(ends[row])] for ends in (graph.source, graph.target))
-        yield _line(position, head, tail, told.fact(row), int(told.rank[row]))
+        yield _line(position, head, tail, told.fact(row), int(rank[position]))
 
 
 def _line(*cells: object) -> str:

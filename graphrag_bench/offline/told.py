@@ -48,14 +48,20 @@ class Told:
     communities: Communities
 
     @cached_property
-    def rank(self) -> IntArray:
-        """The degrees of both ends of each relationship row together, int64 (n_relationships,)."""
-        degree = self.graph.degree
-        return np.asarray(degree[self.graph.source] + degree[self.graph.target], np.int64)
-
-    @cached_property
     def _name_place(self) -> IntArray:
         return text_places(self.graph.names)
+
+    @cached_property
+    def _fact_place(self) -> IntArray:
+        """The place of each row among those that join the same two nodes, by what it says.
+
+        Rows are in order of first mention, which a document before them can change.
+        """
+        place = np.zeros(self.graph.n_relationships, np.int64)
+        rows = np.unique(self.graph.parallel)
+        said = sorted(rows.tolist(), key=lambda row: (self.fact(row), self.graph.relations[row]))
+        place[said] = np.arange(len(said))
+        return place
 
     @cached_property
     def _outward(self) -> Rows:
@@ -92,10 +98,19 @@ class Told:
         return self._members[slice(*self.communities.nodes.indptr[community : community + 2])]
 
     def relationships(self, community: int) -> IntArray:
-        """The rows with an end in a community, the highest rank first, ties by names and row."""
+        """The rows with an end in a community, the highest rank first, ties by names and fact."""
         members = self.members(community)
         touching = [self._outward.of(members), self._inward.of(members)]
-        return self._ordered(np.unique(np.concatenate(touching)))
+        return self._ordered(community, np.unique(np.concatenate(touching)))
+
+    def rank(self, community: int, rows: IntArray) -> IntArray:
+        """The degrees of the ends within a community together of some rows, int64 (n_rows,)."""
+        members, degree = self.members(community), self.graph.degree
+        self._is_member[members] = True
+        ends = [end[rows] for end in (self.graph.source, self.graph.target)]
+        found = sum(np.where(self._is_member[end], degree[end], 0) for end in ends)
+        self._is_member[members] = False
+        return np.asarray(found, np.int64)
 
     def inner_relationships(self, community: int) -> IntArray:
         """The rows with both ends in a community, in the same order."""
@@ -104,11 +119,12 @@ class Told:
         self._is_member[members] = True
         rows = rows[self._is_member[self.graph.target[rows]]]
         self._is_member[members] = False
-        return self._ordered(np.sort(rows))
+        return self._ordered(community, np.sort(rows))
 
-    def _ordered(self, rows: IntArray) -> IntArray:
+    def _ordered(self, community: int, rows: IntArray) -> IntArray:
         ends = self.graph.target[rows], self.graph.source[rows]
-        return rows[np.lexsort((*(self._name_place[end] for end in ends), -self.rank[rows]))]
+        names = (self._name_place[end] for end in ends)
+        return rows[np.lexsort((self._fact_place[rows], *names, -self.rank(community, rows)))]
 
     def fact(self, row: int) -> str:
         """What a relationship row says: its description, or its names and relation."""

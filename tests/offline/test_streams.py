@@ -189,7 +189,7 @@ def test_tables_of_a_prompt_are_those_of_plain_lists(budget):
     told, plain = Told(graph, found), PlainTold(graph, found)
     for row in range(len(found)):
         parts = [
-            Part(part, f"# {part}", 5.0, float(found.occurrence[part]), row_ids(found.nodes, part))
+            Part(f"# {part}", 5.0, float(found.occurrence[part]), row_ids(found.nodes, part))
             for part in told.parts(row).tolist()
         ]
         assert report_tables(told, row, parts, budget) == plain_tables(plain, row, parts, budget)
