@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.outcomes import CallFailed
+from graphrag_bench.models.llm import LLM, Metered
+from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.structured import Reading, ask_each, settled
 from graphrag_bench.offline.parts import refuse_all_failed, window_of
 from graphrag_bench.offline.sentences import cut
@@ -32,6 +32,7 @@ class Summariser:
         self.llm, self.prompt, self.max_tokens = llm, prompt, max_tokens
         self.progress, self.texts = progress, texts
         self.words = frozenset(word for text in texts for word in content_words(text))
+        self.n_leaves = len(texts)
 
     def summaries(self, families: Sequence[Sequence[int]]) -> list[str]:
         """One summary for each family of rows; raises UserError when no reply was of use."""
@@ -65,6 +66,15 @@ class Summariser:
             )
         self.texts += made
         return made
+
+    def say_what_was_stored(self) -> None:
+        """Say that the tree is clustered anew, and how many of its summaries were not asked for."""
+        outcomes = self.llm.replies if isinstance(self.llm, Metered) else []
+        n_stored = sum(isinstance(one, Completion) and one.cached for one in outcomes)
+        self.progress.say(
+            f"{STEP}: the tree over {self.n_leaves:,} chunks is clustered anew; {n_stored:,} of "
+            f"{len(outcomes):,} replies were stored"
+        )
 
     def _fitted(self, texts: Sequence[str]) -> list[str]:
         """The texts on one line each, cut to equal shares of what the window leaves for them."""

@@ -153,7 +153,9 @@ def tree_llm(
 
     As `graph.tree`, but for the summaries. Texts that do not fit the model's window together are
     each cut to an equal share of it. Where no usable reply came, the first words of the texts are
-    used, which is counted; raises UserError when no reply of a layer was of use.
+    used, which is counted; raises UserError when no reply of a layer was of use. A changed corpus
+    is clustered anew as a whole; a cluster of the same texts has its stored summary, and how many
+    replies were stored is said.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (100 tokens); Zhou et al. 2025,
     sections 4 and 7.1.
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra).
@@ -167,7 +169,9 @@ def tree_llm(
     embed = _embedding(embedder, progress)
     rng = np.random.default_rng(seed)
     vectors = np.asarray(chunk_index.vectors, np.float32)
-    return grow(texts, vectors, growth, summariser.summaries, embed, rng)
+    made = grow(texts, vectors, growth, summariser.summaries, embed, rng)
+    summariser.say_what_was_stored()
+    return made
 
 
 def grow(
