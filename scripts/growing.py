@@ -129,15 +129,15 @@ def main() -> None:
     with TemporaryDirectory() as made:
         for words in METHODS.values():
             built(words, made, SMALL, 1, 1, "off")  # loads and compiles what is timed later
-        for name, words in METHODS.items():
-            home = str(Path(made) / name)
+        for number, (name, words) in enumerate(METHODS.items()):
+            home = str(Path(made) / str(number))
             for part, grown, clean, before in fed(words, home, asked.size, 1, asked.parts):
                 rows.append(line(name, part, grown, clean, before))
                 runs += [str(grown.experiment.run_path)] if name != COMMUNITIES[1] else []
                 n = grown.n
                 sys.stderr.write(f"{rows[-1]}\n")
-        for name in COMMUNITIES:
-            home = str(Path(made) / f"{name}, twentieths")
+        for number, name in enumerate(COMMUNITIES):
+            home = str(Path(made) / f"twentieths-{number}")
             for part, grown, clean, before in fed(METHODS[name], home, asked.size, FINE - 4, FINE):
                 if before:
                     drifts.append(drift(name, part, grown, clean, before))
