@@ -11,6 +11,9 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.growing.versions import INDEX, write_whole
 from graphrag_bench.plain_json import read_json
 
+_OWN = (("paths", "home"), ("paths", "shared_artifacts"), ("cache", "path"), ("cache", "mode"))
+"""Settings that an index sets itself: what it does not need is removed from where they point."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -26,8 +29,12 @@ def index_choice(
     """The choice of the index in a folder, written there for a new one.
 
     Raises UserError for a folder without an index where no method is named, for one that is not
-    empty, and where another method or other settings are given than those of the index.
+    empty, for settings that an index makes itself, and where another method or other settings are
+    given than those of the index.
     """
+    own = [f"{group}.{name}" for group, name in _OWN if name in (settings.get(group) or {})]
+    if own:
+        raise UserError(f"{', '.join(own)}: an index keeps everything in its own folder.")
     path = folder / INDEX
     if not path.is_file():
         if method is None:

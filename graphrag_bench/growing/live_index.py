@@ -170,7 +170,13 @@ class LiveIndex:
     @property
     def documents(self) -> tuple[Document, ...]:
         """The documents of the state that holds, in the order in which they were added."""
-        return self._versions.documents(self._versions.current())
+        while True:
+            current = self._versions.current()
+            try:
+                return self._versions.documents(current)
+            except FileNotFoundError:
+                if self._versions.current() == current:
+                    raise
 
     @property
     def version(self) -> int:

@@ -196,6 +196,13 @@ def test_an_index_is_opened_as_it_was_made(tmp_path: Path) -> None:
         gb.index(tmp_path / "full", method="vanilla")
 
 
+def test_an_index_keeps_everything_in_its_folder(tmp_path: Path) -> None:
+    for settings in ({"cache": {"path": "mine.sqlite"}}, {"paths": {"home": "."}}):
+        with pytest.raises(UserError, match="an index keeps everything in its own folder"):
+            gb.index(tmp_path / "index", method="vanilla", **settings)
+    assert not (tmp_path / "index").exists()
+
+
 def test_the_last_document_leaves_an_empty_index(tmp_path: Path) -> None:
     index = made(tmp_path)
     with pytest.raises(UserError, match="has no documents"):
