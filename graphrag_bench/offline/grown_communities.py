@@ -1,8 +1,7 @@
-"""Communities of a graph that has changed: only what the change touches may move."""
+"""Communities grown from those of the version before: what a change does not touch stays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,12 +12,22 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from graphrag_bench.contract import artifact
 from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.communities import Group, hierarchy, partition
+from graphrag_bench.offline.communities import leiden
 from graphrag_bench.offline.earlier import Earlier
+from graphrag_bench.offline.node_groups import (
+    Edges,
+    Groups,
+    Split,
+    as_communities,
+    by_label,
+    components,
+    hierarchy,
+    subgraphs,
+)
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import FloatArray, IntArray
 
-Mask = NDArray[np.bool_]
+_DECIMALS = 6
 
 
 @artifact("communities.leiden_grown")
@@ -32,123 +41,203 @@ def leiden_grown(
     use_lcc: bool = False,
     seed: NonNegativeInt = 0xDEADBEEF,
 ) -> Communities:
-    """The communities of the version of the corpus before, moved where the graph has changed.
+    """The communities of the version before, changed where the graph has changed.
 
-    Nodes are the same where their names are. A node is touched where it is new, or one of its pairs
-    is new, gone or of another weight. The members of an earlier community without a touched or
-    lost member stay together; all other nodes begin in the community that they were in, new ones
-    alone, and move by Leiden until nothing improves, into a community that stays too. A large
-    community is split again below, by the same rule; one that has no node to move keeps its parts.
-    Without an earlier version, the communities of `communities.leiden`. Those of a version built by
-    other settings are not found and count as none. Settings and rows as there.
-    Source: Traag et al. 2019; the rule is ours, after the warm start of dynamic Leiden (Sahu 2024).
+    A node is touched when it is new or its pairs have changed: its neighbours or, at six decimals,
+    their weights. Nodes are the same by name. At level 0 a community without a touched member
+    stays exactly as it was, and no node joins it. Members of the others start from their
+    community, from its parts where it has fallen apart, and new nodes start alone; they move within
+    their connected component until the modularity at `resolution` no longer grows. One level down
+    the same holds within each large community: a part without a touched member stays, unless its
+    members are in several communities now. What stays is not split again. Rows, levels and
+    settings are those of `communities.leiden`, and so is the result, byte for byte, where there is
+    nothing to grow from: no version before, or one that was built by other settings alone.
+    Source: Traag et al. 2019; none for what stays: modularity is improved over the partitions that
+    keep it.
     """
-    before = _Before.of(graph, earlier_version)
-    n_nodes = n_free = 0
-
-    def split(level: int, group: Group) -> Sequence[int]:
-        nonlocal n_nodes, n_free
-        start, fixed = before.start(level, group.nodes)
-        if level == 0:
-            n_nodes += len(fixed)
-            n_free += int((~fixed).sum())
-        if fixed.all():
-            return list(map(int, start))
-        if not before.known(level, group.nodes).any():
-            return partition(group, resolution, seed)
-        return partition(group, resolution, seed, start.tolist(), fixed.tolist())
-
-    made = hierarchy(graph, split, max_cluster_size, use_lcc)
-    if earlier_version.key:
-        progress.say(f"communities: {n_free:,} of {n_nodes:,} nodes may move, the others stay")
-    return made
+    old, communities = earlier_version.graph, earlier_version.communities
+    if old is None or communities is None:
+        return leiden(
+            graph=graph,
+            max_cluster_size=max_cluster_size,
+            resolution=resolution,
+            use_lcc=use_lcc,
+            seed=seed,
+        )
+    edges = Edges.of(graph)
+    moves = _Moves(_Start.of(old, communities, graph, edges), resolution, seed)
+    levels = hierarchy(edges, components(edges, use_lcc), moves.split, max_cluster_size)
+    progress.say(
+        f"communities: {moves.n_free[0] if moves.n_free else 0:,} of {graph.n_nodes:,} nodes could "
+        f"move, {moves.n_stayed:,} of {len(communities):,} communities stay"
+    )
+    return as_communities(levels, graph)
 
 
-@dataclass(frozen=True)
-class _Before:
-    """The earlier community of each node by level, -1 for none, and which nodes are touched.
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """What the new graph has of the version before.
 
-    `sizes` are those of the earlier communities, lost members included.
+    `row` is the row of each node in the graph before, -1 for a new one; `touched` says which have
+    changed, both (n_nodes,).
     """
 
-    of_level: tuple[IntArray, ...]
-    sizes: IntArray
-    touched: Mask
+    communities: Communities
+    n_nodes_before: int
+    row: IntArray
+    touched: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, graph: Graph, earlier: Earlier) -> _Before:
-        communities, old = earlier.communities, earlier.graph
-        if communities is None or old is None:
-            return cls((), np.zeros(0, np.int64), np.ones(graph.n_nodes, bool))
-        rows = {name: row for row, name in enumerate(graph.names)}
-        now = np.array([rows.get(name, -1) for name in old.names], np.int64)
-        held = communities.nodes
-        sizes = np.diff(held.indptr).astype(np.int64)
-        community = np.repeat(np.arange(len(sizes)), sizes)
-        of_level = []
-        for level in range(int(communities.level.max(initial=-1)) + 1):
-            mine = communities.level[community] == level
-            place, of = now[held.indices[mine]], np.full(graph.n_nodes, -1, np.int64)
-            of[place[place >= 0]] = community[mine][place >= 0]
-            of_level.append(of)
-        return cls(tuple(of_level), sizes, touched(old, graph, now))
+    def of(cls, old: Graph, communities: Communities, graph: Graph, edges: Edges) -> _Start:
+        """By the names of the nodes."""
+        place = {name: row for row, name in enumerate(old.names)}
+        row = np.array([place.get(name, -1) for name in graph.names], np.int64)
+        touched = (row < 0) | _changed(Edges.of(old), edges, row)
+        return cls(communities, old.n_nodes, row, touched)
 
-    def known(self, level: int, nodes: IntArray) -> IntArray:
-        """Which of the nodes had a community of this level, as 0 or 1."""
-        return np.asarray(self._of(level, nodes) >= 0, np.int64)
+    def labels(self, level: int) -> IntArray:
+        """The community of a level that each node was in, -1 for none, int64 (n_nodes,)."""
+        held = self.communities.nodes
+        of = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+        chosen = self.communities.level[of] == level
+        label = np.full(self.n_nodes_before + 1, -1, np.int64)  # the last one is of new nodes
+        label[held.indices[chosen]] = of[chosen]
+        return label[self.row]
 
-    def start(self, level: int, nodes: IntArray) -> tuple[IntArray, Mask]:
-        """Where each node begins, from 0 on, and whether it stays there."""
-        of = self._of(level, nodes)
-        labels = np.where(of >= 0, of, len(self.sizes) + np.arange(len(nodes)))
-        distinct, start = np.unique(labels, return_inverse=True)
-        still = (of >= 0) & ~self.touched[nodes]
-        n_still = np.bincount(start[still], minlength=len(distinct))
-        wanted = np.full(len(distinct), -1, np.int64)
-        is_old = distinct < len(self.sizes)
-        wanted[is_old] = self.sizes[distinct[is_old]]
-        return np.asarray(start, np.int64), np.asarray((n_still == wanted)[start], bool)
+    def staying(self, label: IntArray, groups: Groups) -> NDArray[np.bool_]:
+        """Which communities before have their members together in a group, none touched."""
+        sizes = np.diff(self.communities.nodes.indptr)
+        known = label[groups.members] >= 0
+        of, community = groups.of[known], label[groups.members[known]]
+        one = np.full(len(sizes), -1, np.int64)
+        one[community] = of
+        kept = (one[community] == of) & ~self.touched[groups.members[known]]
+        n_kept = np.bincount(community[kept], minlength=len(sizes))
+        return np.asarray((n_kept == sizes) & (one >= 0))
 
-    def _of(self, level: int, nodes: IntArray) -> IntArray:
-        if level >= len(self.of_level):
-            return np.full(len(nodes), -1, np.int64)
-        return self.of_level[level][nodes]
+    def whole(self, stays: IntArray) -> NDArray[np.bool_]:
+        """Which of these communities before (-1: none) stay and were not split."""
+        was_split = np.zeros(len(self.communities) + 1, bool)
+        was_split[self.communities.parent] = True
+        return (stays >= 0) & ~was_split[stays]
 
 
-def touched(old: Graph, new: Graph, now: IntArray) -> Mask:
-    """Whether each node of the new graph is new or has a pair that is new, gone or changed.
+def _changed(old: Edges, new: Edges, row: IntArray) -> NDArray[np.bool_]:
+    """Which nodes of the new graph have a pair that is in one of both alone, or weighs otherwise.
 
-    `now` maps the rows of the old graph to those of the new one, -1 where a node is gone.
+    `row` is the row before of each of the new nodes, -1 where there is none.
     """
-    found = np.ones(new.n_nodes, bool)
-    found[now[now >= 0]] = False
-    low, high, weight = _pairs(old)
-    lost = (now[low] < 0) | (now[high] < 0)
-    ends = np.concatenate([now[low[lost]], now[high[lost]]])
-    found[ends[ends >= 0]] = True
-    kept = now[low[~lost]], now[high[~lost]]
-    before = _keys(np.minimum(*kept), np.maximum(*kept), new.n_nodes)
-    old_order = np.argsort(before)
-    before, old_weight = before[old_order], weight[~lost][old_order]
-    low, high, weight = _pairs(new)
-    after = _keys(low, high, new.n_nodes)
-    order = np.argsort(after)
-    after, new_weight = after[order], weight[order]
-    common, at, to = np.intersect1d(before, after, assume_unique=True, return_indices=True)
-    same = common[old_weight[at] == new_weight[to]]
-    changed = np.concatenate([np.setdiff1d(before, same), np.setdiff1d(after, same)])
-    found[changed // new.n_nodes] = True
-    found[changed % new.n_nodes] = True
-    return found
+    n = new.n_nodes
+    now = np.full(old.n_nodes, -1, np.int64)
+    now[row[row >= 0]] = np.flatnonzero(row >= 0)
+    low, high = now[old.low], now[old.high]
+    changed = np.zeros(n + 1, bool)  # the last one is of nodes that are gone
+    lost = (low < 0) | (high < 0)
+    changed[low[lost]] = changed[high[lost]] = True
+    low, high = low[~lost], high[~lost]
+    pair = np.minimum(low, high) * n + np.maximum(low, high)
+    pair = np.concatenate([pair, new.low.astype(np.int64) * n + new.high])
+    weight = np.concatenate([old.weighing[~lost], new.weighing]).round(_DECIMALS)
+    order = np.lexsort((weight, pair))
+    pair, weight = pair[order], weight[order]
+    twin = (pair[1:] == pair[:-1]) & (weight[1:] == weight[:-1])
+    alone = pair[~(np.append(twin, False) | np.append(False, twin))[: len(pair)]]
+    changed[alone // max(n, 1)] = changed[alone % max(n, 1)] = True
+    return changed[:n]
 
 
-def _pairs(graph: Graph) -> tuple[IntArray, IntArray, FloatArray]:
-    """The pairs that communities are made of: of positive weight, of two nodes."""
-    pairs = graph.pairs
-    keep = (pairs.weight > 0) & (pairs.source != pairs.target)
-    columns = pairs.source[keep].astype(np.int64), pairs.target[keep].astype(np.int64)
-    return *columns, np.asarray(pairs.weight[keep], np.float64)
+class _Moves:
+    """Partitions of groups in which what stays is left alone; counts what could move."""
+
+    def __init__(self, start: _Start, resolution: float, seed: int) -> None:
+        """Nothing has moved yet."""
+        self.start, self.resolution, self.seed = start, resolution, seed
+        self.n_free: list[int] = []
+        self.n_stayed = 0
+
+    def split(self, edges: Edges, groups: Groups) -> Split:
+        """The communities within each group of the next level down, the first time of level 0.
+
+        In order of the groups, then of the lowest node. What stays and was whole is not to be split
+        again.
+        """
+        label = self.start.labels(len(self.n_free))
+        stays = self.start.staying(label, groups)
+        fixed = np.append(stays, False)[label]  # -1, no community, is the last
+        free = groups.only(~fixed[groups.members])
+        self.n_free.append(len(free.members))
+        self.n_stayed += int(np.count_nonzero(stays))
+        n_before = len(stays)
+        made = np.where(fixed, label, -1)
+        made[free.members] = self._moved(edges, groups, free, label) + n_before
+        found, part = by_label(groups, made[groups.members])
+        of = made[found.members[found.starts[:-1]]]
+        return found, part, self.start.whole(np.where(of < n_before, of, -1))
+
+    def _moved(self, edges: Edges, groups: Groups, free: Groups, label: IntArray) -> IntArray:
+        """A label from 0 for each free node, another one in each group."""
+        strength, total = _strengths(edges, groups)
+        inner = edges.within(free)
+        begin = _connected(inner, label)
+        moved = np.empty(len(free.members), np.int64)
+        starts, n_labels = free.starts, 0
+        for row, (ends, weights) in enumerate(subgraphs(inner, free)):
+            inside = slice(*starts[row : row + 2])
+            if inside.start == inside.stop:
+                continue
+            nodes = free.members[inside]
+            _, first = np.unique(begin[nodes], return_inverse=True)
+            share = self.resolution / (2 * total[row])
+            moved[inside] = _optimised(ends, weights, strength[nodes], first, share, self.seed)
+            moved[inside] += n_labels
+            n_labels = int(moved[inside].max()) + 1
+        return moved
 
 
-def _keys(low: IntArray, high: IntArray, n_nodes: int) -> IntArray:
-    return np.asarray(low * n_nodes + high, np.int64)
+def _strengths(edges: Edges, groups: Groups) -> tuple[FloatArray, FloatArray]:
+    """The weights that meet at each node (n_nodes,), and those of each group together."""
+    n, weight = edges.n_nodes, edges.weighing
+    strength = np.bincount(edges.low, weight, n) + np.bincount(edges.high, weight, n)
+    total = np.bincount(groups.of, strength[groups.members], len(groups)) / 2
+    return np.asarray(strength, np.float64), np.asarray(total, np.float64)
+
+
+def _connected(edges: Edges, label: IntArray) -> IntArray:
+    """The communities by a label, each cut into its connected parts, int64 (n_nodes,)."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    same = (label[edges.low] == label[edges.high]) & (label[edges.low] >= 0)
+    low, high = edges.low[same], edges.high[same]
+    near = csr_matrix((np.ones(len(low)), (low, high)), shape=(edges.n_nodes, edges.n_nodes))
+    return np.asarray(connected_components(near, directed=False)[1], np.int64)
+
+
+def _optimised(
+    ends: IntArray,
+    weights: NDArray[np.object_],
+    strength: FloatArray,
+    first: IntArray,
+    share: float,
+    seed: int,
+) -> list[int]:
+    """The community of each node, by leidenalg from a first one until nothing improves.
+
+    The quality is the modularity of the group that the nodes are a part of: `strength` counts all
+    that meets at a node there, and two nodes in one community cost `share` times both strengths.
+    """
+    import igraph
+    import leidenalg
+
+    made = leidenalg.CPMVertexPartition(
+        igraph.Graph(n=len(strength), edges=ends),
+        initial_membership=first.tolist(),
+        weights=weights.tolist(),
+        node_sizes=strength.tolist(),
+        resolution_parameter=share,
+    )
+    optimiser = leidenalg.Optimiser()
+    optimiser.set_rng_seed(seed)
+    optimiser.optimise_partition(made, n_iterations=-1)
+    membership: list[int] = made.membership
+    return membership

@@ -157,13 +157,13 @@ def test_the_sentences_of_few_communities_are_held_at_a_time(tmp_path, monkeypat
 
 def test_an_edge_is_given_to_leidenalg_at_most_once_a_level(monkeypatch):
     """However many parts a graph has: what is cut out of it grows with its size alone."""
-    given, partition = [], communities.partition
+    given, partition = [], communities._partition
 
-    def noted(group, *others):
-        given.append(len(group.ends))
-        return partition(group, *others)
+    def noted(n_nodes, ends, *others):
+        given.append(len(ends))
+        return partition(n_nodes, ends, *others)
 
-    monkeypatch.setattr(communities, "partition", noted)
+    monkeypatch.setattr(communities, "_partition", noted)
     graph = scattered()
     found = leiden(graph=graph, max_cluster_size=3, seed=SEED)
     n_levels = int(found.level.max()) + 2  # the last one splits nothing
