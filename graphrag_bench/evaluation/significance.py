@@ -10,10 +10,6 @@ from numpy.typing import NDArray
 
 PERMUTATIONS = 9999
 Ties = Literal["half", "full"]
-MANY = 1023
-"""From more values that differ, signs are drawn as bits and summed by a matrix product."""
-_MOST_SIGNS = 4_000_000
-"""Signs that are in memory at a time, 32 MB."""
 _NEAR = 1e-9
 
 
@@ -88,34 +84,15 @@ def _by_permuting(
 
     sums = sums[np.any(sums != 0, axis=1)]
     chosen = 0 if 2 ** len(sums) <= permutations else 1
-    if len(sums) > MANY:
-        null = np.abs(_flipped(sums, permutations, np.random.default_rng(seed)))
-    else:
-        null = np.abs(permutation_test(
-            (sums,), np.sum, permutation_type="samples", n_resamples=permutations, vectorized=True,
-            batch=max(1, 4_000_000 // sums.size), rng=np.random.default_rng(seed),
-        ).null_distribution)  # fmt: skip
+    null = np.abs(permutation_test(
+        (sums,), np.sum, permutation_type="samples", n_resamples=permutations, vectorized=True,
+        batch=max(1, 4_000_000 // sums.size), rng=np.random.default_rng(seed),
+    ).null_distribution)  # fmt: skip
     observed = np.abs(sums.sum(axis=0))
     equal = np.abs(null - observed) <= _NEAR
     further = np.sum((null > observed) & ~equal, axis=0)
     as_far = np.sum(equal, axis=0) + chosen
     found: NDArray[np.float64] = (further + weight * as_far) / (len(null) + chosen)
-    return found
-
-
-def _flipped(
-    sums: NDArray[np.float64], permutations: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """The sums of all columns with signs by chance, (permutations, n_columns); a bit is a sign."""
-    n, total = len(sums), sums.sum(axis=0)
-    width = -(-n // 8)
-    found = np.empty((permutations, sums.shape[1]))
-    at_once = max(1, _MOST_SIGNS // n)
-    for start in range(0, permutations, at_once):
-        some = found[start : start + at_once]
-        drawn = np.frombuffer(rng.bytes(len(some) * width), np.uint8).reshape(len(some), width)
-        flips = np.unpackbits(drawn, axis=1, count=n).astype(np.float64)
-        some[:] = total - 2.0 * (flips @ sums)
     return found
 
 
