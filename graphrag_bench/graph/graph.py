@@ -24,7 +24,6 @@ from graphrag_bench.graph.views import (
     Pairs,
     adjacency_of,
     chunks_per_node_of,
-    incidence_of,
     load_views,
     pair_chunk_of,
     save_views,
@@ -172,11 +171,6 @@ class Graph(Columns):
         """The neighbours of every node, whichever way a relationship points."""
         pairs = self.pairs
         return Neighbours.joined(pairs.source, pairs.target, pairs.first, self.n_nodes)
-
-    @cached_property
-    def incidence(self) -> Any:
-        """Bool CSR (n_nodes, n_relationships): the rows that each node is an end of, sorted."""
-        return incidence_of(self.source, self.target, self.n_nodes)
 
     @cached_property
     def outward(self) -> Neighbours:

@@ -23,7 +23,7 @@ from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
 FOLDER = "views"
-SPARSE = ("adjacency", "pair_chunk", "chunk_relationship", "incidence")
+SPARSE = ("adjacency", "pair_chunk", "chunk_relationship")
 """The views that are stored as CSR."""
 
 
@@ -96,20 +96,6 @@ def chunks_per_node_of(pairs: Pairs, pair_chunk: Any, n_nodes: int) -> IntArray:
     incidence = csr_matrix((ones, (ends, np.tile(rows, 2))), shape=(n_nodes, len(rows)))
     counted = (incidence @ pair_chunk.astype(np.int64)).astype(bool)
     return np.asarray(np.diff(counted.indptr), np.int64)
-
-
-def incidence_of(source: IntArray, target: IntArray, n_nodes: int) -> Any:
-    """Bool CSR (n_nodes, n_relationships): the rows that each node is an end of, sorted."""
-    from scipy.sparse import coo_matrix
-
-    rows = np.arange(len(source), dtype=np.int32)
-    other = source != target
-    ends = np.concatenate([source, target[other]]).astype(np.int32)
-    both = np.concatenate([rows, rows[other]])
-    matrix = coo_matrix((np.ones(len(ends), bool), (ends, both)), shape=(n_nodes, len(rows)))
-    found = matrix.tocsr()
-    found.sort_indices()
-    return found
 
 
 def save_views(folder: Path, graph: Any) -> None:

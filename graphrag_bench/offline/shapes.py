@@ -133,7 +133,6 @@ def _of_views(graph: Graph) -> Iterator[str]:
     shapes = {
         "adjacency": (n, n),
         "pair_chunk": (n_pairs, graph.n_chunks),
-        "incidence": (graph.n_nodes, graph.n_relationships),
         "chunk_relationship": (graph.n_chunks, n_rows),
     }
     for name, shape in shapes.items():

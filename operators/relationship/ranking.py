@@ -74,8 +74,9 @@ def onehop(
     node is joined to. Ties by higher weight, then by lower id; `top_k` cuts the end of the list.
     Source: Zhou et al. 2025, section 6.1, relationship "Onehop".
     """
-    every = [row_ids(graph.incidence, node) for node in nodes.ids.tolist()]
-    rows = np.unique(np.concatenate([np.zeros(0, np.int64), *every]))
+    given = np.zeros(graph.n_nodes, bool)
+    given[nodes.ids] = True
+    rows = np.flatnonzero(given[graph.source] | given[graph.target])
     ranked = Ranked[Relationship](rows, _degrees(graph, rows).astype(np.float64))
     return ranked.take(_by_degree_and_weight(graph, rows)).head(top_k)
 
