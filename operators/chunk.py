@@ -25,6 +25,7 @@ from graphrag_bench.values import (
     Ranked,
     Relationship,
     RelationshipScores,
+    best_of,
     unique,
 )
 from operators.similarity import most_similar
@@ -129,18 +130,20 @@ def aggregator(
     `use: [node_scores]`). Chunks with score 0 are left out unless `pad`. Ties by lower id.
     Source: Zhou et al. 2025, section 6.1, chunk "Aggregator"; technical report, table 3.
     """
+    from graphrag_bench.graph.chunk_kernels import column_sums, largest_of
+
     if by == "nodes":
         if node_scores is None:
             raise UserError("by='nodes' takes the step setting use: [node_scores]")
-        scores = graph.node_chunk.T @ node_scores.values
+        scores = column_sums(_cells(graph.node_chunk), node_scores.values)
     elif unit == "fact":
-        scores = graph.relationship_chunk.T @ relationship_scores.values
+        scores = column_sums(_cells(graph.relationship_chunk), relationship_scores.values)
     else:
-        best = np.full(len(graph.pairs.source), -np.inf)
-        np.maximum.at(best, graph.pairs.of, relationship_scores.values)
-        scores = graph.pair_chunk.T @ best
+        pairs = graph.pairs
+        best = largest_of(pairs.of, relationship_scores.values, len(pairs.source))
+        scores = column_sums(_cells(graph.pair_chunk), best)
     among = np.arange(graph.n_chunks) if pad else np.flatnonzero(scores)
-    return Ranked.top(scores, top_k, among=among)
+    return best_of(among, scores[among], top_k)
 
 
 @operator("chunk.fromrel", unordered="the order of the relationships, then chunk id")

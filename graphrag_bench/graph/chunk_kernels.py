@@ -243,6 +243,45 @@ def shared_columns(cells: Cells, ones: IntArray, others: IntArray) -> tuple[IntA
 
 
 @kernel
+def largest_of(groups: IntArray, values: FloatArray, n_groups: int) -> FloatArray:
+    """The largest value of each group, float64 (n_groups,), -inf for one without; NaN is largest.
+
+    `groups` (n_values,) are below `n_groups`. Raises ValueError for other lengths.
+    """
+    if len(groups) != len(values):
+        raise ValueError("not as many values as groups")
+    largest = np.full(n_groups, -np.inf)
+    for place in range(len(values)):
+        if place + AHEAD < len(groups):
+            prefetch(largest, groups[place + AHEAD])
+        value, group = values[place], groups[place]
+        if value > largest[group] or np.isnan(value):
+            largest[group] = value
+    return largest
+
+
+@kernel
+def column_sums(cells: Cells, values: FloatArray) -> FloatArray:
+    """For each column the sum of its weights times the values of their rows, float64 (n_columns,).
+
+    The transposed matrix times `values` (n_rows,), added in the order of the rows as SciPy does,
+    without a copy of the weights; rows of value 0 are not read. Raises ValueError where there is
+    not a value for each row.
+    """
+    starts, columns, weights = cells.starts, cells.columns, cells.weights
+    if len(values) != len(starts) - 1:
+        raise ValueError("not as many values as rows")
+    sums = np.zeros(cells.n_columns)
+    for row in range(len(values)):
+        value = values[row]
+        if value == 0:
+            continue
+        for place in range(starts[row], starts[row + 1]):
+            sums[columns[place]] += weights[place] * value if len(weights) else value
+    return sums
+
+
+@kernel
 def best_columns(columns: IntArray, sums: IntArray, k: int) -> tuple[IntArray, FloatArray]:
     """The `k` columns with the highest sums, and these, highest first, ties by lower id."""
     best = [(np.int64(0), np.int64(0)) for _ in range(0)]

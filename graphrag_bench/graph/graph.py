@@ -25,6 +25,7 @@ from graphrag_bench.graph.views import (
     adjacency_of,
     chunks_per_node_of,
     load_views,
+    node_relationship_of,
     pair_chunk_of,
     save_views,
     transition_of,
@@ -139,6 +140,19 @@ class Graph(Columns):
         turned = self.relationship_chunk.T.tocsr()
         turned.sort_indices()
         return turned
+
+    @cached_property
+    def node_relationship(self) -> Any:
+        """Bool CSR (n_nodes, n_relationships): the rows that each node is an end of, sorted."""
+        return node_relationship_of(self.source, self.target, self.n_nodes)
+
+    def relationships_at(self, nodes: IntArray) -> IntArray:
+        """The rows that one of the nodes is an end of, each once, sorted, int64 (n_found,).
+
+        Reads the rows of these nodes alone. Raises IndexError for a node that is not there.
+        """
+        rows = np.sort(self.node_relationship[nodes].indices).astype(np.int64)
+        return rows[np.diff(rows, prepend=-1) > 0]
 
     @cached_property
     def pairs(self) -> Pairs:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.values import IntArray, Path
+
+Levels = list[tuple[IntArray, IntArray]]
+"""The nodes at each distance from a start, sorted, and the parent of each."""
 
 
 def khop_paths(graph: Graph, nodes: Iterable[int], khop: int) -> list[Path]:
@@ -37,39 +41,46 @@ def khop_paths(graph: Graph, nodes: Iterable[int], khop: int) -> list[Path]:
 
 def _nearest(graph: Graph, start: int, left: Iterable[int], khop: int) -> list[int]:
     """The nodes after `start` on the shortest way to the nearest node left; [] when too far."""
-    wanted = np.zeros(graph.n_nodes, bool)
-    wanted[np.fromiter(left, np.int64)] = True
-    parent: IntArray = np.full(graph.n_nodes, -1)
-    parent[start] = start
-    frontier: IntArray = np.array([start])
+    wanted = np.sort(np.fromiter(left, np.int64))
+    first: IntArray = np.array([start])
+    levels = [(first, first)]
     for _ in range(khop):
-        frontier = _spread(graph, frontier, parent)
-        if not len(frontier):
+        found, parents = _spread(graph, levels)
+        if not len(found):
             break
-        reached = frontier[wanted[frontier]]
+        levels.append((found, parents))
+        reached = found[_among(found, wanted)]
         if len(reached):
-            return _way_back(parent, int(reached[0]), start)
+            return _way_back(levels, int(reached[0]))
     return []
 
 
-def _spread(graph: Graph, frontier: IntArray, parent: IntArray) -> IntArray:
-    """The unseen neighbours of a sorted frontier, sorted; notes their lowest parent."""
+def _spread(graph: Graph, levels: Levels) -> tuple[IntArray, IntArray]:
+    """The unseen neighbours of the last level, sorted, and their lowest parents.
+
+    What a level leads to lies in it, in the one before or in none yet, because hops go both ways.
+    """
+    frontier, _ = levels[-1]
     starts = graph.adjacency.indptr[frontier].astype(np.int64)
     counts = graph.adjacency.indptr[frontier + 1].astype(np.int64) - starts
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     neighbours = graph.adjacency.indices[np.repeat(starts, counts) + offsets].astype(np.int64)
-    parents = np.repeat(frontier, counts)
-    unseen = parent[neighbours] < 0
-    found, first = np.unique(neighbours[unseen], return_index=True)
-    parent[found] = parents[unseen][first]
-    return found
+    found, first = np.unique(neighbours, return_index=True)
+    unseen = ~np.logical_or.reduce([_among(found, nodes) for nodes, _ in levels[-2:]])
+    return found[unseen], np.repeat(frontier, counts)[first[unseen]]
 
 
-def _way_back(parent: IntArray, end: int, start: int) -> list[int]:
+def _among(nodes: IntArray, others: IntArray) -> NDArray[np.bool_]:
+    """Whether each node is one of the others, which are sorted and not empty."""
+    places = np.searchsorted(others, nodes)
+    return np.asarray(others[np.minimum(places, len(others) - 1)] == nodes)
+
+
+def _way_back(levels: Levels, end: int) -> list[int]:
     way = []
-    while end != start:
+    for nodes, parents in levels[:0:-1]:
         way.append(end)
-        end = int(parent[end])
+        end = int(parents[np.searchsorted(nodes, end)])
     return way[::-1]
 
 

@@ -23,7 +23,7 @@ from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
 FOLDER = "views"
-SPARSE = ("adjacency", "pair_chunk", "chunk_relationship")
+SPARSE = ("adjacency", "pair_chunk", "chunk_relationship", "node_relationship")
 """The views that are stored as CSR."""
 
 
@@ -82,6 +82,17 @@ def pair_chunk_of(pairs: Pairs, relationship_chunk: Any) -> Any:
     ones = np.ones(n_rows, np.int64)
     group = csr_matrix((ones, (pairs.of, np.arange(n_rows))), shape=(n_pairs, n_rows))
     matrix = (group @ relationship_chunk.astype(np.int64)).astype(bool).tocsr()
+    matrix.sort_indices()
+    return matrix
+
+
+def node_relationship_of(source: IntArray, target: IntArray, n_nodes: int) -> Any:
+    """Bool CSR (n_nodes, n_relationships): the node is an end of the row; sorted."""
+    from scipy.sparse import csr_matrix
+
+    ends = np.stack([source, target], axis=1).ravel()
+    rows = np.repeat(np.arange(len(source)), 2)
+    matrix = csr_matrix((np.ones(len(ends), bool), (ends, rows)), shape=(n_nodes, len(source)))
     matrix.sort_indices()
     return matrix
 

@@ -134,6 +134,7 @@ def _of_views(graph: Graph) -> Iterator[str]:
         "adjacency": (n, n),
         "pair_chunk": (n_pairs, graph.n_chunks),
         "chunk_relationship": (graph.n_chunks, n_rows),
+        "node_relationship": (n, n_rows),
     }
     for name, shape in shapes.items():
         view = getattr(graph, name)

@@ -141,10 +141,10 @@ def among(
     Score: that of the end that ranks first. Ties by lower id.
     Source: PathCoRAG, section 4.4, where no path is found (ours).
     """
-    place = np.full(graph.n_nodes, graph.n_nodes, np.int64)
-    place[nodes.ids[::-1]] = np.arange(len(nodes))[::-1]
-    ends = np.stack([place[graph.source], place[graph.target]])
-    rows = np.flatnonzero((ends < graph.n_nodes).all(axis=0))
-    first = ends[:, rows].min(axis=0, initial=graph.n_nodes)
+    ids, places = np.unique(nodes.ids, return_index=True)
+    rows = graph.relationships_at(ids)
+    rows = rows[np.isin(graph.source[rows], ids) & np.isin(graph.target[rows], ids)]
+    ends = np.searchsorted(ids, [graph.source[rows], graph.target[rows]])
+    first = places[ends].min(axis=0)
     order = np.lexsort((rows, first))[:top_k]
     return Ranked(rows[order], nodes.scores[first[order]])

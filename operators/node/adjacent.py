@@ -10,7 +10,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.values import Node, Ranked, Relationship, best_first
+from graphrag_bench.values import Node, Ranked, Relationship, best_first, best_of
 
 
 @operator("node.relnode", unordered="the order of the relationships, source before target")
@@ -48,9 +48,11 @@ def specificity(
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
     section 3.4, which starts its walk at the best 5.
     """
-    best = np.full(graph.n_nodes, -np.inf)
-    np.maximum.at(best, nodes.ids, nodes.scores)
-    return Ranked[Node].top(best / np.maximum(graph.chunks_per_node, 1), top_k, among=nodes.ids)
+    ids, places = np.unique(nodes.ids, return_inverse=True)
+    best = np.full(len(ids), -np.inf)
+    np.maximum.at(best, places, nodes.scores)
+    specific = best / np.maximum(graph.chunks_per_node[ids], 1)
+    return best_of(ids, specific, len(ids) if top_k is None else top_k)
 
 
 @operator("node.onehop", unordered="the order of the given nodes, then weight")

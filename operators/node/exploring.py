@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
@@ -109,7 +110,8 @@ def _hops(graph: Graph, choice: Choice, among: Any, max_candidates: int) -> tupl
     here, there = graph.source, graph.target
     if not choice.forward:
         here, there = there, here
-    rows = np.flatnonzero((here == choice.topic) & (there != choice.topic))
+    at = row_ids(graph.node_relationship, choice.topic)
+    rows = at[(here[at] == choice.topic) & (there[at] != choice.topic)]
     if among is not None:
         rows = rows[np.isin(there[rows], among)]
     named: list[int] = [row for row in rows.tolist() if graph.relations[row] == choice.relation]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
@@ -108,12 +109,13 @@ def _relations(
     """
     back = {graph.relations[hop.relationship] for hop in exploration.last}
     came = {hop.forward for hop in exploration.last if hop.end(graph) == topic}
+    at = row_ids(graph.node_relationship, topic)
     found: dict[str, tuple[bool, float]] = {}
     for forward, here, there in (
         (True, graph.source, graph.target),
         (False, graph.target, graph.source),
     ):
-        rows = np.flatnonzero((here == topic) & (there != topic))
+        rows = at[(here[at] == topic) & (there[at] != topic)]
         if among is not None:
             rows = rows[np.isin(rows, among)]
         for row in rows.tolist():

@@ -74,9 +74,7 @@ def onehop(
     node is joined to. Ties by higher weight, then by lower id; `top_k` cuts the end of the list.
     Source: Zhou et al. 2025, section 6.1, relationship "Onehop".
     """
-    given = np.zeros(graph.n_nodes, bool)
-    given[nodes.ids] = True
-    rows = np.flatnonzero(given[graph.source] | given[graph.target])
+    rows = graph.relationships_at(nodes.ids)
     ranked = Ranked[Relationship](rows, _degrees(graph, rows).astype(np.float64))
     return ranked.take(_by_degree_and_weight(graph, rows)).head(top_k)
 

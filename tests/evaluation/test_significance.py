@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -90,6 +92,47 @@ def test_with_ties_in_full_p_is_scipys(seed):
     ).pvalue
     (ours,) = sign_flip_p(values, ties="full")
     assert ours == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("ways", [99, 1000])
+def test_by_chance_the_swaps_are_those_of_scipy_and_p_is_the_same_to_the_last_bit(seed, ways):
+    """More than 9 differences, of which two columns share the swaps, have over 1000 ways."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(11, 80))
+    values = f1_like(rng, n, 2).round(seed % 3 + 1) - f1_like(rng, n, 2).round(seed % 3 + 1)
+    values[:2] = [[1.0, 1.0], [0.5, 0.25]]
+    theirs = np.abs(scipy.stats.permutation_test(
+        (values[np.any(values != 0, axis=1)],), np.sum, permutation_type="samples",
+        n_resamples=ways, vectorized=True, rng=np.random.default_rng(seed),
+    ).null_distribution)  # fmt: skip
+    observed = np.abs(values.sum(axis=0))
+    equal = np.abs(theirs - observed) <= 1e-9
+    further = np.sum((theirs > observed) & ~equal, axis=0)
+    p = (further + 0.5 * (np.sum(equal, axis=0) + 1)) / (ways + 1)
+    assert sign_flip_p(values, permutations=ways, seed=seed).tolist() == p.tolist()
+
+
+def test_swaps_do_not_depend_on_how_many_are_held_at_a_time(monkeypatch):
+    values = f1_like(np.random.default_rng(SEED), 41, 3) - 0.45
+    found = sign_flip_p(values, permutations=501)
+    monkeypatch.setattr("graphrag_bench.evaluation.significance._SIGNS", 41 * 7)
+    assert sign_flip_p(values, permutations=501).tolist() == found.tolist()
+
+
+def test_the_memory_of_a_test_grows_neither_with_its_ways_nor_with_questions_times_ways():
+    def peak(n: int, ways: int) -> int:
+        values = np.random.default_rng(SEED).normal(size=n)
+        sign_flip_p(values, permutations=ways)  # what is imported once
+        tracemalloc.start()
+        sign_flip_p(values, permutations=ways)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    small = peak(2000, 500)
+    assert peak(2000, 4000) < 1.1 * small
+    assert peak(8000, 500) < 1.5 * small
 
 
 def test_three_wins_are_beaten_by_none_of_eight_ways_and_equalled_by_two():

@@ -9,9 +9,11 @@ from graphrag_bench.graph.chunk_kernels import (
     FREE,
     Cells,
     best_columns,
+    column_sums,
     first_columns,
     grown,
     held_by,
+    largest_of,
     mark,
     marks_for,
     meeting,
@@ -127,3 +129,22 @@ def test_the_best_columns_have_the_highest_sums_then_the_lowest_ids():
         found, values = best_columns(columns, sums, k)
         assert found.tolist() == expected
         assert values.tolist() == [8, 3, 3, 1][:k]
+
+
+def test_values_of_rows_are_summed_by_column_times_their_weights():
+    """Column 5 has 1 of row 0 and 4 of row 2; row 1 has the value 0."""
+    held = cells([8, 5], [1, 5], [5, 9])
+    values = np.array([1.0, 0.0, 4.0])
+    assert column_sums(held, values).tolist() == [0, 0, 0, 0, 0, 5, 0, 0, 1, 4]
+    weighed = cells([8, 5], [1, 5], [5, 9], weights=ints(2, 3, 7, 7, 10, 1))
+    assert column_sums(weighed, values).tolist() == [0, 0, 0, 0, 0, 43, 0, 0, 2, 4]
+    with pytest.raises(ValueError, match="values as rows"):
+        column_sums(held, values[:2])
+
+
+def test_the_largest_value_of_a_group_is_found_and_nan_is_larger_than_any():
+    nan, groups = float("nan"), ints(0, 2, 0, 3, 3, 2)
+    found = largest_of(groups, np.array([-4.0, 1.0, -3.0, nan, 8.0, 0.5]), 4)
+    assert [str(value) for value in found] == ["-3.0", "-inf", "1.0", "nan"]
+    with pytest.raises(ValueError, match="values as groups"):
+        largest_of(groups, np.zeros(5), 4)
