@@ -23,6 +23,7 @@ from graphrag_bench.experiment.models import Models
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.offline.earlier import Earlier
 from graphrag_bench.offline.manifest import MANIFEST, RECIPE
 from graphrag_bench.offline.plan import AMBIENT, Planned, plan
 from graphrag_bench.offline.store import Store
@@ -98,6 +99,7 @@ def given(home: Path) -> dict[str, Any]:
         "nlp": Capitals(),
         "llm": model,
         "llm_build": model,
+        "earlier_version": Earlier(home, ""),
     }
 
 

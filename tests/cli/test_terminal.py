@@ -14,6 +14,7 @@ from graphrag_bench import api
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.terminal import clean, clean_line, cleaned, raw
+from graphrag_bench.values import Context
 
 EVIL = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202eorder\u2066\r\x00"
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -59,7 +60,7 @@ def test_no_command_prints_an_escape_of_a_corpus_or_a_model() -> None:
 
 def test_python_reports_are_clean_too() -> None:
     told = {"answer": f"Ada{EVIL}", "context": {}, "steps": [], "fallbacks": []}
-    answered = api.Answered(f"Ada{EVIL}", api.Context(()), (), told=told)
+    answered = api.Answered(f"Ada{EVIL}", Context(()), (), told=told)
     assert not STEERING.search(answered.report())
 
 
