@@ -101,7 +101,10 @@ def _all_signs(n: int, block: int) -> Iterator[NDArray[np.float64]]:
     """Every way to give `n` values a sign, -1 or 1, in blocks (<= block, n)."""
     for start in range(0, 2**n, block):
         ways = np.arange(start, min(start + block, 2**n))
-        yield 2.0 * (ways[:, None] >> np.arange(n) & 1).astype(np.float64) - 1.0
+        signs = (ways[:, None] >> np.arange(n) & 1).astype(np.float64)
+        signs *= 2.0
+        signs -= 1.0
+        yield signs
 
 
 def _drawn_signs(n: int, ways: int, block: int, seed: int) -> Iterator[NDArray[np.float64]]:

@@ -103,7 +103,7 @@ def test_what_questions_read_is_stored_with_the_graph_and_not_made_again(graph, 
     graph.save(tmp_path)
     loaded = Graph.load(tmp_path)
     stored = set(vars(loaded))
-    views = ("adjacency", "pair_chunk", "chunk_relationship", "transition")
+    views = ("adjacency", "pair_chunk", "chunk_relationship", "node_relationship", "transition")
     assert {*views, "pairs", "chunks_per_node", "row_of", "dictionary"} <= stored
     for name in views:
         assert np.array_equal(getattr(loaded, name).toarray(), getattr(graph, name).toarray())
@@ -134,6 +134,11 @@ def test_a_graph_that_was_stored_without_views_makes_them(graph, tmp_path):
         ("pairs/of", [0, 1, 0, 3], "of: a row is not one of 3"),
         ("pairs/first", [0, 1], "first has 2 rows, and 3 were expected"),
         ("adjacency.indices", [1, 0, 2, 9], "adjacency: an id is not one of the 4 columns"),
+        (
+            "node_relationship.indices",
+            [0, 2, 0, 1, 2, 1, 7],
+            "node_relationship: an id is not one of the 4 columns",
+        ),
         ("chunks_per_node", [1], "chunks_per_node has 1 rows, and 4 were expected"),
         ("keys/numbers", [0, 1, 2, 4], "keys: a row is not one of the 4 nodes"),
         ("names.order", [0, 1, 2, 7], "order: the texts cannot be looked up"),
