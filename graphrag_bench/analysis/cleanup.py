@@ -12,6 +12,7 @@ from graphrag_bench.data.history import FOLDER as HISTORY
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.reopen import References, read_references, references_of, reopened
 from graphrag_bench.lookup import by_beginning
+from graphrag_bench.offline.earlier import SUFFIX
 from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.offline.store import LEDGER
 from graphrag_bench.runs.damage import CONFIG, METRICS, DamagedRun, check_run
@@ -110,7 +111,8 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
 def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
     """Remove what is still garbage of these, and return it; what is being built stays.
 
-    With the last artifact of a corpus goes its history.
+    With the last artifact of a corpus goes its history, and with the last of a resource what tells
+    which version of the corpus they grew from.
     """
     still = {item.path for item in garbage(home)[0]}
     gone = []
@@ -126,11 +128,9 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
         item.path.parent for item in gone if item.path.parent.parent.parent.name == "artifacts"
     }
     for folder in (*sorted(above), *sorted({folder.parent for folder in above})):
-        left = {path.name for path in folder.iterdir()}
-        if left == {HISTORY}:
-            shutil.rmtree(folder / HISTORY)
-        if left <= {HISTORY}:
-            folder.rmdir()
+        left = list(folder.iterdir())
+        if all(path.name == HISTORY or path.suffix == SUFFIX for path in left):
+            shutil.rmtree(folder)
     return gone
 
 

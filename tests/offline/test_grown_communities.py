@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.random import Generator
-from toy_runs import WEIGHTLESS, ran
+from toy_runs import WEIGHTLESS, command, ran
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.graph.communities import Communities
@@ -297,3 +297,7 @@ def test_a_run_on_a_changed_corpus_grows_from_the_run_before_and_finds_itself_ag
     assert ran(*words, "dataset.part=2").folder == done.folder
     assert ran(*words, "dataset.part=1").folder.name != done.folder.name
     assert keys() == {first, second}
+    for folder in (tmp_path / "runs").glob("*/*/*"):
+        assert command("runs", "rm", str(folder), "--yes", "--home", str(tmp_path)).code == 0
+    assert command("runs", "gc", "--delete", "--home", str(tmp_path)).code == 0
+    assert not (tmp_path / "artifacts" / "toy").exists()
