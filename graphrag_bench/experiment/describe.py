@@ -14,6 +14,7 @@ from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured, planned_lines
 from graphrag_bench.experiment.reader_prompts import own_answers
+from graphrag_bench.offline.earlier import EARLIER
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.edit import every_list
 
@@ -44,6 +45,10 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
         state = "reuse" if store.holds(item) else "build"
         own = ", ".join(f"{k}={v}" for k, v in item.said.items())
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
+        if EARLIER in item.inputs:
+            key = item.inputs[EARLIER]
+            grows = f"grows from {item.resource} {key}" if key else "anew: no version before"
+            yield f"         {grows}"
     if growth := grown(experiment):
         yield f"  corpus: {growth}"
     yield from planned_lines(experiment, measured)

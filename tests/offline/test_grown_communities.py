@@ -289,6 +289,9 @@ def test_a_run_on_a_changed_corpus_grows_from_the_run_before_and_finds_itself_ag
 
     ran(*words, "dataset.part=1")
     (first,) = keys()
+    assert "anew: no version before" in command("plan", *words, "dataset.part=1").out
+    said = command("plan", *words, "dataset.part=2").out
+    assert f"grows from communities {first}" in said
     done = ran(*words, "dataset.part=2")
     assert "nodes could move" in done.err
     (second,) = keys() - {first}
