@@ -90,6 +90,22 @@ def test_a_change_says_what_it_did_and_pays_for_its_documents_alone(tmp_path: Pa
     assert (index.version, len(index)) == (4, 2)
 
 
+def test_only_the_communities_that_a_document_touches_are_reported_on_again(
+    tmp_path: Path,
+) -> None:
+    build = {"communities": "leiden_grown", "reports": "llm", "text_extraction": "nlp"}
+    index = made(tmp_path, "lgraphrag", build=build)
+    first = index.add(*CORPUS)
+    far = index.add(document("d", "Mira Sol painted Lake Quell. Lake Quell inspired Ilse Brandt."))
+    near = index.update(
+        document("d", "Mira Sol painted Lake Quell. Lake Quell drowned Ilse Brandt.")
+    )
+    assert first.calls == first.calls_of_all > 0
+    assert (far.calls, far.calls_of_all) == (1, first.calls + 1)
+    assert (near.calls, near.calls_of_all) == (1, first.calls + 1)
+    assert index.remove("d").calls == 0
+
+
 @pytest.mark.parametrize("method", ["hipporag", "lgraphrag", "entitypassage", "raptor"])
 def test_nothing_is_left_of_a_document_that_is_removed(method: str, tmp_path: Path) -> None:
     """Neither in artifacts nor in stored replies, readings or vectors, whatever state they had."""
