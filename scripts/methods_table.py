@@ -24,6 +24,7 @@ METHODS = (
     ("msgraphrag", "LGraphRAG, GGraphRAG, GraphRAG-CC, GraphRAG-ER",
      "communities and their reports", "", ""),
     ("msgraphrag", "VGraphRAG, VGraphRAG-CC, CheapRAG", "the same by vectors", "", ""),
+    ("ketrag", "KET-RAG", "a graph of the core chunks, and keywords of all", "", ""),
     ("raptor", "RAPTOR, RAPTOR-K", "a tree of summaries", "", ""),
     ("pathrag", "PathRAG, PathRAG-lt", "paths by flow", "", ""),
     ("pathcorag", "PathCoRAG", "paths along reasoning steps", "", ""),
