@@ -33,6 +33,7 @@ METHODS = (
     ("gretriever", "G-retriever", "a Steiner tree of similar facts", "", ""),
     ("tog", "ToG", "a model walks the graph", "", ""),
     ("dalk", "DALK", "paths and neighbours, filtered by a model", "", ""),
+    ("hoprag", "HopRAG", "hops along questions that passages raise", "", ""),
     ("kgp", "KGP", "a model walks the passages", "", ""),
     ("hybrid", "hybrid", "BM25 and vectors fused", "", "hybrid (BM25 + dense)"),
     ("vanilla", "VanillaRAG", "passages by vectors", "", ""),
