@@ -132,7 +132,10 @@ def _chosen(method: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
 
 
 def _default(method: Mapping[str, Any], path: str) -> Any:
-    """The value of a setting in a method's file, or in the signature of the builder it names."""
+    """The value of a setting in a method's file, or in the signature of the builder it names.
+
+    A resource that is built in one way alone has no name to be chosen by.
+    """
     first, *rest = path.split(".")
     if first != "build":
         return method[path]
@@ -142,7 +145,9 @@ def _default(method: Mapping[str, Any], path: str) -> Any:
     name = last[0] if last else "variant"
     if name in chosen:
         return chosen[name]
-    return builders.get(f"{resource}.{chosen['variant']}").settings[name].default
+    alone = any(builder.name == resource for builder in builders.all())
+    builder = builders.get(resource if alone else f"{resource}.{chosen['variant']}")
+    return builder.settings[name].default
 
 
 def _value(value: Any) -> str:

@@ -26,6 +26,7 @@ from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.keyword_graph import KeywordGraph
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.graph.tri_graph import TriGraph
@@ -188,6 +189,8 @@ class World:
             "tokenizer": BytePairs(),
             "tri_graph": named_by_sentences(graph, texts),
             "sentence_index": index(texts),
+            "keyword_graph": keywords_of(graph, texts),
+            "keyword_index": index(names),
             "tfidf": Tfidf.of(list(graph.descriptions or ())),
             "nlp": Capitals(),
             "cross_encoder": SharedLetters(),
@@ -234,6 +237,12 @@ def named_by_sentences(graph: Graph, texts: Sequence[str]) -> TriGraph:
     """The nodes of a graph, each chunk of it one sentence, every name named once where it is."""
     named = graph.node_chunk.astype(bool)
     return TriGraph(graph.names, Texts.of(list(texts)), named, named.astype(np.int64))
+
+
+def keywords_of(graph: Graph, texts: Sequence[str]) -> KeywordGraph:
+    """The nodes of a graph as keywords, each chunk of it one sentence."""
+    named = graph.node_chunk.astype(bool)
+    return KeywordGraph(graph.names, Texts.of(list(texts)), named, named)
 
 
 def described(graph: Graph) -> Graph:

@@ -68,6 +68,7 @@ USUAL = {
     "chunk_table": "presplit",
     "extraction": "nlp",
     "text_extraction": "nlp",
+    "pseudo_questions": "nlp",
     "graph": "kg",
     "communities": "leiden",
     "triple_scorer": "cosine",

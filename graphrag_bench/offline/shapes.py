@@ -14,6 +14,8 @@ from graphrag_bench.columns import TextRows, Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.keyword_graph import KeywordGraph
+from graphrag_bench.graph.pseudo_questions import PseudoQuestions
 from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.graph.triple_scorer import N_DISTANCES, MlpTripleScorer, MlpWeights
 from graphrag_bench.graph.views import Pairs
@@ -27,6 +29,9 @@ _ROWS_OF = {
     "name_index": "graph",
     "node_index": "graph",
     "tfidf": "graph",
+    "chunk_graph": "chunk_table",
+    "keyword_index": "keyword_graph",
+    "question_index": "pseudo_questions",
     "community_index": "reports",
     "reports": "communities",
 }
@@ -59,7 +64,8 @@ def _n_rows(made: object) -> int | None:
         return made.n_nodes
     if isinstance(made, Bm25):
         return int(made.retriever.scores["num_docs"])
-    return len(made) if isinstance(made, ChunkTable | VectorIndex | Reports | Communities) else None
+    counted = ChunkTable | VectorIndex | Reports | Communities | KeywordGraph | PseudoQuestions
+    return len(made) if isinstance(made, counted) else None
 
 
 def _of_texts(name: str, texts: Texts) -> Iterator[str]:
@@ -175,6 +181,23 @@ def _(made: TriGraph) -> Iterator[str]:
     yield from _lengths(len(made.names), entity_sentence=made.entity_sentence)
     yield from _lengths(n_entities, entity_chunk=made.entity_chunk)
     yield from _lengths(n_sentences, sentences=made.sentences)
+
+
+@_misfits.register
+def _(made: KeywordGraph) -> Iterator[str]:
+    n_keywords, n_sentences = made.keyword_sentence.shape
+    yield from _lengths(len(made), keyword_sentence=made.keyword_sentence)
+    yield from _lengths(n_keywords, keyword_chunk=made.keyword_chunk)
+    yield from _lengths(n_sentences, sentences=made.sentences)
+
+
+@_misfits.register
+def _(made: PseudoQuestions) -> Iterator[str]:
+    n_questions, n_names = made.question_name.shape
+    yield from _lengths(n_questions, texts=made.texts, chunk=made.chunk, answered=made.answered)
+    yield from _lengths(n_names, names=made.names)
+    if not _ids(made.chunk) or made.answered.dtype != np.bool_:
+        yield "chunk: the columns have other types than were written"
 
 
 @_misfits.register

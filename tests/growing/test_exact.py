@@ -44,6 +44,10 @@ CASES: Mapping[str, tuple[Mapping[str, object], set[str]]] = {
     "tkg": ({"text_extraction": "nlp", **SAID}, OF_RELATIONSHIPS),
     "tkg_llm": ({"text_extraction": "llm", **SAID}, OF_RELATIONSHIPS),
     "passage": ({"node_index": "text"}, OF_ALL),
+    "hop": (
+        {"pseudo_questions": "nlp", "node_index": "text"},
+        OF_ALL | {"relationship_index", "question_index"},
+    ),
     "entity_passage": ({"node_index": "name", "name_index": "graph"}, OF_ALL),
     "entities": ({"node_index": "name", "name_index": "graph"}, OF_ALL | {"sentence_index"}),
     "tree": ({"node_index": "description"}, {"chunk_table", "chunk_index", "graph", "node_index"}),

@@ -21,7 +21,7 @@ from graphrag_bench.offline.sources import (
 from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
 
-BY_POSITION = {"tree", "tree_llm", "passage"}
+BY_POSITION = {"tree", "tree_llm", "passage", "hop"}
 """Types whose nodes are passages or clusters of them, and are not named by what they say."""
 
 

@@ -1,0 +1,35 @@
+"""Pseudo-questions: what each chunk answers, and what it makes a reader ask next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.columns import Columns, Texts
+from graphrag_bench.values import IntArray
+
+SEPARATOR = "; "
+"""Between the names that a relationship of a hop graph has as its keywords."""
+
+
+@dataclass(frozen=True, eq=False)
+class PseudoQuestions(Columns):
+    """Questions of chunks with the names in them, in chunk order.
+
+    `texts` and `chunk`, int64, are (n_questions,); `answered`, bool (n_questions,), is true where
+    the chunk answers the question and false where it raises it. `names` are normalised and unique;
+    `question_name` is a bool CSR (n_questions, n_names). `chunk` rows are those of the chunk table.
+    """
+
+    texts: Texts
+    chunk: IntArray
+    answered: NDArray[np.bool_]
+    names: Texts
+    question_name: Any
+
+    def __len__(self) -> int:
+        """The number of questions."""
+        return len(self.texts)

@@ -1,0 +1,152 @@
+"""Chunks to pseudo-questions: by a language model, or without one by spaCy; and their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, PositiveInt
+
+from graphrag_bench.columns import Texts, incidence
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graph.pseudo_questions import PseudoQuestions
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.models.structured import Listed, ask_each, list_reading
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.indices import index_texts
+from graphrag_bench.offline.parts import refuse_all_failed
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+
+ANSWERED = Prompt("graphrag_bench.offline:prompts/answered_questions.j2")
+RAISED = Prompt("graphrag_bench.offline:prompts/raised_questions.j2")
+Row = tuple[int, bool, str, tuple[str, ...]]
+"""The chunk of a question, whether the chunk answers it, its text, and the names in it."""
+
+
+class Questions(BaseModel):
+    """What both prompts return."""
+
+    questions: list[str]
+
+
+@artifact("pseudo_questions.nlp")
+def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
+    """Without a language model: a chunk answers its sentences, and raises its names.
+
+    A sentence that names something stands for the question it answers, after the title of its
+    chunk; the title is one of its names. Each other name of the chunk, numbers and dates aside,
+    raises the question "What is NAME?". Raises UserError when nothing is named.
+    Source: ours, so that HopRAG's graph can be made without a language model.
+    """
+    rows: list[Row] = []
+    texts = list(chunk_table.texts)
+    with progress.task("reading questions", len(texts)) as advance:
+        for chunk, sentences in enumerate(nlp.sentences(texts)):
+            rows += _told(chunk, chunk_table.titles[chunk], sentences)
+            advance(1)
+    return _made(rows)
+
+
+def _told(chunk: int, title: str, sentences: Sequence[Sentence]) -> list[Row]:
+    """The sentences of a chunk as what it answers, then its names as what it raises."""
+    answered: list[Row] = []
+    raised: dict[str, str] = {}
+    for sentence in sentences:
+        named = _named(sentence)
+        raised.update({normalise_name(name): name for name in named if normalise_name(name)})
+        if named or title:
+            text = f"{title}: {sentence.text}" if title else sentence.text
+            answered.append((chunk, True, text, (title, *named)))
+    raised.pop(normalise_name(title), None)
+    return [*answered, *((chunk, False, f"What is {name}?", (name,)) for name in raised.values())]
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The mean of both templates with the passage; as many tokens as it has come back."""
+    prompts = settings["answered_prompt"], settings["raised_prompt"]
+    prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
+    return prompt, min(settings["max_tokens"], sizes.chunk)
+
+
+@artifact("pseudo_questions.llm", calls=2, tokens=_tokens)
+def llm_questions(
+    *,
+    chunk_table: ChunkTable,
+    llm_build: LLM,
+    nlp: Nlp,
+    progress: Progress,
+    answered_prompt: Prompt = ANSWERED,
+    raised_prompt: Prompt = RAISED,
+    max_tokens: PositiveInt = 512,
+) -> PseudoQuestions:
+    """The questions that the build model says each chunk answers, and those that it raises.
+
+    Two calls for each chunk. Names are the named entities of a question. A reply that was cut gives
+    its complete questions. A reply that cannot be read gives none; raises UserError when that
+    happens to every chunk, or when no question is left.
+    Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
+    """
+    passages = chunk_table.passages
+    items = [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
+    asked: list[tuple[int, bool, str]] = []
+    for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
+        purpose = "questions answered" if answered else "questions raised"
+        chats = [prompt.render({"passage": passage}) for passage in passages]
+        reading = list_reading(Questions, "questions", purpose)
+        with progress.task(purpose, len(chats)) as advance:
+            replies = ask_each(
+                llm_build, chats, reading, max_tokens=max_tokens, items=items, advance=advance
+            )
+        failures = [reply for reply in replies if not isinstance(reply, Listed)]
+        advice = "build.pseudo_questions=nlp reads them without a model."
+        refuse_all_failed(f"Step '{purpose}'", failures, len(chats), advice)
+        for chunk, reply in enumerate(replies):
+            texts = reply.value.questions if isinstance(reply, Listed) else []
+            asked += [(chunk, answered, text.strip()) for text in texts if text.strip()]
+    asked.sort(key=lambda row: row[0])  # in a chunk first what it answers, as they came
+    read = nlp.sentences([text for _, _, text in asked])
+    return _made(
+        (*row, tuple(name for one in sentences for name in _named(one)))
+        for row, sentences in zip(asked, read, strict=True)
+    )
+
+
+@artifact("question_index")
+def question_index(
+    *, pseudo_questions: PseudoQuestions, embedder: Embedder, progress: Progress
+) -> VectorIndex:
+    """One vector for each pseudo-question, in their order."""
+    return index_texts(list(pseudo_questions.texts), embedder, progress, "pseudo-questions")
+
+
+def _named(sentence: Sentence) -> list[str]:
+    return [name for name, label in sentence.entities if label not in NUMERIC]
+
+
+def _made(given: Iterable[Row]) -> PseudoQuestions:
+    rows = list(given)
+    if not any(answered for _, answered, _, _ in rows):
+        raise UserError(
+            "There is no pseudo-question: no chunk names anything. Likely causes: the texts are in "
+            "another language than the tagger's or the model's, or name nothing."
+        )
+    numbers: dict[str, int] = {}
+    named = []
+    for _, _, _, names in rows:
+        keys = dict.fromkeys(filter(None, map(normalise_name, names)))
+        named.append([numbers.setdefault(key, len(numbers)) for key in keys])
+    return PseudoQuestions(
+        Texts.of([text for _, _, text, _ in rows]),
+        np.array([chunk for chunk, _, _, _ in rows], np.int64),
+        np.array([answered for _, answered, _, _ in rows], bool),
+        Texts.of(list(numbers)),
+        incidence(named, len(numbers)),
+    )

@@ -1,0 +1,144 @@
+"""HopRAG's hops: from each passage along its most helpful question, with a count of the visits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.nearest import products
+from graphrag_bench.models.structured import Reading, ask_each, settled
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.values import IntArray, Node, Question, Ranked, Relationship, best_first, unique
+
+NEXT = Prompt("methods:hoprag/prompts/next_question.j2")
+PURPOSE = "choose a follow-up question"
+NONE = -1
+Choose = Callable[[Sequence[IntArray]], list[int]]
+"""For the rows that leave each passage, none of them empty, the row to follow or `NONE`."""
+
+
+@operator("node.hops.nearest", requires={"relationship.description"})
+def nearest(
+    question: Question,
+    relationships: Ranked[Relationship],
+    *,
+    graph: Graph,
+    relationship_index: VectorIndex,
+    embedder: Embedder,
+    n_hops: PositiveInt = 4,
+    width: PositiveInt = 20,
+) -> Ranked[Node]:
+    """The nodes that hops from the given relationships visit, the most visited first.
+
+    Hops start at the ends of the relationships, the first `width` different ones. From each node
+    that is new, the relationship out of it that is most similar to the question is followed, ties
+    by lower row; at most `n_hops` times. Score: the share of all visits, 0..1; ties by lower id.
+    Source: HopRAG (Liu et al. 2025), its traversal by similarity in place of a language model.
+    """
+    vector = embedder.encode([question.text], kind="question")
+
+    def choose(leaving: Sequence[IntArray]) -> list[int]:
+        scores = (
+            products(vector, relationship_index.vectors, rows[None, :])[0] for rows in leaving
+        )
+        pairs = zip(leaving, scores, strict=True)
+        return [int(rows[best_first(cosine, rows)[0]]) for rows, cosine in pairs]
+
+    return _visited(relationships, graph, n_hops, width, choose)
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The template, the question, a passage, and as many follow-up questions as a passage has."""
+    return template_tokens(settings["prompt"]) + sizes.question + 2 * sizes.chunk, 2.0
+
+
+@operator(
+    "node.hops.llm",
+    requires={"relationship.description"},
+    calls=lambda settings: int(settings["n_hops"] * settings["width"]),
+    supplies={"question", "passage", "questions"},
+    tokens=_tokens,
+)
+def chosen(
+    question: Question,
+    relationships: Ranked[Relationship],
+    *,
+    graph: Graph,
+    llm: LLM,
+    prompt: Prompt = NEXT,
+    n_hops: PositiveInt = 4,
+    width: PositiveInt = 20,
+    max_tokens: PositiveInt = 8,
+) -> Ranked[Node]:
+    """As `node.hops.nearest`, where the model says which relationship to follow, or none.
+
+    One call for each node that is new, at most `width` for each hop, all of a hop at once. A reply
+    without the number of a relationship follows none, and counts as a fallback.
+    Raises CallFailed when the model gives no reply.
+    Source: HopRAG (Liu et al. 2025), retrieve, reason, prune.
+    """
+
+    def choose(leaving: Sequence[IntArray]) -> list[int]:
+        chats = [prompt.render(_shown(question, graph, rows)) for rows in leaving]
+        replies = ask_each(
+            llm, chats, Reading(PURPOSE, _number), max_tokens=max_tokens, retry=False
+        )
+        found = []
+        for reply, rows in zip(replies, leaving, strict=True):
+            if isinstance(reply, int) and reply > len(rows):
+                reply = UnreadableReply(PURPOSE, str(reply))
+            number = settled(llm, reply, 0 if isinstance(reply, UnreadableReply) else None)
+            found.append(int(rows[number - 1]) if number else NONE)
+        return found
+
+    return _visited(relationships, graph, n_hops, width, choose)
+
+
+def _visited(
+    relationships: Ranked[Relationship], graph: Graph, n_hops: int, width: int, choose: Choose
+) -> Ranked[Node]:
+    """The share of visits of every node that was visited."""
+    first = unique(graph.target[relationships.ids].tolist())[:width]
+    visits = dict.fromkeys(first, 1)
+    out = graph.outward
+    new = list(first)
+    for _ in range(n_hops):
+        every = (out.rows[out.starts[node] : out.starts[node + 1]] for node in new)
+        leaving = [rows.astype(np.int64) for rows in every if len(rows)]
+        new = []
+        for row in choose(leaving) if leaving else ():
+            if row != NONE:
+                node = int(graph.target[row])
+                if node not in visits:
+                    new.append(node)
+                visits[node] = visits.get(node, 0) + 1
+    total = sum(visits.values())
+    ids = sorted(visits, key=lambda node: (-visits[node], node))
+    return Ranked(np.array(ids, np.int64), np.array([visits[node] / total for node in ids]))
+
+
+def _shown(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
+    here = int(graph.source[rows[0]])
+    return {
+        "question": question.text,
+        "passage": graph.descriptions[here] if graph.descriptions else graph.names[here],
+        "questions": graph.facts.take(rows) if graph.facts else [],
+    }
+
+
+def _number(text: str, cut: bool) -> int:
+    """The first number of a reply."""
+    if (found := re.search(r"\d+", text)) is None:
+        raise UnreadableReply(PURPOSE, text)
+    return int(found[0])

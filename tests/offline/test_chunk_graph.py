@@ -1,0 +1,135 @@
+"""The graph of nearest chunks, its PageRank, and the records of its core, by hand."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.contract import builders
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.expected import Sizes
+from graphrag_bench.graph.extraction import ChunkRecords
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.nlp import Sentence
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.chunk_graph import chunk_graph, core_chunks
+from graphrag_bench.offline.core_extraction import core_nlp
+from graphrag_bench.progress import Progress
+
+TEXTS = ["Ada founded Norvik.", "Ada inherited Norvik.", "Ada slept.", "Mira sang."]
+QUIET = Progress(quiet=True)
+PATH = Graph.from_arrays(source=[0, 0, 2], target=[1, 2, 3])
+"""Chunks 1 - 0 - 2 - 3: PageRank 0.325 in the middle, 0.175 at the ends."""
+
+
+class Names:
+    """A tagger that knows three names, every text one sentence."""
+
+    identity = "names"
+
+    def sentences(self, texts):
+        for text in texts:
+            found = [name for name in ("Ada", "Norvik", "Mira") if name in text]
+            yield [Sentence(text, tuple((name, "PERSON") for name in found), (), ())]
+
+    def entities(self, text):
+        return []
+
+
+def table() -> ChunkTable:
+    return ChunkTable.of([(f"d{row}", "", text) for row, text in enumerate(TEXTS)])
+
+
+def made(texts=TEXTS, degrees=(0, 10, 80, 90), **settings) -> Graph:
+    angles = np.deg2rad(degrees)
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    chunks = ChunkTable.of([(f"d{row}", "", text) for row, text in enumerate(texts)])
+    return chunk_graph(
+        chunk_table=chunks, chunk_index=VectorIndex(vectors), progress=QUIET, **settings
+    )
+
+
+def edges(graph: Graph) -> list[tuple[int, int, str]]:
+    columns = zip(graph.source.tolist(), graph.target.tolist(), graph.relations, strict=True)
+    return list(columns)
+
+
+def test_chunks_are_joined_to_the_nearest_by_words_and_by_vectors():
+    """Chunk 2 shares "ada" with 0 and 1 alike, and is joined to the lower; 3 shares nothing."""
+    assert edges(made()) == [
+        (0, 1, "shares words, is similar"),
+        (0, 2, "shares words"),
+        (2, 3, "is similar"),
+    ]
+
+
+def test_each_kind_of_neighbour_can_be_left_out_and_more_can_be_taken():
+    assert edges(made(semantic=0)) == [(0, 1, "shares words"), (0, 2, "shares words")]
+    assert edges(made(lexical=0)) == [(0, 1, "is similar"), (2, 3, "is similar")]
+    by_words = edges(made(lexical=2, semantic=0))
+    assert [ends[:2] for ends in by_words] == [(0, 1), (0, 2), (1, 2)]
+
+
+def test_frequent_words_join_nothing_and_are_counted():
+    graph = made(semantic=0, max_df=2)
+    assert edges(graph) == [(0, 1, "shares words")]
+    assert graph.statistics == {"words": 7, "too_frequent": 1}
+    assert made(max_df=None).statistics["too_frequent"] == 0
+
+
+def test_chunks_without_a_word_are_joined_by_vectors_alone():
+    assert edges(made(texts=["!", "?", "the", "--"])) == [
+        (0, 1, "is similar"),
+        (2, 3, "is similar"),
+    ]
+
+
+def test_equal_vectors_do_not_join_a_chunk_to_itself():
+    assert [pair[:2] for pair in edges(made(degrees=(0, 0, 0, 90), lexical=0))] == [
+        (0, 1),
+        (0, 2),
+        (0, 3),
+    ]
+
+
+def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
+    rng = np.random.default_rng(5)
+    words = [f"word{number}" for number in range(40)]
+    texts = [" ".join(rng.choice(words, size=6, replace=False)) for _ in range(300)]
+    vectors = np.tile(np.array([[1.0, 0.0]], np.float32), (300, 1))
+    graph = chunk_graph(
+        chunk_table=ChunkTable.of([(str(row), "", text) for row, text in enumerate(texts)]),
+        chunk_index=VectorIndex(vectors), progress=QUIET, lexical=3, semantic=0,
+    )  # fmt: skip
+    held = [set(text.split()) for text in texts]
+    wanted = set()
+    for row, own in enumerate(held):
+        shared = sorted((-len(own & other), at) for at, other in enumerate(held) if at != row)
+        wanted |= {(min(row, at), max(row, at)) for _, at in shared[:3]}
+    assert {pair[:2] for pair in edges(graph)} == wanted
+
+
+@pytest.mark.parametrize(
+    ("share", "core"), [(0.1, [0]), (0.5, [0, 2]), (0.75, [0, 1, 2]), (1.0, [0, 1, 2, 3])]
+)
+def test_the_core_has_the_highest_pagerank_and_ties_go_to_the_lower_id(share, core):
+    assert core_chunks(PATH, share, 0.85).tolist() == core
+
+
+def test_a_share_of_ten_chunks_is_not_lost_to_rounding():
+    ring = Graph.from_arrays(source=range(10), target=[*range(1, 10), 0])
+    assert core_chunks(ring, 0.7, 0.85).tolist() == list(range(7))  # 10 * 0.7 = 7.000...
+
+
+def test_the_core_alone_is_read():
+    found = core_nlp(chunk_table=table(), chunk_graph=PATH, nlp=Names(), progress=QUIET, share=0.5)
+    named = [[entity.name for entity in row.entities] for row in found.rows]
+    assert named == [["Ada", "Norvik"], [], ["Ada"], []]
+    assert found.rows[1] == found.rows[3] == ChunkRecords()
+    assert found.statistics["core_chunks"] == 2
+
+
+def test_the_language_model_is_asked_about_the_core_alone():
+    builder = builders.get("text_extraction.core_llm")
+    whole = builders.get("text_extraction.llm")
+    sizes = Sizes(question=10.0, chunk=100.0, n_chunks=10)
+    assert builder.expected_calls({"share": 0.4}, sizes) == 8
+    assert whole.expected_calls({}, sizes) == 20
