@@ -54,7 +54,6 @@ CASES: Mapping[str, tuple[Mapping[str, object], set[str]]] = {
         {"text_extraction": "core_nlp", "graph": "tkg", **SAID},
         OF_RELATIONSHIPS | {"chunk_graph", "keyword_graph"},
     ),
-    "hop": ({"pseudo_questions": "nlp", **SAID}, OF_RELATIONSHIPS | {"question_index"}),
     "tree": ({"node_index": "description"}, {"chunk_table", "chunk_index", "graph", "node_index"}),
     "tree_llm": ({"node_index": "description"}, {"chunk_table", "graph", "node_index"}),
 }
