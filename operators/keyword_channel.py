@@ -10,10 +10,14 @@ from pydantic import PositiveInt
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.keyword_graph import KeywordGraph
-from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.embedder import Embedder, Vectors
+from graphrag_bench.models.nearest import products
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.values import Chunk, FloatArray, IntArray, Query, Question, Ranked, best_first
-from operators.similarity import most_similar, scaled_scores
+from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_of
+from operators.similarity import best_hits, searched, vectors_of
+
+Handed = tuple[IntArray, IntArray]
+_NONE = np.zeros(0, np.int64)
 
 
 @operator("chunk.by_keyword", batched=True)
@@ -39,22 +43,44 @@ def by_keyword(
     Source: KET-RAG (Huang et al. 2025), keyword channel; released code 3630de3, which fills a pool
     of twice the tokens of the prompt.
     """
-    near = most_similar(question, query, keyword_index, embedder, n_keywords)
-    scores = scaled_scores(question, query, chunk_index, embedder, "cosine")
+    groups = vectors_of(question, query, embedder)
+    handed: list[Handed] = [(_NONE, _NONE) for _ in groups]
+    left, k = list(range(len(groups))), min(pool, n_keywords)
+    while left:  # more keywords are looked for only where those found leave the pool unfilled
+        near = searched([groups[row] for row in left], keyword_index, k)
+        for row, hits in zip(left, near, strict=True):
+            handed[row] = _handed_in(best_hits(hits, k).ids, keyword_graph, pool)
+        if k == n_keywords:
+            break
+        left = [row for row in left if sum(map(len, handed[row])) < pool]
+        k = min(4 * k, n_keywords)
     return [
-        Ranked.top(cosine, top_k, among=_pooled(keywords.ids, keyword_graph, cosine, pool))
-        for keywords, cosine in zip(near, scores, strict=True)
+        _most_similar(group, *chunks, chunk_index, pool, top_k)
+        for group, chunks in zip(groups, handed, strict=True)
     ]
 
 
-def _pooled(
-    keywords: IntArray, keyword_graph: KeywordGraph, cosine: FloatArray, pool: int
-) -> IntArray:
-    """The first `pool` chunks that the keywords hand in, in that order."""
+def _handed_in(keywords: IntArray, keyword_graph: KeywordGraph, pool: int) -> Handed:
+    """The chunks of the keywords before the one that fills the pool, and the new ones of that."""
     found: dict[int, None] = {}
     for keyword in keywords.tolist():
-        own = row_ids(keyword_graph.keyword_chunk, keyword)
-        found.update(dict.fromkeys(own[best_first(cosine[own], own)].tolist()))
-        if len(found) >= pool:
-            break
-    return np.array(list(found)[:pool], np.int64)
+        own = row_ids(keyword_graph.keyword_chunk, keyword).tolist()
+        new = [chunk for chunk in own if chunk not in found]
+        if len(found) + len(new) >= pool:
+            return np.array(list(found), np.int64), np.array(new, np.int64)
+        found.update(dict.fromkeys(new))
+    return np.array(list(found), np.int64), _NONE
+
+
+def _most_similar(
+    vectors: Vectors, before: IntArray, last: IntArray, index: VectorIndex, pool: int, top_k: int
+) -> Ranked[Chunk]:
+    """The most similar of a pool: all chunks of `before`, and the most similar of `last`."""
+    rows = np.concatenate([before, last])
+    if not len(rows):
+        return Ranked.empty()
+    cosine = products(vectors, index.vectors, np.tile(rows, (len(vectors), 1))).max(axis=0)
+    scores = cosine.astype(np.float64)
+    filling = best_of(last, scores[len(before) :], pool - len(before))
+    ids = np.concatenate([before, filling.ids])
+    return best_of(ids, np.concatenate([scores[: len(before)], filling.scores]), top_k)

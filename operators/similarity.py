@@ -30,7 +30,7 @@ def most_similar(
     without a text finds nothing. The embedder is called once for all.
     """
     groups = vectors_of(question, query, embedder)
-    return [_best(hits, top_k) for hits in searched(groups, index, top_k)]
+    return [best_hits(hits, top_k) for hits in searched(groups, index, top_k)]
 
 
 def searched(groups: Sequence[Vectors], index: VectorIndex, k: int) -> list[list[Ranked[Any]]]:
@@ -87,7 +87,7 @@ def vectors_of(
     return [vectors[end - len(group) : end] for group, end in zip(texts, ends, strict=True)]
 
 
-def _best(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
+def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
     """The best rows of several lists by their best score, ties by lower id."""
     if len(hits) == 1:
         return hits[0]

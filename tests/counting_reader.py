@@ -53,6 +53,10 @@ def _reply(asked: str, text: str) -> str:
     if '"order"' in asked:
         n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
         return json.dumps({"order": list(range(1, n_passages + 1))})
+    if '"questions"' in asked:
+        return json.dumps({"questions": [f"Who told {name} of it, and where?" for name in names]})
+    if "Write the number of the follow-up question" in asked:
+        return "1"
     if '"useful"' in asked:
         return json.dumps({"useful": [1, 2]})
     if "<|>" in asked:

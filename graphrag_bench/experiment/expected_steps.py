@@ -23,6 +23,7 @@ from graphrag_bench.pipeline.steps import OperatorStep, Step
 
 LISTED = ("mentions", "nodes", "relationships", "chunks", "communities", "paths", "subgraph")
 LEADS_TO = {
+    ("mentions", "relationships"): math.inf,
     ("nodes", "relationships"): 10.0,
     ("nodes", "chunks"): 3.0,
     ("nodes", "paths"): math.inf,

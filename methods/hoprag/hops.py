@@ -69,6 +69,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     calls=lambda settings: int(settings["n_hops"] * settings["width"]),
     supplies={"question", "passage", "questions"},
     tokens=_tokens,
+    expected=lambda settings, sizes: settings["width"] / 2,  # as many passages on `sample`
 )
 def chosen(
     question: Question,

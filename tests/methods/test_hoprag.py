@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from toy_runs import metrics, ran, records
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
@@ -133,3 +135,16 @@ def test_helpful_passages_are_similar_and_visited() -> None:
     assert items(found) == [(0, 0.6), (2, 0.55)]
     empty = alone(helpful)(ASKED, Ranked.empty(), chunk_index=index, embedder=Angles())
     assert len(empty) == 0
+
+
+@pytest.mark.slow
+def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Path) -> None:
+    """Every question takes a call for a hop, at least, and one for its answer."""
+    ended = ran(
+        "dataset=toy", "method=hoprag", "fidelity=paper", "embedder=hashing", "llm=scripted",
+        "llm._target_=counting_reader.reader", "nlp._target_=toy_runs.Capitals",
+        "reference_rows=off", f"paths.home={tmp_path}",
+    )  # fmt: skip
+    held = metrics(ended.folder)
+    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
+    assert all(row["calls"] >= 2 for row in records(ended.folder))

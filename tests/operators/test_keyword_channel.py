@@ -71,3 +71,34 @@ def test_a_query_takes_the_place_of_the_question(channel):
     ranked = alone(by_keyword)(Question("q", "0"), Query(("90",)), pool=2, **channel)
     assert ranked.ids.tolist() == [1, 2]
     assert len(alone(by_keyword)(Question("q", "0"), Query(()), **channel)) == 0
+
+
+def test_more_keywords_are_looked_for_until_the_pool_is_full():
+    """Ten keywords, each nearer than the next, hand in chunk 0 but for the last; a pool of 2."""
+    from scipy.sparse import csr_matrix
+
+    in_chunks = csr_matrix(np.array([[1, 0]] * 9 + [[0, 1]], bool))
+    names = Texts.of([f"k{row}" for row in range(10)])
+    index = CountingIndex(at(*range(0, 50, 5)).vectors)
+    given = {
+        "keyword_graph": KeywordGraph(names, names, in_chunks, in_chunks),
+        "keyword_index": index,
+        "chunk_index": at(60, 30),
+        "embedder": Angles(),
+    }
+    assert found(given, pool=2).ids.tolist() == [1, 0]
+    assert index.asked == [2, 8, 32]
+    assert found(given, pool=2, n_keywords=9).ids.tolist() == [0]
+    assert index.asked[3:] == [2, 8, 9]
+
+
+class CountingIndex(VectorIndex):
+    """An index that notes how many rows it is asked for."""
+
+    @property
+    def asked(self) -> list[int]:
+        return self.statistics.setdefault("asked", [])
+
+    def search(self, queries, k):
+        self.asked.append(k)
+        return super().search(queries, k)
