@@ -46,7 +46,7 @@ def rows(*places: tuple[float, float]) -> VectorIndex:
 
 
 def found(**given: Any) -> RetrievalState:
-    """The state after retrieval: nodes Ada 0, Bergen 1, Cairo 2, Dover 3; row i is read in chunk i."""
+    """The state after retrieval: nodes Ada 0, Bergen 1, Cairo 2, Dover 3; row i is of chunk i."""
     load_plugins()
     said = {"high_level_keywords": ["trade"], "low_level_keywords": ["Ada"]}
     resources = {
