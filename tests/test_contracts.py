@@ -47,6 +47,7 @@ SOMETHING_FROM_NOTHING = {
     "node.by_keyword": "without keywords the question itself is looked for",
     "query.low": "without keywords the question itself is looked for",
     "query.high": "without keywords the question itself is looked for",
+    "drift.primer.nlp": "without communities the question itself is the follow-up",
     "thoughts.next": "without passages the model thinks about the question alone",
 }
 """Operators whose empty input has a meaning of its own."""

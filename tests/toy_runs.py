@@ -56,6 +56,9 @@ def ada_marsh(chat: Chat) -> str | CallFailed:
         return json.dumps({"named_entities": Capitals().entities(text)})
     if '"points"' in chat[0].content:
         return json.dumps({"points": [{"description": "Ada Marsh", "score": 80}]})
+    if '"follow_ups"' in chat[0].content:
+        asking = [f"What of {name}?" for name in Capitals().entities(text)]
+        return json.dumps({"answer": "Ada Marsh", "score": 60, "follow_ups": asking})
     if '"final_query"' in chat[0].content:
         return json.dumps(planned(Capitals().entities(text)))
     if '"reasoning_steps"' in chat[0].content:

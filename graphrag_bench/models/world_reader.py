@@ -38,8 +38,8 @@ class WorldReader(Scripted):
     stated the answer is `unknown`; where several tails are, the first one counts. Rumours are not
     believed, unless `believes="rumours"`, and then only where no fact is stated. Answered too are
     the prompts of conversion (entities, keywords), of OpenIE, of map and reduce, of reranking,
-    decomposition, HyDE (a passage with the name only) and IRCoT, and of the agents (KGP, ToG,
-    DALK), all from the prompt alone; any other, and a question that is none of a
+    decomposition, HyDE (a passage with the name only), DRIFT and IRCoT, and of the agents (KGP,
+    ToG, DALK), all from the prompt alone; any other, and a question that is none of a
     synthetic world, stops the run. Tokens are words.
     """
 
@@ -200,6 +200,18 @@ def _points(notes: Notes) -> str:
     return json.dumps({"points": points or [{"description": UNKNOWN, "score": 0}]})
 
 
+def _follow_ups(notes: Notes) -> str:
+    """The facts of `_points` as an answer, and what to find next while the chain has a gap."""
+    points = json.loads(_points(notes))["points"]
+    open_part = [] if notes.answer() else [_next_evidence(notes)]
+    said = {
+        "answer": " ".join(point["description"] for point in points),
+        "score": max(point["score"] for point in points),
+        "follow_ups": open_part,
+    }
+    return json.dumps(said, ensure_ascii=False)
+
+
 def _next_evidence(notes: Notes) -> str:
     """The first fact of the chain that is not stated, as far as it can be named."""
     chain = notes.chain()
@@ -274,6 +286,7 @@ _TASKS: list[tuple[Literal["system", "end"], str, Callable[[Notes], str]]] = [
     ("system", '"named_entities"', _entities),
     ("system", '"triples"', _triples),
     ("system", '"points"', _points),
+    ("system", '"follow_ups"', _follow_ups),
     ("system", '"sub_questions"', _sub_questions),
     ("system", '"order"', _order),
     ("system", "(Score: x)", _relations),
@@ -285,6 +298,7 @@ _TASKS: list[tuple[Literal["system", "end"], str, Callable[[Notes], str]]] = [
     ("end", "Needed next:", _next_evidence),
     ("end", "Next thought:", _thought),
     ("end", "Passage:", _next_evidence),
+    ("end", "Report:", _next_evidence),
     ("end", "Sentences:", _sentences),
     ("end", "step by step:", _steps),
     ("end", "nswer:", _short),

@@ -1,0 +1,114 @@
+"""The local searches of a DRIFT search: one answer each, and what to ask next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.structured import ask
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import Context, Query, Question
+from methods.drift.replies import Found, asked_next, reply_of
+from methods.drift.trail import Finding, NoneOpen, Trail
+from methods.map_reduce import Points
+
+LOCAL = Prompt("methods:drift/prompts/local.j2")
+
+
+@operator("drift.answer.nlp")
+def passage(
+    question: Question, trail: Trail, context: Context
+) -> tuple[Trail, Query, NoneOpen | None]:
+    """The trail with the passages that are not in it yet, and the next follow-up as a query.
+
+    Only chunks of the context count as passages. The score of one is the share of the question's
+    different words that it has, times 100, rounded, and at least 1. No follow-up is added. The end
+    when every follow-up has been searched for.
+    Source: ours, the form of DRIFT's local search that needs no language model.
+    """
+    held = {one.text for one in trail.findings}
+    texts = [piece.text for piece in context.pieces if piece.kind == "chunk"]
+    new = [Finding(text, _shared(question.text, text)) for text in texts if text not in held]
+    return _onward(trail.searched(new, (), 1))
+
+
+def _shared(question: str, text: str) -> int:
+    """How many of the question's different words the text has, 1..100."""
+    asked = set(normalise_name(question).split())
+    both = asked & set(normalise_name(text).split())
+    return max(1, round(100 * len(both) / max(len(asked), 1)))
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The template, the question, a follow-up of its length and the context; half of a reply."""
+    prompt = template_tokens(settings["prompt"]) + 2 * sizes.question + sizes.context
+    return prompt, settings["max_tokens"] / 2
+
+
+@operator(
+    "drift.answer.llm",
+    calls=2,
+    supplies={"question", "follow_up", "pieces", "most"},
+    tokens=_tokens,
+)
+def answer(
+    question: Question,
+    trail: Trail,
+    context: Context,
+    *,
+    llm: LLM,
+    prompt: Prompt = LOCAL,
+    max_depth: PositiveInt = 2,
+    max_follow_ups: PositiveInt = 5,
+    max_tokens: PositiveInt = 512,
+) -> tuple[Trail, Query, NoneOpen | None]:
+    """The trail with the model's answer to the current follow-up, and the next one as a query.
+
+    The answer is scored 1..100 by how well it serves the question. At most `max_follow_ups` new
+    follow-ups join the end of the trail, down to `max_depth`; those of the primer have depth 1. An
+    unreadable reply, or none, adds nothing and is counted as a fallback. The end when every
+    follow-up has been searched for.
+    Source: Microsoft GraphRAG's DRIFT search, released code (actions and their local search).
+    """
+    current = trail.current.text if trail.current else question.text
+    values = {
+        "question": question.text,
+        "follow_up": current,
+        "pieces": context.pieces,
+        "most": max_follow_ups,
+    }
+    found = ask(
+        llm,
+        prompt.render(values),
+        reply_of(max_follow_ups),
+        max_tokens=max_tokens,
+        purpose="DRIFT local search",
+        fallback=_nothing(max_follow_ups),
+    )
+    next_asked = asked_next([found], max_follow_ups)
+    return _onward(trail.searched(found.findings, next_asked, max_depth))
+
+
+def _nothing(most: int) -> Found:
+    return reply_of(most)(answer="")
+
+
+def _onward(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
+    """The trail, its current follow-up as a query, and the end where there is none."""
+    return trail, trail.query, None if trail.current else NoneOpen(trail.n_searched)
+
+
+@operator("drift.points")
+def points(trail: Trail) -> Points:
+    """The answers of the primer and of every search, best first, ties in the order found.
+
+    Source: Microsoft GraphRAG's DRIFT search, released code (all answers are reduced to one).
+    """
+    ranked = sorted(trail.findings, key=lambda one: -one.score)
+    return Points(tuple(one.text for one in ranked), tuple(one.score for one in ranked))

@@ -1,0 +1,192 @@
+"""DRIFT worked out by hand: folds of the primer, the queue of follow-ups, depths, the answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from small_worlds import World
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.graph.communities import Reports
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.steps import Execution, run_steps
+from graphrag_bench.values import Context, Piece, Query, Question, Ranked, RetrievalState
+from methods.drift.primer import primer, titles
+from methods.drift.search import answer, passage, points
+from methods.drift.trail import Finding, FollowUp, NoneOpen, Trail
+
+ASKED = Question("q", "Who founded the town?")
+UNREADABLE = "no JSON at all"
+AGAIN = "Your last reply could not be read"
+
+
+def said(text: str, score: int, *follow_ups: str) -> str:
+    return json.dumps({"answer": text, "score": score, "follow_ups": list(follow_ups)})
+
+
+def told(*texts: str, kind: str = "community") -> Context:
+    return Context(tuple(Piece(kind, f"p{row}", text, 1.0, 5) for row, text in enumerate(texts)))
+
+
+REPORTS = told("Report 0.", "Report 1.", "Report 2.", "Report 3.", "Report 4.")
+
+
+def primed(replies: dict[str, str], **settings: Any) -> tuple[Trail, Metered, list[str]]:
+    """The trail, the meter, and the reports that each call showed, by their numbers."""
+    scripted = Scripted({**replies, AGAIN: UNREADABLE})
+    llm = Metered(scripted)
+    trail, query = primer(ASKED, REPORTS, llm=llm, **settings)
+    assert query == trail.query
+    shown = [
+        "".join(str(row) for row in range(5) if f"Report {row}." in chat[-1].content)
+        for chat in scripted.asked
+    ]
+    return trail, llm, shown
+
+
+def test_the_primer_reads_the_reports_in_folds_and_joins_what_it_hears() -> None:
+    """Five reports in two folds: floor(5 / 2) = 2 and the other 3. `Who?` is asked once."""
+    replies = {"Report 0.": said("A town.", 20, "Who?", "When?"),
+               "Report 2.": said("A founder.", 70, "Where?", "Who?")}  # fmt: skip
+    trail, llm, shown = primed(replies, folds=2)
+    assert sorted(shown) == ["01", "234"]
+    assert trail.follow_ups == (FollowUp("Who?", 1), FollowUp("When?", 1), FollowUp("Where?", 1))
+    assert trail.findings == (Finding("A town.", 20), Finding("A founder.", 70))
+    assert trail.query == Query(("Who?",))
+    assert llm.fallbacks == 0
+
+
+def test_more_folds_than_reports_make_no_empty_call() -> None:
+    _, _, shown = primed({"Report": said("A town.", 20, "Who?")}, folds=7)
+    assert sorted(shown) == ["0", "1", "2", "3", "4"]
+
+
+def test_only_so_many_follow_ups_of_each_reply_count() -> None:
+    trail, _, _ = primed({"Report": said("", 0, "a", "b", "c")}, max_follow_ups=2)
+    assert [one.text for one in trail.follow_ups] == ["a", "b"]
+    assert trail.findings == ()
+
+
+def test_an_unreadable_fold_is_passed_over_and_counted() -> None:
+    replies = {"Report 0.": UNREADABLE, "Report 2.": said("A founder.", 70, "Where?")}
+    trail, llm, _ = primed(replies, folds=2)
+    assert [one.text for one in trail.follow_ups] == ["Where?"]
+    assert llm.fallbacks == 1
+
+
+def test_a_primer_that_can_never_be_read_fails_the_question() -> None:
+    with pytest.raises(UnreadableReply):
+        primed({"Report": UNREADABLE})
+
+
+def test_without_a_follow_up_the_question_itself_is_searched_for_and_counted() -> None:
+    trail, llm, _ = primed({"Report": said("A town.", 20)})
+    assert trail.follow_ups == (FollowUp(ASKED.text, 1),)
+    assert llm.fallbacks == 1
+
+
+def test_titles_of_reports_are_the_follow_ups_of_the_form_without_a_model() -> None:
+    """Communities 2, 0, 1 in that order; 0 has no title; 3 is beyond the two that may be asked."""
+    names = Texts.of(["", "Harbour", "Town", "Mine"])
+    reports = Reports(names, Texts.of([""] * 4), [0.0] * 4)  # type: ignore[arg-type]
+    ranked = Ranked.of({2: 1.0, 0: 0.9, 1: 0.8, 3: 0.7})
+    trail, query = titles(ASKED, ranked, reports=reports, max_follow_ups=2)
+    asked = ("Town: Who founded the town?", "Harbour: Who founded the town?")
+    assert tuple(one.text for one in trail.follow_ups) == asked
+    assert query == Query(asked[:1])
+
+
+BEGUN = Trail((FollowUp("Who?", 1), FollowUp("When?", 1)), (Finding("A town.", 20),))
+
+
+def answered(trail: Trail, reply: str, **settings: Any) -> tuple[Trail, Query, NoneOpen | None]:
+    llm = Scripted({"Who founded": reply})
+    return answer(ASKED, trail, told("A text."), llm=llm, **settings)
+
+
+def test_an_answer_joins_the_trail_and_its_follow_ups_the_end_of_the_queue() -> None:
+    trail, query, end = answered(BEGUN, said("Ada.", 90, "Where from?", "When?"))
+    assert trail.findings == (Finding("A town.", 20), Finding("Ada.", 90))
+    assert trail.follow_ups[2:] == (FollowUp("Where from?", 2),)
+    assert (query, end) == (Query(("When?",)), None)
+
+
+def test_follow_ups_deeper_than_the_setting_are_not_asked() -> None:
+    trail, _, end = answered(BEGUN, said("Ada.", 90, "Where from?"), max_depth=1)
+    assert trail.follow_ups == BEGUN.follow_ups
+    trail, query, end = answered(trail, said("In 1900.", 30, "Why?"), max_depth=1)
+    assert query == Query(())
+    assert end == NoneOpen(2)
+
+
+def test_an_unreadable_answer_adds_nothing_and_is_counted() -> None:
+    llm = Metered(Scripted({"Who founded": UNREADABLE, AGAIN: UNREADABLE}))
+    trail, query, _ = answer(ASKED, BEGUN, told("A text."), llm=llm)
+    assert trail.findings == BEGUN.findings
+    assert query == Query(("When?",))
+    assert llm.fallbacks == 1
+
+
+@pytest.mark.parametrize(("score", "held"), [(0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)])
+def test_scores_are_whole_numbers_from_1_to_100(score: object, held: int) -> None:
+    reply = json.dumps({"answer": "Ada.", "score": score, "follow_ups": []})
+    assert answered(BEGUN, reply)[0].findings[-1] == Finding("Ada.", held)
+
+
+def test_passages_are_scored_by_the_words_of_the_question_they_have() -> None:
+    """`who founded the town` are four words: the first passage has all but `who`, the second one
+    has `the`, the third none."""
+    context = told("Ada founded the town.", "The mine.", "Salt", kind="chunk")
+    trail, query, end = passage(ASKED, BEGUN, context)
+    assert [one.score for one in trail.findings[1:]] == [75, 25, 1]
+    assert (query, end) == (Query(("When?",)), None)
+    again, _, end = passage(ASKED, trail, context)
+    assert again.findings == trail.findings
+    assert end == NoneOpen(2)
+
+
+def test_points_are_all_answers_best_first_and_ties_as_found() -> None:
+    findings = (Finding("a", 20), Finding("b", 90), Finding("c", 20))
+    made = points(Trail((), findings))
+    assert (made.texts, made.scores) == (("b", "a", "c"), (90, 20, 20))
+
+
+TOWN = World(
+    "a town, its founder and where she came from",
+    facts=((("Ada", "founded", "Norvik"),), (("Ada", "came from", "Bergen"),), ()),
+)
+
+
+def test_the_method_goes_on_until_nothing_is_open_and_answers_from_the_best_points() -> None:
+    """Primer: one follow-up (depth 1). Its search asks another (depth 2), whose own (depth 3) is
+    deeper than max_depth: two searches of six, and three answers, 80 before 60 before 10."""
+    load_plugins()
+    llm = Scripted(
+        {
+            "Follow-up: Who?": said("Ada founded Norvik.", 60, "Where from?"),
+            "Follow-up: Where from?": said("Ada came from Bergen.", 80, "Why?"),
+            "Importance Score: 80": "Ada",
+            "Report:": "A town. Somebody founded it.",
+            "Question:": said("A town was founded.", 10, "Who?"),
+        }
+    )
+    made = compose({"method": load("method", "drift")}, {"method": {}})["method"]
+    pipeline, problems = build(made)
+    assert not problems
+    start = RetrievalState(ASKED)
+    (state,) = run_steps(pipeline.steps(True), [start], Execution({**TOWN.resources, "llm": llm}))
+    assert isinstance(state, RetrievalState), state
+    assert state.get("trail").n_searched == 2
+    assert state.get("none_open") == NoneOpen(2)
+    assert state.get("points").scores == (80, 60, 10)
+    assert [piece.kind for piece in state.get("context").pieces] == ["point"] * 3
+    assert state.get("answer").text == "Ada"
+    assert len(llm.asked) == 5
+    assert set(state.get("chunks").ids.tolist()) == {0, 1}
