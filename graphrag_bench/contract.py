@@ -84,6 +84,10 @@ class Operator(Registered):
     batch: Callable[..., Any] | None = None
     expected: ExpectedOf | None = None
 
+    def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
+        """The attributes that the graph must have; node types for a setting `types`."""
+        return self.requires | ({"node.type"} if settings.get("types") else frozenset())
+
     def bound(self, settings: Mapping[str, Any]) -> int:
         """The most LLM calls one question can cost."""
         return self.calls if isinstance(self.calls, int) else self.calls(settings)

@@ -23,18 +23,28 @@ def most_similar(
     index: VectorIndex,
     embedder: Embedder,
     top_k: int,
+    among: BoolArray | None = None,
 ) -> list[Ranked[Any]]:
     """The rows of an index most similar to each question, or to its query where there is one.
 
     Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. A query
-    without a text finds nothing. The embedder is called once for all.
+    without a text finds nothing. Only the rows `among` are searched, all of them for None. The
+    embedder is called once for all.
     """
     groups = vectors_of(question, query, embedder)
-    return [best_hits(hits, top_k) for hits in searched(groups, index, top_k)]
+    return [best_hits(hits, top_k) for hits in searched(groups, index, top_k, among)]
 
 
-def searched(groups: Sequence[Vectors], index: VectorIndex, k: int) -> list[list[Ranked[Any]]]:
-    """The `k` rows most similar to each vector of each group, in one search for all of them."""
+def searched(
+    groups: Sequence[Vectors], index: VectorIndex, k: int, among: BoolArray | None = None
+) -> list[list[Ranked[Any]]]:
+    """The `k` rows most similar to each vector of each group, in one search for all of them.
+
+    Of the rows `among` alone where they are given: then every row's cosine is computed.
+    """
+    if among is not None:
+        rows = np.flatnonzero(among)
+        return [[Ranked.top(index.scores(one), k, among=rows) for one in group] for group in groups]
     flat = np.concatenate(groups) if groups else np.zeros((0, 1), np.float32)
     hits = iter(index.search(flat, k))
     return [[next(hits) for _ in group] for group in groups]

@@ -40,6 +40,8 @@ PLAIN_ROW_TOKENS = {"node": 8.0, "relationship": 17.0, "path": 40.0}
 """Of a graph of names alone."""
 POINTS, POINT_TOKENS = 2.0, 25.0
 """Points that a model makes of one group of a context, and the tokens of one."""
+ANSWER_TOKENS = 40.0
+"""Of an intermediate answer."""
 MENTIONS = 2.0
 """Entities that a question names."""
 TRIPLE_TOKENS = 14.0
@@ -72,13 +74,17 @@ class Kinds:
 
 @dataclass(frozen=True)
 class Place:
-    """What is expected where a step begins: lists, the context so far with its share, points."""
+    """What is expected where a step begins: lists, the context so far with its share, points.
+
+    `told` are the tokens of the intermediate answers of a search in rounds, before they are points.
+    """
 
     rows: Mapping[str, Rows] = field(default_factory=dict)
     context: float = 0.0
     pieces: float = 0.0
     share: float = 0.0
     points: float = 0.0
+    told: float = 0.0
 
     def sizes(self, known: Sizes) -> Sizes:
         """The sizes for a step that begins here."""
@@ -117,7 +123,9 @@ class Walk:
             return self._switch(step, place, times)
         if isinstance(step, Repeat):
             _, grown = self.steps(step.steps, place)
-            return self.steps(step.steps, grown, times * step.times)
+            visits, end = self.steps(step.steps, grown, times * step.times)
+            told = place.told + step.times * (end.told - grown.told)
+            return visits, replace(end, told=told)
         if isinstance(step, Each):
             return self._each(step, place, times)
         if isinstance(step, Resolve):
@@ -164,6 +172,12 @@ class Walk:
 
     def _after(self, op: OperatorStep, place: Place) -> Place:
         name, returns = op.operator.name, op.operator.returns
+        if "trail" in returns:
+            calls = op.operator.expected_calls(op.settings, place.sizes(self.known))
+            passages = place.context if "context" in _reads(op) else 0.0
+            return replace(place, told=place.told + (calls * ANSWER_TOKENS or passages))
+        if "points" in returns and "trail" in _reads(op):
+            return replace(place, points=place.told, context=0.0, pieces=0.0, share=0.0)
         if "points" in returns:
             groups = op.operator.expected_calls(op.settings, place.sizes(self.known))
             points = groups * POINTS * POINT_TOKENS if op.bound() else place.points

@@ -125,6 +125,20 @@ class Graph(Columns):
         return frozenset(have | {"relationship.weight"})
 
     @cached_property
+    def type_numbers(self) -> Mapping[str, int]:
+        """Every type that a node has, in lower case, numbered in order of first appearance."""
+        return {name: number for number, name in enumerate(dict.fromkeys(self._lower_types))}
+
+    @cached_property
+    def type_of_node(self) -> IntArray:
+        """The number of each node's type, int64 (n_nodes,); (0,) where the graph has no types."""
+        return np.array([self.type_numbers[name] for name in self._lower_types], np.int64)
+
+    @property
+    def _lower_types(self) -> list[str]:
+        return [name.casefold() for name in self.types or ()]
+
+    @cached_property
     def dictionary(self) -> NameDictionary:
         """The node names and the aliases merged into one node, ready to be found in texts."""
         return NameDictionary.of(self.names, unambiguous(self.merges, self.names))

@@ -247,7 +247,7 @@ class OperatorStep:
                 checker.problem(f"{self.label} cannot use '{slot}'; it can use {_list(optional)}.")
         for need in self.operator.needs:
             checker.need(self.label, need)
-        checker.require(self.label, self.operator.requires)
+        checker.require(self.label, self.operator.required(self.settings))
         for name, value in self.settings.items():
             if hasattr(value, "variables"):
                 missing = sorted(value.variables - self.operator.supplies)

@@ -10,6 +10,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import nodes_of
 from graphrag_bench.values import Node, Ranked, Relationship, best_first, best_of
 
 
@@ -20,18 +21,21 @@ def relnode(
     graph: Graph,
     score: Literal["best", "mean"] = "best",
     top_k: PositiveInt | None = None,
+    types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
     """The ends of the relationships, each once, in order of first appearance, source first.
 
     Score: the best, or the mean, of the scores of the relationships that the node ends. `top_k`
-    cuts the end of the list.
+    cuts the end of the list. With `types` only ends of these types are given.
     Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean is
     that of HippoRAG 2 (Gutierrez et al. 2025), section 3.4.
     """
+    typed = nodes_of(graph, types)
     given: dict[int, list[float]] = {}
     for row, value in relationships.items():
         for node in (int(graph.source[row]), int(graph.target[row])):
-            given.setdefault(node, []).append(value)
+            if typed is None or typed[node]:
+                given.setdefault(node, []).append(value)
     of_all = max if score == "best" else fmean
     best = {node: float(of_all(values)) for node, values in given.items()}
     return Ranked[Node].of(best).head(top_k)
@@ -39,12 +43,16 @@ def relnode(
 
 @operator("node.specificity")
 def specificity(
-    nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
+    nodes: Ranked[Node],
+    *,
+    graph: Graph,
+    top_k: PositiveInt | None = None,
+    types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
     """The given nodes by their score divided by the number of chunks that they are in.
 
     For a node given twice the best score counts. Chunks are counted through relationships, as 1
-    where there is none. Ties by lower id.
+    where there is none. Ties by lower id. With `types` only nodes of these types are ranked.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
     section 3.4, which starts its walk at the best 5.
     """
@@ -52,6 +60,8 @@ def specificity(
     best = np.full(len(ids), -np.inf)
     np.maximum.at(best, places, nodes.scores)
     specific = best / np.maximum(graph.chunks_per_node[ids], 1)
+    if (typed := nodes_of(graph, types)) is not None:
+        ids, specific = ids[typed[ids]], specific[typed[ids]]
     return best_of(ids, specific, len(ids) if top_k is None else top_k)
 
 
@@ -62,20 +72,25 @@ def onehop(
     graph: Graph,
     include_seeds: bool = False,
     top_k: PositiveInt | None = None,
+    types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
     """The neighbours of the nodes, each once: those of the first node, then of the second, etc.
 
     Score: the weight of what joins a neighbour to the node that brought it, summed over the rows
     of the pair. The neighbours of one node are ordered by weight, ties by lower id. The given
-    nodes are left out; with `include_seeds` they come first, with their own scores.
+    nodes are left out; with `include_seeds` they come first, with their own scores. With `types`
+    only neighbours of these types are given.
     Source: Zhou et al. 2025, section 6.1, node "Onehop".
     """
+    typed = nodes_of(graph, types)
     seeds = dict(nodes.items())
     scores: dict[int, float] = dict(seeds) if include_seeds else {}
     adjacency = graph.adjacency
     for node in seeds:
         here = slice(adjacency.indptr[node], adjacency.indptr[node + 1])
         near, weights = adjacency.indices[here], adjacency.data[here]
+        if typed is not None:
+            near, weights = near[typed[near]], weights[typed[near]]
         for at in best_first(weights, near):
             if int(near[at]) not in seeds:
                 scores.setdefault(int(near[at]), float(weights[at]))

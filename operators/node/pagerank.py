@@ -10,6 +10,7 @@ from pydantic import Field, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import nodes_of
 from graphrag_bench.graph.pagerank import How, Method, Reset, masses
 from graphrag_bench.graph.walk import walk_of_nodes
 from graphrag_bench.values import Node, NodeScores, Ranked
@@ -30,6 +31,7 @@ def ppr(
     method: Method = "auto",
     exact_up_to: PositiveInt = 200_000,
     error: Annotated[float, Field(gt=0)] = 2e-6,
+    types: tuple[str, ...] = (),
 ) -> list[tuple[Ranked[Node], NodeScores]]:
     """The best nodes by personalised PageRank from the given nodes, and the mass of every node.
 
@@ -42,10 +44,13 @@ def ppr(
     `method="auto"` is `exact` in a graph of up to `exact_up_to` nodes and `push` in a larger one:
     the mass of a node is then off by at most `error` times its strength (summed weight) in units
     of the mean strength, nodes that the push does not reach have 0, and mass sums to about 1. A
-    uniform reset is always exact. `exact` holds one vector of all nodes for each question.
+    uniform reset is always exact. With `types` only nodes of these types are ranked; the walk
+    passes through all, and every node keeps its mass. `exact` holds one vector of all nodes for
+    each question.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
     resets = [_reset(seeds, graph, reset) for seeds in nodes]
+    typed = nodes_of(graph, types)
     how = How(damping, tolerance, method, exact_up_to, error)
     found = []
     for mass in masses(walk_of_nodes(graph), resets, how, top_k):
@@ -54,7 +59,12 @@ def ppr(
             if mass.rows is None
             else NodeScores.sparse(mass.rows, mass.values, graph.n_nodes)
         )
-        found.append((scores.top(top_k), scores))
+        best = (
+            scores.top(top_k)
+            if typed is None
+            else Ranked[Node].top(scores.values, top_k, among=np.flatnonzero(typed))
+        )
+        found.append((best, scores))
     return found
 
 

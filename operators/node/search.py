@@ -9,6 +9,8 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.contract import operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import nodes_of
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
@@ -22,17 +24,20 @@ def vdb(
     query: Sequence[Query | None],
     *,
     node_index: VectorIndex,
+    graph: Graph,
     embedder: Embedder,
     top_k: PositiveInt = 4,
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
+    types: tuple[str, ...] = (),
 ) -> list[Ranked[Node]]:
     """The nodes most similar to the question, or to a query that the step uses instead.
 
     Score: cosine, -1..1; of several query texts the best one counts. Nodes below `min_score` are
-    left out. Ties by lower id. In a tree all layers compete.
+    left out. Ties by lower id. In a tree all layers compete. With `types` only nodes of these types
+    are searched.
     Source: Zhou et al. 2025, section 6.1, node "VDB".
     """
-    found = most_similar(question, query, node_index, embedder, top_k)
+    found = most_similar(question, query, node_index, embedder, top_k, nodes_of(graph, types))
     return [one.take(one.scores >= min_score) for one in found]
 
 
@@ -43,17 +48,23 @@ def tfidf(
     nodes: Ranked[Node] | None = None,
     *,
     tfidf: Tfidf,
+    graph: Graph,
     top_k: PositiveInt = 4,
+    types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
     """The nodes whose texts share the rarest words with the question, or with a query used instead.
 
     Score: cosine of TF-IDF vectors, 0..1; of several query texts the best one counts. A step that
-    uses `nodes` ranks those alone. Nodes that share no word are left out. Ties by lower id.
+    uses `nodes` ranks those alone. Nodes that share no word are left out. Ties by lower id. With
+    `types` only nodes of these types are ranked.
     Source: Zhou et al. 2025, section 6.1, node "TF-IDF"; KGP (Wang et al. 2024), section 3.
     """
     texts = (question.text,) if query is None else query.texts
+    typed = nodes_of(graph, types)
     if not texts:
         return Ranked.empty()
     scores = np.max([tfidf.scores(text) for text in texts], axis=0)
     candidates = np.arange(len(scores)) if nodes is None else nodes.ids
-    return Ranked.top(scores, top_k, among=candidates[scores[candidates] > 0])
+    shares = scores[candidates] > 0
+    kept = shares if typed is None else shares & typed[candidates]
+    return Ranked.top(scores, top_k, among=candidates[kept])

@@ -8,10 +8,13 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import nodes_of
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import DECIMALS, FloatArray, best_first
+from operators.similarity import searched
 
 
 @operator("node.by_step")
@@ -19,26 +22,29 @@ def by_step(
     reasoning_steps: ReasoningSteps,
     *,
     node_index: VectorIndex,
+    graph: Graph,
     embedder: Embedder,
     per_query: PositiveInt = 50,
     assign: Literal["all", "retrieved_only"] = "all",
+    types: tuple[str, ...] = (),
 ) -> StepNodes:
     """The `per_query` nodes most similar to each extended query, each with its step, best first.
 
     Score: the highest cosine of node and query, -1..1; ties by lower id. A node belongs to the step
     of its most similar query (by six decimals), the first of equal ones; every query of a step
     counts, or with `retrieved_only` only those that found the node. A step without queries has no
-    node.
+    node. With `types` only nodes of these types are searched.
     Source: PathCoRAG, section 4.2, equations 3 and 4.
     """
     texts = [query for queries in reasoning_steps.queries for query in queries]
     of = np.repeat(
         np.arange(len(reasoning_steps)), [len(queries) for queries in reasoning_steps.queries]
     )
+    typed = nodes_of(graph, types)
     if not texts or not len(node_index):
         return StepNodes.empty()
     vectors = embedder.encode(texts, kind="question")
-    hits = node_index.search(vectors, per_query)
+    (hits,) = searched([vectors], node_index, per_query, typed)
     nodes = np.unique(np.concatenate([hit.ids for hit in hits]))
     similarity = np.full((len(nodes), len(texts)), -np.inf)
     for column, hit in enumerate(hits):

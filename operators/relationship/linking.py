@@ -11,6 +11,7 @@ from pydantic import BaseModel, PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import relationships_of
 from graphrag_bench.graph.paths import triple
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.llm import LLM
@@ -34,20 +35,24 @@ def link(
     embedder: Embedder,
     scale: Scale = "min_max",
     top_k: PositiveInt = 5,
+    types: tuple[str, ...] = (),
 ) -> list[Ranked[Relationship]]:
     """The facts most similar to the question, or to a query that the step uses instead.
 
     Score with `min_max`: the cosine rescaled so that the least similar fact of the
     graph has 0 and the most similar 1, all of them 1 where all are alike; with `cosine` as it is,
     -1..1. Of several query texts the best one counts. Synonymy edges are not facts. Ties by lower
-    id. Unlike `relationship.vdb` it looks at every fact, for the scale.
+    id. Unlike `relationship.vdb` it looks at every fact, for the scale. With `types` only facts
+    with an end of these types are given, on the same scale.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)
+    typed = relationships_of(graph, types)
+    among = np.flatnonzero(facts if typed is None else facts & typed)
     wanted = [query is None or len(query) > 0 for query in query]
     found = scaled_scores(question, query, relationship_index, embedder, scale, facts)
     return [
-        Ranked[Relationship].top(scores, top_k, among=np.flatnonzero(facts))
+        Ranked[Relationship].top(scores, top_k, among=among)
         if some
         else Ranked[Relationship].empty()
         for scores, some in zip(found, wanted, strict=True)

@@ -13,6 +13,7 @@ from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import relationships_of, rows_of
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import (
@@ -48,16 +49,18 @@ def vdb(
     top_k: PositiveInt = 4,
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     order: Order = "similarity",
+    types: tuple[str, ...] = (),
 ) -> list[Ranked[Relationship]]:
     """The relationships most similar to the question, or to a query that the step uses instead.
 
     Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. Of the best
     `top_k` those below `min_score` are left out. With `order="degree_weight"` the rows found are
     given by the sum of the degrees of their ends, then by weight, as the released code of Zhou et
-    al. does.
+    al. does. With `types` only relationships with an end of these types are searched.
     Source: Zhou et al. 2025, section 6.1, relationship "VDB".
     """
-    found = most_similar(question, query, relationship_index, embedder, top_k)
+    typed = relationships_of(graph, types)
+    found = most_similar(question, query, relationship_index, embedder, top_k, typed)
     found = [one.take(np.round(one.scores, DECIMALS) >= min_score) for one in found]
     if order == "similarity":
         return found
@@ -66,15 +69,22 @@ def vdb(
 
 @operator("relationship.onehop", unordered="the degree of both ends, then weight")
 def onehop(
-    nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
+    nodes: Ranked[Node],
+    *,
+    graph: Graph,
+    top_k: PositiveInt | None = None,
+    types: tuple[str, ...] = (),
 ) -> Ranked[Relationship]:
     """The relationships that one of the nodes is an end of, each once, the best joined first.
 
     Score: the sum of the degrees of both ends, a degree being the number of other nodes that a
     node is joined to. Ties by higher weight, then by lower id; `top_k` cuts the end of the list.
+    With `types` only relationships with an end of these types are given.
     Source: Zhou et al. 2025, section 6.1, relationship "Onehop".
     """
     rows = graph.relationships_at(nodes.ids)
+    if (typed := relationships_of(graph, types)) is not None:
+        rows = rows[typed[rows]]
     ranked = Ranked[Relationship](rows, _degrees(graph, rows).astype(np.float64))
     return ranked.take(_by_degree_and_weight(graph, rows)).head(top_k)
 
@@ -91,17 +101,22 @@ def _by_degree_and_weight(graph: Graph, rows: IntArray) -> IntArray:
 
 
 @operator("relationship.in_scope")
-def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
+def in_scope(
+    question: Question, *, graph: Graph, chunk_table: ChunkTable, types: tuple[str, ...] = ()
+) -> Ranked[Relationship]:
     """The rows of the question's own subgraph: those that the document named by its scope states.
 
     All with score 1, by id. Every row of the graph for a question without a scope, and where no
-    document has the name of the scope; no row where that document states none.
+    document has the name of the scope; no row where that document states none. With `types` only
+    relationships with an end of these types are given.
     Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
     """
     chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
-    rows = np.arange(graph.n_relationships)
+    typed = relationships_of(graph, types)
+    rows = rows_of(typed, graph.n_relationships)
     if chunks:
         rows = np.unique(np.concatenate([row_ids(graph.chunk_relationship, c) for c in chunks]))
+        rows = rows if typed is None else rows[typed[rows]]
     return Ranked(rows, np.ones(len(rows)))
 
 
@@ -112,20 +127,25 @@ def aggregator(
     graph: Graph,
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt = 4,
+    types: tuple[str, ...] = (),
 ) -> tuple[Ranked[Relationship], RelationshipScores]:
     """The best relationships by the scores of their ends, and the score of every relationship.
 
     Score of a row: score(source) + score(target). With `unit="pair"` the best `top_k` pairs of
     nodes are given, each by its first row; with `fact` every row counts by itself. The score of
-    every relationship is computed when it is read, so that a block of questions holds none.
+    every relationship is computed when it is read, so that a block of questions holds none. With
+    `types` only relationships with an end of these types are ranked; all keep their score.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
     read = partial(_ends, node_scores, graph)
     scores = read()
     held = RelationshipScores.later(read, graph.n_relationships)
+    typed = relationships_of(graph, types)
     if unit == "fact":
-        return Ranked[Relationship].top(scores, top_k), held
-    return best_of(graph.pairs.first, scores[graph.pairs.first], top_k), held
+        among = None if typed is None else np.flatnonzero(typed)
+        return Ranked[Relationship].top(scores, top_k, among), held
+    first = graph.pairs.first if typed is None else graph.pairs.first[typed[graph.pairs.first]]
+    return best_of(first, scores[first], top_k), held
 
 
 def _ends(node_scores: NodeScores, graph: Graph) -> FloatArray:

@@ -9,6 +9,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import relationships_of
 from graphrag_bench.graph.triple_scorer import MlpTripleScorer, ScoredQuestion
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
@@ -32,13 +33,14 @@ def triple_scores(
     graph: Graph,
     embedder: Embedder,
     top_k: PositiveInt = 100,
+    types: tuple[str, ...] = (),
 ) -> list[Ranked[Relationship]]:
     """The relationships that, as triples, help most to answer the question.
 
     Score, 0..1: (1 + cosine of the question and "head relation tail") / 2, or, with
     `build.triple_scorer=mlp`, what the trained scorer gives, which also sees how the triple lies to
     `nodes`, the question's entities. A step that uses `relationships` ranks those alone. Ties by
-    lower id.
+    lower id. With `types` only relationships with an end of these types are ranked.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; our specification of path pooling, 4.2.
     """
     vectors = embedder.encode([asked.text for asked in question], kind="question")
@@ -51,9 +53,13 @@ def triple_scores(
         )
         for vector, given, linked in zip(vectors, relationships, nodes, strict=True)
     ]
+    typed = relationships_of(graph, types)
     ranked = []
     for one, values in zip(asked, _scores(triple_scorer, graph, asked), strict=True):
-        best = Ranked[Relationship].top(values, top_k)
+        among = None
+        if typed is not None:
+            among = np.flatnonzero(typed if one.rows is None else typed[one.rows])
+        best = Ranked[Relationship].top(values, top_k, among)
         ranked.append(best if one.rows is None else Ranked(one.rows[best.ids], best.scores))
     return ranked
 

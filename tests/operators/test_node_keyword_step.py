@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.contract import alone
+from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Keywords, Question
@@ -30,7 +31,12 @@ class Written:
 
 
 def world(*vectors: tuple[float, float, float]) -> dict[str, object]:
-    return {"node_index": VectorIndex(np.array(vectors, np.float32)), "embedder": Written()}
+    index = VectorIndex(np.array(vectors, np.float32))
+    return {
+        "node_index": index,
+        "embedder": Written(),
+        "graph": Graph.from_arrays([], [], n_nodes=len(index)),
+    }
 
 
 # ---- node.by_keyword

@@ -12,6 +12,7 @@ from operators.node.adjacent import onehop, relnode
 from operators.node.search import tfidf, vdb
 
 A, B, C, D = range(4)
+NO_TYPES = Graph.from_arrays([], [], n_nodes=4)
 
 
 def ranked(*ids: int, scores: tuple[float, ...] = ()) -> Ranked:
@@ -38,7 +39,7 @@ def circle():
     """Nodes at 0, 60 and 90 degrees."""
     angles = np.deg2rad([0, 60, 90])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    return {"node_index": VectorIndex(vectors), "embedder": Angles()}
+    return {"node_index": VectorIndex(vectors), "embedder": Angles(), "graph": NO_TYPES}
 
 
 def test_the_most_similar_nodes_come_first(circle):
@@ -81,23 +82,31 @@ def passages():
 
 def test_the_nodes_that_share_the_rarest_words_come_first(passages):
     """Of four texts dog and blue are in two, red and cat in one."""
-    found = tfidf(Question("q", "a red dog"), tfidf=passages)
+    found = tfidf(Question("q", "a red dog"), tfidf=passages, graph=NO_TYPES)
     assert found.ids.tolist() == [0, 1]
     assert found.scores[0] == pytest.approx(1.0)
 
 
 def test_only_candidates_are_ranked_where_the_step_uses_them(passages):
-    found = tfidf(Question("q", "blue dog"), nodes=ranked(2, 0), tfidf=passages)
+    found = tfidf(Question("q", "blue dog"), nodes=ranked(2, 0), tfidf=passages, graph=NO_TYPES)
     assert found.ids.tolist() == [0, 2]
 
 
 def test_nodes_that_share_no_word_are_left_out(passages):
-    assert len(tfidf(Question("q", "a purple whale"), tfidf=passages)) == 0
-    assert len(tfidf(Question("q", "frog"), nodes=ranked(0, 1), tfidf=passages)) == 0
+    assert len(tfidf(Question("q", "a purple whale"), tfidf=passages, graph=NO_TYPES)) == 0
+    assert (
+        len(tfidf(Question("q", "frog"), nodes=ranked(0, 1), tfidf=passages, graph=NO_TYPES)) == 0
+    )
 
 
 def test_of_several_texts_the_best_one_counts(passages):
-    found = tfidf(Question("q", "frog"), Query(("red dog", "green frog")), tfidf=passages, top_k=2)
+    found = tfidf(
+        Question("q", "frog"),
+        Query(("red dog", "green frog")),
+        tfidf=passages,
+        graph=NO_TYPES,
+        top_k=2,
+    )
     assert found.ids.tolist() == [0, 3]
     np.testing.assert_allclose(found.scores, [1.0, 1.0])
 
