@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 LIMIT = 8
 WITHIN = 0.25
 OWN_BOUNDS = {
-    "drift": (0.75, 4.0, "searches for follow-ups find fewer chunks than fit, and some are not made"),
+    "drift": (0.75, 4.0, "local searches find fewer chunks than fit, and not all are made"),
     "tog": (0.75, 10.0, "all rounds are expected, and the reader names no relation in the first"),
     "pankrag": (0.75, 20.0, "abstract sub-questions read every report, and the reader plans none"),
 }

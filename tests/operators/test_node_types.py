@@ -29,9 +29,7 @@ import_module("operators")
 
 SLOTS = {"nodes", "relationships", "step_nodes"}
 FINDERS = [
-    op
-    for op in operators.all()
-    if op.origin.startswith("operators.") and SLOTS & set(op.returns)
+    op for op in operators.all() if op.origin.startswith("operators.") and SLOTS & set(op.returns)
 ]
 WITHOUT = {
     "node.agent": "a model chooses among the ends of relations",
@@ -144,6 +142,12 @@ def test_the_steps_that_filter_keep_order_and_scores() -> None:
 def test_a_type_that_no_node_has_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(UserError, match="No node .* .plase.\\. Did you mean .place."):
         nodes_of(ROAD, ("plase",))
+
+
+def test_a_node_without_a_type_is_no_type_to_choose() -> None:
+    partly = replace(ROAD, types=Texts.of(["person", "", "", ""]))
+    with pytest.raises(UserError, match="There are: person\\."):
+        nodes_of(partly, ("ship",))
 
 
 def test_types_are_refused_where_a_graph_has_none() -> None:
