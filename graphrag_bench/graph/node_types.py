@@ -27,7 +27,7 @@ def nodes_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
     wanted = []
     for name in types:
         if name.casefold() not in graph.type_numbers:
-            hint = did_you_mean(name.casefold(), graph.type_numbers)
+            hint = did_you_mean(name.casefold(), filter(None, graph.type_numbers))
             raise UserError(f"No node of this graph has the type '{name}'. {hint}")
         wanted.append(graph.type_numbers[name.casefold()])
     return np.isin(graph.type_of_node, wanted)

@@ -144,6 +144,12 @@ def test_a_type_that_no_node_has_is_refused_with_the_nearest_one() -> None:
         nodes_of(ROAD, ("plase",))
 
 
+def test_a_node_without_a_type_is_no_type_to_choose() -> None:
+    partly = replace(ROAD, types=Texts.of(["person", "", "", ""]))
+    with pytest.raises(UserError, match="There are: person\\."):
+        nodes_of(partly, ("ship",))
+
+
 def test_types_are_refused_where_a_graph_has_none() -> None:
     with pytest.raises(UserError, match="have no types"):
         nodes_of(replace(ROAD, types=None), ("place",))

@@ -55,6 +55,12 @@ def test_retrieval_lies_between_the_floor_and_the_ceiling() -> None:
     assert 0.0 < vanilla < hipporag < 1.0
 
 
+def test_follow_ups_lead_to_facts_that_one_local_search_does_not_reach() -> None:
+    searched_once = mean_of("accuracy", "method=lgraphrag", "method.budget=1000")
+    followed_up = mean_of("accuracy", "method=drift", "method.budget=1000")
+    assert searched_once < followed_up
+
+
 def test_removed_facts_cost_the_oracle_exactly_what_the_world_says() -> None:
     made = dataset("world", **SIZES, removed=0.3).world
     assert made is not None
