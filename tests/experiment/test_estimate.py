@@ -74,6 +74,8 @@ def test_expected_prompt_tokens_are_within_a_quarter_of_what_is_paid(
     [
         ("hipporag", ["build.extraction=llm"], 1.25),
         ("llightrag", ["build.text_extraction=llm"], 1.25),
+        ("ketrag", ["build.text_extraction=core_llm"], 1.3),  # the template asks for no keywords
+        ("hoprag", ["build.pseudo_questions=llm"], 1.25),
         ("raptor", ["build.graph=tree_llm"], 1.4),  # the clusters are not known before
     ],
 )
