@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 TABLES = ["lgraphrag", "vgraphrag", "llightrag", "glightrag", "hlightrag", "fastgraphrag",
           "graphrag_er", "gretriever", "lightrag_mix"]  # fmt: skip
 """Methods that pack ranked relationships as a table, in a stage of their own."""
-ALL = [*TABLES, "pankrag", *({"subgraphrag"} & set(names("method")))]
+ALL = [*TABLES, "pankrag", "ketrag", *({"subgraphrag"} & set(names("method")))]
 """Every method that packs ranked relationships."""
 
 CHAIN = World(

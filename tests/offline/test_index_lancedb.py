@@ -19,14 +19,14 @@ from graphrag_bench.offline.searched import PROBES, embeds
 pytest.importorskip("lancedb", reason="needs the extra lancedb")
 
 QUIET = ["answer=off", "reference_rows=off"]
-METHODS = ("hlightrag", "cheaprag", "linearrag", "raptor", "subgraphrag")
+METHODS = ("hlightrag", "cheaprag", "linearrag", "raptor", "subgraphrag", "ketrag", "hoprag")
 SAME = ("question", "documents", "chunks", "context")
 """What a record holds of what was retrieved."""
 
 
 @pytest.fixture(scope="module")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The artifacts of five methods on the toy set, by where vectors are searched."""
+    """The artifacts of the methods on the toy set, by where vectors are searched."""
     return {index: tmp_path_factory.mktemp(index) for index in ("faiss", "lancedb")}
 
 

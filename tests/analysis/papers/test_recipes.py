@@ -211,7 +211,7 @@ def test_the_prompt_of_500_triples_is_packed_as_the_recipe_says(method: str, for
     held = {one["op"]: one["settings"] for one in steps if "op" in one}
     assert held["context.triples"] == {"form": form, "budget": 20000}
     assert held["relationship.placed"] == {"order": "recency"}
-    assert held["relationship.triple_scores"] == {"top_k": 500}
+    assert held["relationship.triple_scores"] == {"top_k": 500, "types": ()}
 
 
 def test_one_budget_for_all_of_pankrag_and_local_search_for_specific_questions() -> None:
