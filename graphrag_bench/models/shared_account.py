@@ -58,12 +58,12 @@ class SharedAccount:
         What ledgers show and the file does not (calls of other runs that built for this one) is
         added.
         """
-        self.path = path
+        self.path = path = path.absolute()
         self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._here = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            alive = _lock_of(path, self.name)
+            self._alive = alive = _lock_of(path, self.name)
             alive.acquire()
             with _changed(path) as held:
                 _bury(path, held, self.name)
@@ -72,7 +72,13 @@ class SharedAccount:
                 held.there[self.name] = Balance()
         except OSError as error:
             raise UserError(f"The budget's file {path} cannot be written: {error}.") from None
-        self.close = weakref.finalize(self, _leave, path, self.name, alive)
+        # it may run in the middle of a change of this very process, so that it never waits
+        self._forgotten = weakref.finalize(self, _leave, path, self.name, alive, 0.0)
+
+    def close(self) -> None:
+        """Leave: what was spent stays, and what is still under way counts as spent."""
+        if self._forgotten.detach():
+            _leave(self.path, self.name, self._alive, _BUSY_SECONDS)
 
     def balance(self) -> Balance:
         """What all have spent and reserved by now."""
@@ -98,11 +104,19 @@ class SharedAccount:
             )
 
 
-def _leave(path: Path, name: str, alive: FileLock) -> None:
-    """The process ends: what it spent stays."""
-    if path.parent.is_dir():
-        with _changed(path) as held:
-            held.leave(name)
+def _leave(path: Path, name: str, alive: FileLock, seconds: float) -> None:
+    """The account ends: what it spent stays.
+
+    Where the file is busy for longer than `seconds`, the lock is let go of alone: whoever looks
+    next buries the name, which comes to the same.
+    """
+    try:
+        if path.parent.is_dir():
+            with _changed(path, seconds) as held:
+                held.leave(name)
+    except Timeout:
+        alive.release()
+        return
     alive.release()
     Path(alive.lock_file).unlink(missing_ok=True)
 
@@ -125,9 +139,9 @@ def _lock_of(path: Path, name: str) -> FileLock:
 
 
 @contextmanager
-def _changed(path: Path) -> Iterator[_Held]:
+def _changed(path: Path, seconds: float = _BUSY_SECONDS) -> Iterator[_Held]:
     """What the file holds, alone; what was changed of it is written at the end, whole."""
-    lock = FileLock(f"{path}.lock", _BUSY_SECONDS, poll_interval=_POLL_SECONDS, thread_local=False)
+    lock = FileLock(f"{path}.lock", seconds, poll_interval=_POLL_SECONDS, thread_local=False)
     with lock:
         held = _read(path)
         before = json.dumps(_as_json(held))
