@@ -171,6 +171,11 @@ class RowScores:
         return self._read()
 
     @property
+    def some_rows(self) -> tuple[IntArray, FloatArray] | None:
+        """The rows with their scores, of scores that were given for some rows; None for others."""
+        return self._rows
+
+    @property
     def nonzero(self) -> tuple[IntArray, FloatArray]:
         """Rows, each once, and their scores; rows that are not among them have 0."""
         if self._rows is not None:
@@ -343,6 +348,12 @@ def value(slot: str) -> Any:
         return kind
 
     return register
+
+
+def value_types() -> list[type]:
+    """The classes of all values that a state may hold, those of plug-ins too, each once."""
+    found = (getattr(kind, "__origin__", kind) for kind in _slots)
+    return list(dict.fromkeys(found))
 
 
 def slot_of(annotation: Any) -> str | None:

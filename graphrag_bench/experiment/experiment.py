@@ -141,27 +141,33 @@ class Experiment:
         return self.plan_for(self.models)
 
     def plan_for(self, models: Models) -> list[Planned]:
-        """The plan over another corpus: that of one scope.
+        """The plan over another corpus: that of one scope."""
+        found = self.plan_of(models.corpus.corpus_digest, models)
+        key = next((item.inputs[EARLIER] for item in found if EARLIER in item.inputs), "")
+        models.earlier_version = Earlier(self.artifacts, key, self.settings.paths.verify)
+        return found
+
+    def plan_of(self, corpus: str, models: Models | None = None) -> list[Planned]:
+        """The plan over the corpus of that digest, with these models or those of the run.
 
         What grows from an earlier version of the corpus is planned with that version.
         """
-        identities = {name: partial(models.identity, name) for name in Models.NAMES}
+        own = {name: partial((models or self.models).identity, name) for name in Models.NAMES}
 
         def planned(**known: str) -> list[Planned]:
-            given = identities | {name: partial(str, one) for name, one in known.items()}
+            given = own | {name: partial(str, one) for name, one in known.items()}
             try:
                 return plan(self.wanted, self.choices, given, self.incomplete, self.settings.index)
             except UserError as error:
                 raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
-        models.earlier_version = Earlier(self.artifacts, "")
-        found = planned()
+        known = {"corpus": corpus, EARLIER: ""}
+        found = planned(**known)
         alone = next((item for item in found if EARLIER in item.inputs), None)
         if alone is None or self.settings.graph.per != "all":
             return found
-        key = earlier_key(self.artifacts, models.corpus.corpus_digest, alone, planned)
-        models.earlier_version = Earlier(self.artifacts, key)
-        return planned()
+        known[EARLIER] = earlier_key(self.artifacts, corpus, alone, partial(planned, **known))
+        return planned(**known)
 
     def scoped(self, questions: Sequence[Question]) -> dict[str | None, Models]:
         """The models over the corpus of every graph that these questions are asked of.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from graphrag_bench.contract import Operator
 from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
@@ -18,6 +18,9 @@ from graphrag_bench.pipeline.failure import Attempt, Failure, let_through
 from graphrag_bench.pipeline.returned import by_slot
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
+
+if TYPE_CHECKING:
+    from graphrag_bench.pipeline.kept_steps import KeptSteps
 
 Outcome = RetrievalState | Failure
 _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
@@ -66,13 +69,23 @@ class StepTrace:
 show_briefly(StepTrace)
 
 
+@dataclass(frozen=True)
+class Done:
+    """What a step made for one question: the slots it wrote, or the failure; and what it took."""
+
+    result: dict[str, Any] | Failure
+    seconds: float = 0.0
+    meters: Sequence[Metered] = ()
+
+
 @dataclass
 class Execution:
     """The resources of a run, its ledger and gates; trace and fallbacks of every question in order.
 
     `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
     failed, of that many at least, and when `failure_in_a_row` calls were failed by the server.
-    `attempt` decides what becomes of a step's error.
+    `attempt` decides what becomes of a step's error. With `kept`, a step that calls no model is
+    computed only where nothing is kept.
     """
 
     resources: Mapping[str, Any]
@@ -85,6 +98,7 @@ class Execution:
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
     attempt: Attempt = let_through
+    kept: KeptSteps | None = None
 
     def note(self, state: RetrievalState, trace: StepTrace) -> None:
         """Keep a trace with its question."""
@@ -144,25 +158,31 @@ class OperatorStep:
     use: tuple[str, ...] = ()
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """One outcome for each state: of more than one by the batch where there is one."""
-        metered = bool(_MODELS.intersection(self.operator.needs))
-        if self.operator.batch is not None and len(states) > 1 and not metered:
+        """One outcome for each state; of a step without a model the kept one, where it is."""
+        if execution.kept is not None and not self._metered:
+            return execution.kept.run(self, states, execution)
+        made = self.compute(states, execution)
+        return [
+            self.noted(state, done, execution) for state, done in zip(states, made, strict=True)
+        ]
+
+    def compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[Done]:
+        """What the step makes for each state: of more than one by the batch where there is one."""
+        if self.operator.batch is not None and len(states) > 1 and not self._metered:
             began = time.perf_counter()
             results = execution.attempt(self.label, lambda: self._call_batch(states, execution))
             if not isinstance(results, Failure):
                 each = (time.perf_counter() - began) / len(states)
-                return [
-                    self._written(state, result, each, (), execution)
-                    for state, result in zip(states, results, strict=True)
-                ]
+                return [self._checked(result, each, (), execution) for result in results]
         if "llm" in self.operator.needs and execution.workers > 1 and len(states) > 1:
             done = self._call_in_threads(states, execution)
         else:
             done = [self._call_one(state, execution) for state in states]
-        return [
-            self._written(state, result, seconds, meters, execution)
-            for state, (result, seconds, meters) in zip(states, done, strict=True)
-        ]
+        return [self._checked(*one, execution) for one in done]
+
+    @property
+    def _metered(self) -> bool:
+        return bool(_MODELS.intersection(self.operator.needs))
 
     def _call_in_threads(
         self, states: Sequence[RetrievalState], execution: Execution
@@ -212,29 +232,28 @@ class OperatorStep:
             raise LookupError(f"no step has written '{slot}'")
         return value
 
-    def _written(
-        self,
-        state: RetrievalState,
-        result: Any,
-        seconds: float,
-        meters: Sequence[Metered],
-        execution: Execution,
-    ) -> Outcome:
-        resources = execution.resources
-        if not isinstance(result, Failure):
-            result = execution.attempt(
-                self.label, lambda: by_slot(self.operator, result, resources)
-            )
-        wrote: dict[str, Any] = {} if isinstance(result, Failure) else result
+    def _checked(
+        self, result: Any, seconds: float, meters: Sequence[Metered], execution: Execution
+    ) -> Done:
+        """What the operator returned, by slot."""
+        if isinstance(result, Failure):
+            return Done(result, seconds, meters)
+        found = execution.attempt(
+            self.label, lambda: by_slot(self.operator, result, execution.resources)
+        )
+        return Done(found, seconds, meters)
+
+    def noted(self, state: RetrievalState, done: Done, execution: Execution) -> Outcome:
+        """The state with what the step wrote, or the failure, after noting its trace."""
+        wrote: dict[str, Any] = {} if isinstance(done.result, Failure) else done.result
         replies = tuple(
             reply.text if isinstance(reply, Completion) else str(reply)
-            for meter in meters
+            for meter in done.meters
             for reply in meter.replies
         )
-        calls = Calls.of(meters)
-        name = self.operator.name
-        execution.note(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
-        return result if isinstance(result, Failure) else state.write(wrote)
+        calls, name = Calls.of(done.meters), self.operator.name
+        execution.note(state, StepTrace(self.label, name, done.seconds, calls, replies, wrote))
+        return done.result if isinstance(done.result, Failure) else state.write(wrote)
 
     def check(self, checker: Checker) -> None:
         """Reads, needs, attributes and prompt variables, then the slots it writes."""
