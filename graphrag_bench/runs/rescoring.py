@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,7 +17,16 @@ from graphrag_bench.runs.stored import StoredRun
 
 
 def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What `metrics.json` of a stored run holds now, after writing it.
+    """What `metrics.json` of a stored run holds now, after writing it: see `scored_again`."""
+    metrics = scored_again(run, changes)
+    run.folder.write_metrics(metrics)
+    return metrics
+
+
+def scored_again(
+    run: StoredRun, changes: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """What `metrics.json` of a stored run would hold; nothing is written.
 
     The questions are those that its stored scoring is of; settings that `changes` does not name are
     those it was scored by, and all of them are kept for later readers of the run. Raises
@@ -44,9 +54,7 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
         asked.containment,
         scored=scored_by(dataset, asked, run.folder, run.rows),
     )
-    metrics = {**run.metrics, **found, "evaluation": asked.model_dump()}
-    run.folder.write_metrics(metrics)
-    return metrics
+    return {**run.metrics, **found, "evaluation": asked.model_dump()}
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
