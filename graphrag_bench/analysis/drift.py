@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
@@ -47,4 +48,4 @@ def jaccard(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[st
         shares.append(len(first & second) / either if either else 1.0)
     if not shares:
         raise ValueError("no question is in both runs")
-    return sum(sorted(shares)) / len(shares)
+    return fmean(shares)

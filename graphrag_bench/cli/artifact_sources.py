@@ -18,7 +18,6 @@ from graphrag_bench.offline.sources import (
     documents,
     node_sources,
     relationship_sources,
-    report_sources,
 )
 from graphrag_bench.offline.store import loaded
 from graphrag_bench.report.rendering import Table
@@ -66,7 +65,7 @@ def _reports(
     reports: Reports, communities: Communities, chunks: ChunkTable, name: str
 ) -> Iterator[tuple[str, str, str]]:
     row = _row(name, list(reports.titles), "report")
-    yield ("report", *_told(documents(report_sources(communities), row, chunks)))
+    yield ("report", *_told(documents(communities.chunks, row, chunks)))
 
 
 def _row(name: str, names: list[str], what: str) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.dataset import Dataset, Gold
+from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.errors import UserError
 
 
@@ -12,7 +13,8 @@ def first_parts(dataset: Dataset, part: int, parts: int) -> Dataset:
     """The first `part` of `parts` equal parts of the documents, in the order of the corpus.
 
     The questions are those whose evidence is in the first part, whatever `part` is, so that every
-    size of the corpus is asked the same. Raises UserError for a part that there is not, and where
+    size of the corpus is asked the same; of a file that the evidence names, one document must be
+    there. Raises UserError for a part that there is not, and where
     no question is left.
     """
     if not 1 <= part <= parts:
@@ -22,11 +24,8 @@ def first_parts(dataset: Dataset, part: int, parts: int) -> Dataset:
     n = len(dataset.documents)
     documents = dataset.documents[: -(-n * part // parts)]
     first = {row.id for row in documents[: -(-n // parts)]}
-    evidence = {question.id: dataset.gold[question.id].evidence for question in dataset.questions}
     questions = tuple(
-        question
-        for question in dataset.questions
-        if evidence[question.id] and first.issuperset(evidence[question.id])
+        question for question in dataset.questions if _answered_by(first, dataset.gold[question.id])
     )
     if not questions:
         raise UserError(
@@ -37,3 +36,9 @@ def first_parts(dataset: Dataset, part: int, parts: int) -> Dataset:
     return replace(
         dataset, documents=documents, questions=questions, gold=gold, part=part, parts=parts
     )
+
+
+def _answered_by(documents: set[str], gold: Gold) -> bool:
+    """Whether these documents hold the evidence, all of it, and there is any."""
+    named = [documents_of(gold, one) for one in gold.evidence]
+    return bool(named) and all(not documents.isdisjoint(one) for one in named)

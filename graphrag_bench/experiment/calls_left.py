@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes
 from graphrag_bench.experiment.changed_corpus import Growth
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.models import Models
 from graphrag_bench.models.fan_out import FanOut, Request
 from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.reply_store import REUSABLE, ReplyStore, reply_key
-from graphrag_bench.offline.plan import Planned, plan
+from graphrag_bench.offline.plan import Planned
 from graphrag_bench.progress import Progress
 
 MOST_COUNTED = 20_000
@@ -135,9 +132,5 @@ class _StoredReplies(FanOut):
 
 def _built_before(experiment: Experiment, item: Planned, growth: Growth) -> bool:
     """Whether the same was built of the version before, by the same code and settings."""
-    identities: dict[str, Callable[[], str]]
-    identities = {name: partial(experiment.models.identity, name) for name in Models.NAMES}
-    identities["corpus"] = lambda: growth.before.corpus
-    earlier = plan(experiment.wanted, experiment.choices, identities, experiment.incomplete)
-    store = experiment.store()
+    earlier, store = experiment.plan_of(growth.before.corpus), experiment.store()
     return any(one.resource == item.resource and store.holds(one) for one in earlier)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -10,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from graphrag_bench.data.card import load_card
 from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.errors import UserError
+from graphrag_bench.text import encodable
 
 NAME = "index"
 """The data set of every live index: its artifacts are below its own folder."""
@@ -29,7 +31,8 @@ class _Fields(BaseModel):
 def as_document(given: Given) -> Document:
     """A document from a mapping with `id` and `text`, `title` and `aliases` where it has them.
 
-    Raises UserError for another field, a missing one, and for what has no text.
+    Half characters (lone surrogates), which no file can hold, become `?`. Raises UserError for
+    another field, a missing one, and for what has no text.
     """
     if isinstance(given, Document):
         made = given
@@ -42,7 +45,9 @@ def as_document(given: Given) -> Document:
             ) from None
     if not made.id.strip() or not made.text.strip():
         raise UserError(f"The document '{made.id}' has no {'text' if made.id.strip() else 'id'}.")
-    return made
+    aliases = tuple(map(encodable, made.aliases))
+    id, title, text = map(encodable, (made.id, made.title, made.text))
+    return replace(made, id=id, title=title, text=text, aliases=aliases)
 
 
 def dataset_of(documents: Sequence[Document]) -> Dataset:

@@ -24,7 +24,7 @@ from graphrag_bench.experiment.incomplete import building_store
 from graphrag_bench.growing.documents import Given, as_document
 from graphrag_bench.growing.sweeping import Uses, drop_artifacts, drop_versions
 from graphrag_bench.growing.versions import Version, Versions
-from graphrag_bench.models.ledger import Line, read_ledger
+from graphrag_bench.models.ledger import read_ledger
 from graphrag_bench.offline.plan import Planned
 from graphrag_bench.offline.store import NotBuilt
 from graphrag_bench.progress import Progress
@@ -60,11 +60,22 @@ class Committed:
 
 
 class Draft:
-    """Documents as they will be; nothing is built before the change is whole."""
+    """Documents as they will be; nothing is built before the change is whole.
+
+    `committed` says what the change did, and raises UserError before it is whole.
+    """
 
     def __init__(self, documents: Iterable[Document]) -> None:
         """Begin with these."""
         self.documents = {row.id: row for row in documents}
+        self._committed: Committed | None = None
+
+    @property
+    def committed(self) -> Committed:
+        """What the change did."""
+        if self._committed is None:
+            raise UserError("The change is not built yet: it is when its `with` block has ended.")
+        return self._committed
 
     def add(self, *documents: Given) -> None:
         """Add documents at the end; raises UserError for an id that is there."""
@@ -110,8 +121,9 @@ class LiveIndex:
     is answered from the old one, also when the process that builds is killed. What a build read,
     embedded or asked a model for is kept by content, so that the next one does the work of the
     change alone, and the result is that of a clean build of the same documents. What the new state
-    does not need is removed with its bytes: artifacts, replies, vectors and readings.
-    Answering stores nothing.
+    does not need is removed with its bytes: replies, vectors and readings before it takes its
+    place, documents and artifacts of the old state right after; if the process is killed between
+    the two, by the next change or `rebuild()`. Answering stores nothing.
     """
 
     folder: Path
@@ -119,7 +131,6 @@ class LiveIndex:
     progress: Progress = field(default_factory=lambda: Progress(quiet=True))
     _held: _Opened | None = field(default=None, init=False)
     _built: Experiment | None = field(default=None, init=False)
-    _last: Committed = field(init=False)
 
     @property
     def _versions(self) -> Versions:
@@ -130,42 +141,42 @@ class LiveIndex:
         """Add documents, each a mapping with id and text, and title or aliases if it has them."""
         with self.change() as draft:
             draft.add(*documents)
-        return self._last
+        return draft.committed
 
     @shown_plainly
     def update(self, *documents: Given) -> Committed:
         """Replace documents by others of the same ids."""
         with self.change() as draft:
             draft.update(*documents)
-        return self._last
+        return draft.committed
 
     @shown_plainly
     def remove(self, *ids: str) -> Committed:
         """Take documents out, and everything that they alone said."""
         with self.change() as draft:
             draft.remove(*ids)
-        return self._last
+        return draft.committed
 
     @contextmanager
     def change(self) -> Iterator[Draft]:
         """Several changes as one: `with index.change() as draft: draft.add(...)`.
 
-        The state is built when the block ends, and not at all when it raises. Raises UserError
-        where another process is changing the index.
+        The state is built when the block ends, and not at all when it raises; `draft.committed`
+        then says what was done. Raises UserError where another process is changing the index.
         """
         with self._versions.writing():
             before = self._versions.current()
             held = self._versions.documents(before)
             draft = Draft(held)
             yield draft
-            self._last = self._committed(before, held, tuple(draft.documents.values()))
+            draft._committed = self._committed(before, held, tuple(draft.documents.values()))
 
     @shown_plainly
     def rebuild(self) -> Committed:
         """Build the documents again: where the program or its models have changed."""
-        with self.change():
+        with self.change() as draft:
             pass
-        return self._last
+        return draft.committed
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -254,34 +265,47 @@ class LiveIndex:
     ) -> Committed:
         """Build the state of the new documents, make it the one that holds, and tidy up."""
         began = time.perf_counter()
-        root, held = self.folder / "artifacts", dict(before.artifacts) if before else {}
-        drop_artifacts(root, held)  # what a killed change has left
+        held = dict(before.artifacts) if before else {}
+        self._tidy(held)  # what a killed change has left
         if not new and not old:
             raise UserError("An index without documents has nothing to build: index.add(...).")
         experiment = self._built = self._experiment(new or old, writes=True)
         keys = _keys(experiment.plan) if new else {}
         if before is not None and (old, held) == (new, keys):
+            _drop_versions(experiment)
             return Committed(before.number, _changes(old, new), 0, 0, 0.0)
         uses = Uses(experiment.models.stores)
-        lines = self._build(experiment) if new else []
+        calls, calls_of_all = self._build(experiment) if new else (0, 0)
+        if new != old:  # else what is not built again was not used either, and belongs to it
+            uses.drop_others()
         version = self._versions.commit(new, keys)
-        uses.drop_others()
-        self._versions.drop_others()
-        drop_artifacts(root, keys)
+        self._tidy(keys)
         if new:
-            of_corpus = History(experiment.artifacts).keep(experiment.dataset)
-            drop_versions(experiment.artifacts, experiment.plan, of_corpus)
-        else:
-            shutil.rmtree(root, ignore_errors=True)
-        calls = sum(not line.cached for line in lines)
+            _drop_versions(experiment)
         seconds = time.perf_counter() - began
-        return Committed(version.number, _changes(old, new), calls, len(lines), seconds)
+        return Committed(version.number, _changes(old, new), calls, calls_of_all, seconds)
 
-    def _build(self, experiment: Experiment) -> list[Line]:
-        """Build every artifact; the calls that this took, stored ones among them."""
+    def _tidy(self, kept: Mapping[str, str]) -> None:
+        """Remove the documents of other states, and the artifacts that are not `kept`."""
+        self._versions.drop_others()
+        drop_artifacts(self.folder / "artifacts", kept)
+        if not kept:
+            shutil.rmtree(self.folder / "artifacts", ignore_errors=True)
+
+    def _build(self, experiment: Experiment) -> tuple[int, int]:
+        """Build what is not there; the calls that this took, and those of a whole build."""
         store = replace(building_store(experiment, self.progress), explains=False)
+        there = {item.key for item in experiment.plan if store.holds(item)}
         store.resources(experiment.plan, set(experiment.wanted), experiment.models)
-        return [line for item in experiment.plan for line in read_ledger(*store.ledgers(item))]
+        lines = {item.key: [*read_ledger(*store.ledgers(item))] for item in experiment.plan}
+        paid = [row for key, rows in lines.items() if key not in there for row in rows]
+        return sum(not row.cached for row in paid), sum(map(len, lines.values()))
+
+
+def _drop_versions(experiment: Experiment) -> None:
+    """Keep the version of this corpus, and no other."""
+    version = History(experiment.artifacts).keep(experiment.dataset)
+    drop_versions(experiment.artifacts, experiment.plan, version)
 
 
 def _keys(plan: Iterable[Planned]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from graphrag_bench.data.history import FOLDER as HISTORY
 from graphrag_bench.data.history import Version
 from graphrag_bench.models.marked_file import MarkedFile
-from graphrag_bench.offline.earlier import EARLIER, SUFFIX, grown
+from graphrag_bench.offline.earlier import EARLIER, SUFFIX, grown_from
 from graphrag_bench.offline.plan import Planned
 
 
@@ -35,7 +35,7 @@ def drop_artifacts(root: Path, kept: Mapping[str, str]) -> None:
 def drop_versions(root: Path, plan: Sequence[Planned], version: Version) -> None:
     """Remove what the folder of a data set has of other versions of its corpus than this one."""
     stays = {version.path.name}
-    stays |= {f"{grown(item, '').key}{SUFFIX}" for item in plan if EARLIER in item.inputs}
+    stays |= {f"{grown_from(item, '').key}{SUFFIX}" for item in plan if EARLIER in item.inputs}
     for path in (*root.glob(f"*/*{SUFFIX}"), *root.glob(f"{HISTORY}/*.npz")):
         if path.name not in stays:
             path.unlink()

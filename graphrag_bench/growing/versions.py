@@ -62,7 +62,7 @@ class Versions:
         content = path.read_text(encoding="utf-8")
         if file_digest(path) != version.documents:
             raise UserError(f"{path} was changed after it was written.")
-        rows = (json.loads(line) for line in content.splitlines())
+        rows = (json.loads(line) for line in content.split("\n")[:-1])
         return tuple(Document(**{**row, "aliases": tuple(row["aliases"])}) for row in rows)
 
     def commit(self, documents: Sequence[Document], artifacts: Mapping[str, str]) -> Version:
@@ -71,7 +71,7 @@ class Versions:
         number = before.number + 1 if before else 1
         path = self._file(number)
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines = (json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in documents)
+        lines = (json.dumps(asdict(row)) + "\n" for row in documents)
         _written(path, "".join(lines))
         made = Version(number, file_digest(path), dict(artifacts))
         write_whole(self.folder / CURRENT, asdict(made))
@@ -108,7 +108,7 @@ class Versions:
 def write_whole(path: Path, content: Mapping[str, Any]) -> None:
     """Replace a file by JSON: whoever reads it finds the old or the new, after a crash too."""
     new = path.with_name(f"{path.name}.new")
-    _written(new, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    _written(new, json.dumps(content, indent=1, sort_keys=True) + "\n")
     new.replace(path)
     with suppress(OSError, AttributeError):  # a system that cannot flush a folder does without
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)

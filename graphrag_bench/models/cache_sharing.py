@@ -10,7 +10,7 @@ import os
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -76,11 +76,16 @@ def cache_stats(path: str | Path) -> list[CacheStats]:
     ]
 
 
-def export_replies(store: str | Path, file: str | Path, identity: str | None = None) -> int:
+def export_replies(
+    store: str | Path,
+    file: str | Path,
+    identity: str | None = None,
+    keys: Collection[str] | None = None,
+) -> int:
     """The number of rows written to `file` (JSON lines; compressed when it ends in .gz).
 
     A row is a reply or a vector. The file appears whole or not at all. `identity` picks
-    the rows of one model.
+    the rows of one model, `keys` those of calls, as ledgers name them.
     """
     path = Path(file)
     part = path.with_name(path.name + ".part")
@@ -89,7 +94,8 @@ def export_replies(store: str | Path, file: str | Path, identity: str | None = N
         with _opened(part, "wt", zipped=path.suffix == ".gz") as out:
             out.write(json.dumps({"format": FORMAT, "version": VERSION}) + "\n")
             for row in rows_in(store):
-                if identity is None or row.identity == identity:
+                wanted = keys is None or row.key in keys
+                if wanted and (identity is None or row.identity == identity):
                     out.write(json.dumps(_written(row), ensure_ascii=False) + "\n")
                     n_written += 1
         os.replace(part, path)

@@ -61,20 +61,28 @@ class Planned:
         return {
             "builder": self.builder.name,
             "code": self.builder.code,
-            "settings": self._described(self.missing),
+            "settings": self._described,
             "inputs": dict(self.inputs),
             "key": self.key,
         }
 
     def without(self, missing: str) -> Planned:
         """The artifact without these parts, under a key of its own."""
-        settings = self._described(missing)
-        key = digest(self.builder.name, self.builder.code, settings, dict(self.inputs))
-        return replace(self, key=key, missing=missing)
+        return replace(self, missing=missing).keyed()
 
-    def _described(self, missing: str) -> dict[str, Any]:
+    def built_from(self, **inputs: str) -> Planned:
+        """The artifact with other inputs, by the names of its needs, under the key that fits."""
+        return replace(self, inputs={**self.inputs, **inputs}).keyed()
+
+    def keyed(self) -> Planned:
+        """The artifact under the key that its parts give."""
+        key = digest(self.builder.name, self.builder.code, self._described, dict(self.inputs))
+        return replace(self, key=key)
+
+    @property
+    def _described(self) -> dict[str, Any]:
         settings = {**self.settings, **in_key(self.searched)}
-        return described(settings, self.thinning, missing)
+        return described(settings, self.thinning, self.missing)
 
 
 def describe(value: Any) -> Any:
@@ -155,10 +163,8 @@ class _Planner:
         if not thinning.get("edge_drop"):
             thinning = {}
         searched = self._searched(builder, given, settings) if embeds(builder) else {}
-        held = {**settings, **in_key(searched)}
-        key = digest(builder.name, builder.code, described(held, thinning), inputs)
-        planned = Planned(builder, settings, inputs, key, thinning, searched=searched)
-        if missing := self.incomplete.get(key):
+        planned = Planned(builder, settings, inputs, "", thinning, searched=searched).keyed()
+        if missing := self.incomplete.get(planned.key):
             planned = planned.without(missing)
         self.planned[resource] = planned
         return planned.key

@@ -8,7 +8,6 @@ import numpy as np
 
 from graphrag_bench.columns import row_ids
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.graph import Graph
 
 _MOST_LAYERS = 64
@@ -52,11 +51,6 @@ def relationship_sources(graph: Graph) -> Any:
     ).tocsr()
     found.sort_indices()
     return found
-
-
-def report_sources(communities: Communities) -> Any:
-    """Bool CSR (n_communities, n_chunks): the chunks that a community and its report are from."""
-    return communities.chunks
 
 
 def documents(sources: Any, row: int, chunk_table: ChunkTable) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from toy_runs import WEIGHTLESS, command, metrics, ran, refused
 
 import graphrag_bench as gb
 from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.file_evidence import with_parts
 from graphrag_bench.data.parts import first_parts
 from graphrag_bench.errors import UserError
 
@@ -29,6 +31,19 @@ def test_each_part_has_the_documents_before_it_and_the_questions_of_the_first() 
     assert ids(half) == ["ada", "norvik", "tarn", "velia"]
     assert ([row.id for row in half.questions], sorted(half.gold)) == (["q1", "q4"], ["q1", "q4"])
     assert first_parts(whole, 1, 1) is whole
+
+
+def test_evidence_that_names_a_file_needs_one_of_its_documents() -> None:
+    whole = gb.dataset("toy")
+    gold = {name: with_parts(held, ()) for name, held in whole.gold.items()}
+    gold["q2"] = with_parts(
+        replace(whole.gold["q2"], evidence=("town.md",)), [("town.md", ("tarn", "velia"))]
+    )
+    gold["q3"] = with_parts(
+        replace(whole.gold["q3"], evidence=("end.md",)), [("end.md", ("velia",))]
+    )
+    part = first_parts(replace(whole, gold=gold), 1, 3)
+    assert [row.id for row in part.questions] == ["q1", "q2"]
 
 
 def test_a_part_that_there_is_not_is_refused() -> None:

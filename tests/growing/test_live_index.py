@@ -90,6 +90,35 @@ def test_a_change_says_what_it_did_and_pays_for_its_documents_alone(tmp_path: Pa
     assert (index.version, len(index)) == (4, 2)
 
 
+def test_a_rebuild_keeps_the_replies_of_what_it_does_not_build(tmp_path: Path) -> None:
+    index = made(tmp_path, "hipporag", build={"extraction": "llm"})
+    index.add(*CORPUS)
+    of_another_program(tmp_path)
+    again = index.rebuild()
+    assert (again.calls, again.calls_of_all) == (0, 6)
+    again = index.add(document("d", "Mira Sol painted Tarn.", "Mira Sol"))
+    assert (again.calls, again.calls_of_all) == (2, 8)
+
+
+def test_a_change_of_several_documents_says_what_it_did_when_it_is_whole(tmp_path: Path) -> None:
+    with made(tmp_path).change() as draft:
+        draft.add(*CORPUS)
+        with pytest.raises(UserError, match="not built yet"):
+            _ = draft.committed
+    assert str(draft.committed.documents) == "3 of 3 documents new"
+
+
+def test_a_document_is_the_one_that_was_given_whatever_characters_it_has(tmp_path: Path) -> None:
+    """Characters at which lines may end, and half a character."""
+    index = made(tmp_path, "vanilla")
+    for name in ("\u2028", "\u0085", "\x1c", "\r\n", "\ud800"):
+        index.add(document(f"a{name}b", f"Ada{name}Marsh founded Norvik Labs.", f"Ada{name}"))
+    read = gb.index(tmp_path).documents
+    assert [row.text for row in read] == [row.text for row in index.documents]
+    assert [row.id for row in read][3:] == ["a\r\nb", "a?b"]
+    assert len(gb.index(tmp_path).ask("Who founded Norvik Labs?").context.pieces) == 5
+
+
 def test_only_the_communities_that_a_document_touches_are_reported_on_again(
     tmp_path: Path,
 ) -> None:
@@ -235,14 +264,19 @@ def test_the_last_document_leaves_an_empty_index(tmp_path: Path) -> None:
 def test_a_state_of_another_program_is_named_and_rebuilt(tmp_path: Path) -> None:
     index = made(tmp_path)
     index.add(*CORPUS)
-    path = tmp_path / "current.json"
-    held = json.loads(path.read_text())
-    held["artifacts"]["graph"] = "0" * 12
-    path.write_text(json.dumps(held))
+    of_another_program(tmp_path)
     with pytest.raises(UserError, match=r"index\.rebuild\(\)"):
         gb.index(tmp_path).ask("Who?")
     assert gb.index(tmp_path).rebuild().version == 2
     assert index.ask("Who founded Norvik Labs?").context.pieces
+
+
+def of_another_program(folder: Path) -> None:
+    """Make the state that holds one whose graph has another key."""
+    path = folder / "current.json"
+    held = json.loads(path.read_text())
+    held["artifacts"]["graph"] = "0" * 12
+    path.write_text(json.dumps(held))
 
 
 def test_twenty_kills_in_the_middle_of_a_change_leave_the_old_state_or_the_new(

@@ -16,7 +16,6 @@ from graphrag_bench.offline.sources import (
     documents,
     node_sources,
     relationship_sources,
-    report_sources,
 )
 from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
@@ -73,7 +72,7 @@ def test_a_report_comes_from_the_documents_of_its_members(tmp_path: Path) -> Non
     for row in range(len(reports)):
         members = communities.nodes[row].indices
         of_members = {name for node in members for name in documents(nodes, int(node), table)}
-        assert set(documents(report_sources(communities), row, table)) == of_members
+        assert set(documents(communities.chunks, row, table)) == of_members
 
 
 def test_a_summary_of_a_tree_comes_from_its_leaves() -> None:

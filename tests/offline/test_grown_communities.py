@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 from itertools import combinations
 from pathlib import Path
 
@@ -300,6 +301,15 @@ def test_a_run_on_a_changed_corpus_grows_from_the_run_before_and_finds_itself_ag
     assert ran(*words, "dataset.part=2").folder == done.folder
     assert ran(*words, "dataset.part=1").folder.name != done.folder.name
     assert keys() == {first, second}
+    communities = tmp_path / "artifacts" / "toy" / "communities"
+    shutil.rmtree(communities / first)
+    assert "stored" in command("plan", *words, "dataset.part=2").out
+    assert ran(*words, "dataset.part=2").folder == done.folder
+    shutil.rmtree(communities / second)
+    assert "anew: no version before" in command("plan", *words, "dataset.part=2").out
+    assert ran(*words, "dataset.part=2").folder != done.folder
+    (alone,) = keys()
+    assert alone not in (first, second)
     for folder in (tmp_path / "runs").glob("*/*/*"):
         assert command("runs", "rm", str(folder), "--yes", "--home", str(tmp_path)).code == 0
     assert command("runs", "gc", "--delete", "--home", str(tmp_path)).code == 0
