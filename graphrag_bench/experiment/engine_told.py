@@ -52,6 +52,7 @@ def engine_told(
         "name": release.name,
         "version": release.version,
         "mode": item.settings["mode"],
+        "equal": item.settings["mode"] == "equal",
         "identity": experiment.models.identity("engine"),
         "passages": n_passages,
         "foreign": n_passages - sum(one["ours"] for one in held),

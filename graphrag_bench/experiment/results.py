@@ -80,7 +80,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "answer_forms": forms_asked(selected),
         "reader_prompt": settings.reader_prompt,
         "own_answers": own_answers(settings.method) if settings.reader_prompt == "common" else [],
-        "budget_context": context_budget(settings),
+        "budget_context": None if engine and not engine["equal"] else context_budget(settings),
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment),

@@ -220,7 +220,8 @@ class Engine:
                 result = self._call(session, "ask", given, self.seconds, served)
                 found = read_reply(result, answer=answer)
             except WrongReply as error:
-                raise EngineFailed(f"{self.release.name}: {error} {self._where}") from None
+                said = str(error).rstrip(".")
+                raise EngineFailed(f"{self.release.name}: {said}. {self._where}") from None
             finally:
                 _in_order(llm)
             if name and not answer:
@@ -300,7 +301,7 @@ class Engine:
             self._end()
             self._stop_where_due(served)
             self._deaths += 1
-            said = f"{self.release.name}: {error} {self._where}"
+            said = f"{self.release.name}: {str(error).rstrip('.')}. {self._where}"
             if self._deaths >= DEATHS_IN_A_ROW:
                 self._deaths = 0
                 raise RunStopped(
@@ -310,7 +311,8 @@ class Engine:
         except EngineFailed as error:
             self._stop_where_due(served)
             why = f" A model did not answer: {served.failed[-1]}" if served.failed else ""
-            raise EngineFailed(f"{self.release.name}: {error}{why} {self._where}") from error
+            said = str(error).rstrip(".")
+            raise EngineFailed(f"{self.release.name}: {said}.{why} {self._where}") from error
         if name in ("ask", "build"):
             self._deaths = 0
         self._stop_where_due(served)

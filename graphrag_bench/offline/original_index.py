@@ -73,10 +73,11 @@ def _graph(built: Built, table: ChunkTable, path: Path) -> Path | None:
     if not any(str(row.get("name") or "").strip() for row in built.nodes):
         return None
     by_digest = chunks_by_digest(table)
+    n_named = len(table) if built.told.mode == "equal" else 0
 
     def chunks(row: Mapping[str, Any]) -> tuple[int, ...] | None:
         names = row.get("chunks")
-        found = _rows_of(names, by_digest, len(table)) if isinstance(names, list) else ()
+        found = _rows_of(names, by_digest, n_named) if isinstance(names, list) else ()
         return found or None
 
     nodes = [
@@ -99,12 +100,12 @@ def _graph(built: Built, table: ChunkTable, path: Path) -> Path | None:
 
 
 def _rows_of(
-    names: Sequence[object], by_digest: Mapping[str, tuple[int, ...]], n_chunks: int
+    names: Sequence[object], by_digest: Mapping[str, tuple[int, ...]], n_named: int
 ) -> tuple[int, ...]:
-    """The rows of chunks that an engine names: ours by our names, others by LightRAG's digest."""
+    """The rows of chunks that an engine names: `n_named` by our names, others by LightRAG's."""
     found: dict[int, None] = {}
     for name in names:
-        row = chunk_row(str(name), n_chunks)
+        row = chunk_row(str(name), n_named)
         rows = by_digest.get(str(name), ()) if row is None else (row,)
         found |= dict.fromkeys(rows)
     return tuple(found)

@@ -88,7 +88,7 @@ def retrieve(
         max_calls=max_calls,
         name=question.id,
     )
-    passages = mapped(found.passages, chunk_table)
+    passages = mapped(found.passages, chunk_table, named=equal)
     kept = passages[:depth] if equal else passages
     context = packed(found.context, kept, chunk_table, tokenizer, budget if equal else None)
     n_ours = sum(bool(one.rows) for one in kept)

@@ -28,8 +28,10 @@ class Mapped:
     score: float
 
 
-def mapped(passages: Sequence[EnginePassage], table: ChunkTable) -> list[Mapped]:
-    """Every passage with its chunks: by our name where it has one, else by its text.
+def mapped(
+    passages: Sequence[EnginePassage], table: ChunkTable, *, named: bool
+) -> list[Mapped]:
+    """Every passage with its chunks: by our name where it has one (`named`), else by its text.
 
     By text it is the chunks with the same text, spaces and title aside; where there are none, those
     whose text it holds, or that hold it. The score is the engine's where it scores all passages,
@@ -38,7 +40,7 @@ def mapped(passages: Sequence[EnginePassage], table: ChunkTable) -> list[Mapped]
     scored = all(one.score is not None and np.isfinite(one.score) for one in passages)
     found = []
     for rank, one in enumerate(passages, 1):
-        row = None if one.id is None else chunk_row(one.id, len(table))
+        row = None if one.id is None or not named else chunk_row(one.id, len(table))
         rows = (row,) if row is not None else _by_text(one.text, table)
         score = one.score if scored and one.score is not None else 1.0 / rank
         found.append(Mapped(one.text, rows, rank, score))
