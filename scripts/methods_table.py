@@ -35,6 +35,8 @@ METHODS = (
     ("dalk", "DALK", "paths and neighbours, filtered by a model", "", ""),
     ("hoprag", "HopRAG", "hops along questions that passages raise", "", ""),
     ("kgp", "KGP", "a model walks the passages", "", ""),
+    ("original", "released engines", "whatever LightRAG, GraphRAG and others do, run as released",
+     "", ""),
     ("hybrid", "hybrid", "BM25 and vectors fused", "", "hybrid (BM25 + dense)"),
     ("vanilla", "VanillaRAG", "passages by vectors", "", ""),
     ("bm25", "BM25", "passages by words", "", ""),

@@ -60,7 +60,9 @@ class PlainProcess:
             reply = json.loads(line)
         except ValueError:
             self._process.kill()
-            raise EngineDied("its process has ended." if not line else "what it wrote is no reply.") from None
+            raise EngineDied(
+                "its process has ended." if not line else "what it wrote is no reply."
+            ) from None
         if "error" in reply:
             raise EngineFailed(f"{reply['error']['type']}: {reply['error']['message']}")
         found: Mapping[str, Any] = reply["result"]

@@ -93,9 +93,7 @@ class Engine:
             ((sum(a * b for a, b in zip(vector, row["vector"], strict=True)), row) for row in rows),
             key=lambda pair: (-pair[0], pair[1]["id"]),
         )[: top_k or 3]
-        passages = [
-            {"id": row["id"], "text": row["text"], "score": score} for score, row in scored
-        ]
+        passages = [{"id": row["id"], "text": row["text"], "score": score} for score, row in scored]
         if self.opened["settings"].get("foreign"):
             passages.insert(0, {"id": None, "text": "A text of nobody's corpus.", "score": 2.0})
         names = sorted({name for _, row in scored for name in row["names"]})
@@ -126,12 +124,12 @@ class Engine:
 
     def fail(self, text: str) -> None:
         if self.armed("crash_on", text):
-            print("I was told to crash", file=sys.stderr, flush=True)
+            tell("I was told to crash")
             os._exit(3)
         if self.armed("hang_on", text):
             time.sleep(3600)
         if self.armed("nonsense_on", text):
-            print("this is no JSON", file=sys.__stdout__, flush=True)
+            reply("this is no JSON")
             time.sleep(3600)
         if self.armed("fail_on", text):
             raise RuntimeError("I was told to fail")
@@ -164,16 +162,26 @@ class Engine:
             raise RuntimeError(f"HTTP {error.code}: {error.read().decode()}") from None
 
 
+def tell(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def reply(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     engine = Engine()
-    print("the fake engine begins", file=sys.stderr, flush=True)
+    tell("the fake engine begins")
     for line in sys.stdin:
         asked = json.loads(line)
         try:
-            reply = {"result": getattr(engine, asked["call"])(**asked["arguments"])}
+            outcome = {"result": getattr(engine, asked["call"])(**asked["arguments"])}
         except Exception as error:  # noqa: BLE001 (the boundary of the process)
-            reply = {"error": {"type": type(error).__name__, "message": str(error)}}
-        print(json.dumps({"id": asked["id"], **reply}), flush=True)
+            outcome = {"error": {"type": type(error).__name__, "message": str(error)}}
+        reply(json.dumps({"id": asked["id"], **outcome}))
         if asked["call"] == "close":
             return
 

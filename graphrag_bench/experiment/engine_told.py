@@ -35,9 +35,7 @@ def engine_title(experiment: Experiment) -> str:
     return f"{release.name} {release.version} ({item.settings['mode']})"
 
 
-def engine_told(
-    experiment: Experiment, rows: Sequence[Mapping[str, Any]]
-) -> dict[str, Any] | None:
+def engine_told(experiment: Experiment, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """What `metrics.json` says of the engine; None for a method without one.
 
     `passages` and `foreign` count what it retrieved, and what of that holds no chunk of ours.
@@ -85,8 +83,8 @@ def engine_lines(experiment: Experiment) -> Iterator[str]:
     yield f"engine: {engine_title(experiment)}: {_SAID_OF_MODE[mode]}"
     yield f"  it asks the models '{BUILDER}' and '{READER}' and the embedder of this run"
     yield (
-        f"  a question may take {engine.seconds:g} s, its index {engine.build_seconds:g} s; a reply "
-        f"has {engine.max_tokens:,} tokens at most where the engine states none"
+        f"  a question may take {engine.seconds:g} s, building {engine.build_seconds:g} s; "
+        f"a reply has {engine.max_tokens:,} tokens at most where the engine states none"
     )
     for name, value in engine.settings.items():
         yield f"  engine.settings.{name} = {value}"

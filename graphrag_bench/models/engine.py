@@ -53,9 +53,7 @@ class EngineHung(EngineFailed):
 class Process(Protocol):
     """An engine's process: calls by name, one at a time."""
 
-    def call(
-        self, name: str, arguments: Mapping[str, object], seconds: float
-    ) -> Mapping[str, Any]:
+    def call(self, name: str, arguments: Mapping[str, object], seconds: float) -> Mapping[str, Any]:
         """The result of a call; raises EngineFailed for an error that the engine told of.
 
         Raises EngineDied or EngineHung where the process is of no more use.
@@ -172,7 +170,10 @@ class Engine:
             self._end()
             try:
                 session = self._open(folder, None, mode, BUILDER, served)
-                given = {"documents": list(documents), "chunks": None if chunks is None else list(chunks)}
+                given = {
+                    "documents": list(documents),
+                    "chunks": None if chunks is None else list(chunks),
+                }
                 counts = self._call(session, "build", given, self.build_seconds, served)
                 graph = self._call(session, "graph", {}, self.build_seconds, served)
                 self._call(session, "close", {}, self.seconds, served)

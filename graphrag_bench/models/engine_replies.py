@@ -52,8 +52,9 @@ def _passage(row: object) -> EnginePassage:
     if not isinstance(row, Mapping) or not isinstance(text, str):
         raise WrongReply(f"a passage with its text was expected, not {str(row)[:100]!r}.")
     name, score = row.get("id"), row.get("score")
-    number = isinstance(score, int | float) and not isinstance(score, bool)
-    return EnginePassage(str(name) if name is not None else None, text, float(score) if number else None)
+    scored = isinstance(score, int | float) and not isinstance(score, bool)
+    own = None if name is None else str(name)
+    return EnginePassage(own, text, float(str(score)) if scored else None)
 
 
 @value("engine_passages")

@@ -19,7 +19,7 @@ from typing import Any
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.embedder import Embedder, Kind
 from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.llm import LLM, Judged, Metered
+from graphrag_bench.models.llm import LLM, Metered
 from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 from graphrag_bench.models.served_bodies import (
     Refused,
@@ -107,7 +107,7 @@ def _asked(llm: LLM, request: Request, lock: threading.Lock) -> Completion | Cal
             stop=request.stop,
             schema=request.schema,
         )[0]
-        if isinstance(outcome, Completion) and request.schema is not None and isinstance(own, Judged):
+        if isinstance(outcome, Completion) and request.schema is not None:
             own.judge(outcome, "valid" if _is_json(outcome.text) else "unreadable")
         return outcome
     finally:

@@ -97,7 +97,7 @@ def _tool(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     tools, choice = body.get("tools"), body.get("tool_choice")
     if not tools or choice == "none":
         return None
-    functions = [
+    functions: list[Mapping[str, Any]] = [
         one["function"]
         for one in tools
         if isinstance(one, Mapping) and isinstance(one.get("function"), Mapping)
@@ -171,9 +171,7 @@ def embedding_answer(
     """The body that answers with one vector for each text, as numbers or in base64."""
     coded = body.get("encoding_format") == "base64"
     held = np.asarray(rows, "<f4")
-    vectors = [
-        base64.b64encode(row.tobytes()).decode() if coded else row.tolist() for row in held
-    ]
+    vectors = [base64.b64encode(row.tobytes()).decode() if coded else row.tolist() for row in held]
     n_tokens = sum(count_tokens(text) for text in texts)
     return {
         "object": "list",

@@ -20,7 +20,7 @@ from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Answer, Chunk, Context, Question, Ranked
 from methods.original.passages import mapped, packed, ranked
-from methods.reader import READER, most_tokens, reader_values
+from methods.reader import READER, expected_tokens, most_tokens, reader_values
 
 ANSWER = Prompt("methods:vanilla/prompts/answer.j2")
 FEWEST_TOKENS = 50
@@ -44,7 +44,7 @@ def _tokens_of_answer(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float,
     """Our template, the question and the context; half of what an answer may take."""
     prompt: Prompt = settings["prompt"]
     said = template_tokens(prompt) + sizes.form + sizes.question + sizes.context
-    return said, sizes.answer / 2
+    return said, expected_tokens(settings, sizes)
 
 
 @operator(
@@ -111,6 +111,7 @@ def answer(
     embedder: Embedder,
     llm: LLM,
     prompt: Prompt = ANSWER,
+    max_tokens: PositiveInt | None = None,
     max_calls: PositiveInt = 20,
 ) -> Answer:
     """Our reader's answer from the engine's context, or, in `as_released`, the engine's own.
@@ -120,7 +121,7 @@ def answer(
     """
     if original_index.told.mode == "equal":
         chat = prompt.render(reader_values(question, context.pieces))
-        return Answer(reply(llm, chat, max_tokens=most_tokens(question, None)).text.strip())
+        return Answer(reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip())
     found = engine.ask(
         original_index,
         question.text,

@@ -20,7 +20,7 @@ CHUNK, FOREIGN, OTHER = "chunk", "passage", "engine"
 
 @dataclass(frozen=True)
 class Mapped:
-    """A passage with the chunks that it holds, in the order of their places in it; `rank` from 1."""
+    """A passage with the chunks that it holds, in the order of its text; `rank` from 1."""
 
     text: str
     rows: tuple[int, ...]
@@ -28,9 +28,7 @@ class Mapped:
     score: float
 
 
-def mapped(
-    passages: Sequence[EnginePassage], table: ChunkTable, *, named: bool
-) -> list[Mapped]:
+def mapped(passages: Sequence[EnginePassage], table: ChunkTable, *, named: bool) -> list[Mapped]:
     """Every passage with its chunks: by our name where it has one (`named`), else by its text.
 
     By text it is the chunks with the same text, spaces and title aside; where there are none, those

@@ -125,7 +125,9 @@ def test_texts_are_embedded_by_the_embedder_of_the_run_as_numbers_and_in_base64(
     with proxy.serving(served(Scripted())):
         for form in ("float", "base64"):
             answer = client.embeddings.create(
-                model=EMBEDDER, input=["Ada Marsh", "Otto"], encoding_format=form  # type: ignore
+                model=EMBEDDER,
+                input=["Ada Marsh", "Otto"],
+                encoding_format=form,  # type: ignore
             )
             rows = [
                 np.frombuffer(base64.b64decode(one.embedding), "<f4")  # type: ignore[arg-type]

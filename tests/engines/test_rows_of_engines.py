@@ -91,7 +91,9 @@ def test_as_released_answers_itself_from_chunks_of_its_own() -> None:
     assert (pair["kind"], pair["id"], pair["also"]) == ("chunk", "ada", ["norvik"])
     answering = [text for text in fake_engine.asked if text.startswith("Answer briefly")]
     assert len(answering) == 6
-    asked_twice = [text for text in fake_engine.asked if text.startswith("Keywords of: Who founded")]
+    asked_twice = [
+        text for text in fake_engine.asked if text.startswith("Keywords of: Who founded")
+    ]
     assert len(asked_twice) == 1 and first["calls"] == 2  # what it asked for is not asked again
 
 
@@ -271,7 +273,10 @@ def test_an_engine_that_dies_while_it_builds_stores_nothing(home: Path) -> None:
 
 def test_an_engine_that_is_not_installed_says_how_to_install_it() -> None:
     said = refused(*LIMITED, "+engine.installed=false")
-    assert said.strip() == f"graphrag-bench run: The engine 'fake' is not installed: {fake_engine.INSTALL}"
+    assert (
+        said.strip()
+        == f"graphrag-bench run: The engine 'fake' is not installed: {fake_engine.INSTALL}"
+    )
 
 
 def test_a_setting_that_the_engine_does_not_have_is_its_own_error() -> None:
