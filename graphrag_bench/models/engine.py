@@ -23,6 +23,7 @@ from pydantic import PositiveFloat, PositiveInt
 
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.engine_faults import EngineDied, EngineFailed, EngineHung
 from graphrag_bench.models.engine_index import EngineIndex, Told
 from graphrag_bench.models.engine_replies import EngineReply, WrongReply, read_reply
 from graphrag_bench.models.llm import LLM, Metered
@@ -36,18 +37,6 @@ BUILDER, READER = "build", "reader"
 """The names under which an engine asks the model that builds, and the one that answers."""
 _REMEMBERED = 256
 _UNBOUND_WINDOW = 8192
-
-
-class EngineFailed(Exception):
-    """The engine could not do what it was asked for; the message says why, and where its log is."""
-
-
-class EngineDied(EngineFailed):
-    """The process of the engine ended, or wrote what is no reply."""
-
-
-class EngineHung(EngineFailed):
-    """The engine gave no reply within its seconds; its process was ended."""
 
 
 class Process(Protocol):

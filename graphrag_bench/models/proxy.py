@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from graphrag_bench.errors import UserError, caught
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.embedder import Embedder, Kind
 from graphrag_bench.models.fan_out import Request
@@ -137,7 +138,7 @@ class Proxy:
         self.key = f"local-{secrets.token_urlsafe(24)}"
         self._now: Served | None = None
         self._embedding = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(self)
         threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True
         ).start()
@@ -163,10 +164,26 @@ class Proxy:
             self._now = None
 
     def answer(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The body of the answer to a call; raises Refused."""
+        """The body of the answer to a call; raises Refused.
+
+        An error of ours ends the work: the client is told of it, and so is who asked for the work.
+        """
         served = self._now
         if served is None:
             raise Refused(410, "over", "No question is being asked and nothing is being built.")
+        try:
+            found = caught(lambda: self._answered(served, path, body))
+        except UserError as error:
+            found = error
+        if isinstance(found, Refused):
+            raise found
+        if isinstance(found, Exception):
+            said = f"{type(found).__name__}: {found}"
+            served.stopped = served.stopped or RunStopped(said)
+            raise Refused(402, "run_stopped", said) from found
+        return found
+
+    def _answered(self, served: Served, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         if path.endswith("/chat/completions"):
             model, request = chat_request(body, served.max_tokens)
             return chat_answer(body, served.reply(model, request))
@@ -198,66 +215,66 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = _AT_ONCE
 
+    def __init__(self, proxy: Proxy) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.proxy = proxy
 
-def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
-    """A handler of requests to that proxy."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
-        def do_POST(self) -> None:  # noqa: N802 (the name is the protocol's)
-            """Answer a call."""
-            try:
-                body = self._body()
-                self._refuse_strangers()
-                answer = proxy.answer(self.path.partition("?")[0].rstrip("/"), body)
-                if body.get("stream") is True and "choices" in answer:
-                    self._send(200, chat_stream(answer), "text/event-stream")
-                else:
-                    self._send(200, json.dumps(answer).encode())
-            except Refused as refused:
-                self._send(refused.status, json.dumps(refused.body).encode())
+    def do_POST(self) -> None:  # noqa: N802 (the name is the protocol's)
+        """Answer a call."""
+        try:
+            body = self._body()
+            self._refuse_strangers()
+            answer = self.server.proxy.answer(self.path.partition("?")[0].rstrip("/"), body)
+            if body.get("stream") is True and "choices" in answer:
+                self._send(200, chat_stream(answer), "text/event-stream")
+            else:
+                self._send(200, json.dumps(answer).encode())
+        except Refused as refused:
+            self._send(refused.status, json.dumps(refused.body).encode())
 
-        def do_GET(self) -> None:  # noqa: N802
-            """List the models."""
-            try:
-                self._refuse_strangers()
-                if not self.path.rstrip("/").endswith("/models"):
-                    raise Refused(404, "not_found", f"There is no {self.path}.")
-                self._send(200, json.dumps(proxy.listed()).encode())
-            except Refused as refused:
-                self._send(refused.status, json.dumps(refused.body).encode())
+    def do_GET(self) -> None:  # noqa: N802
+        """List the models."""
+        try:
+            self._refuse_strangers()
+            if not self.path.rstrip("/").endswith("/models"):
+                raise Refused(404, "not_found", f"There is no {self.path}.")
+            self._send(200, json.dumps(self.server.proxy.listed()).encode())
+        except Refused as refused:
+            self._send(refused.status, json.dumps(refused.body).encode())
 
-        def _refuse_strangers(self) -> None:
-            given = self.headers.get("Authorization", "").removeprefix("Bearer ")
-            if not secrets.compare_digest(given.encode(), proxy.key.encode()):
-                raise Refused(401, "invalid_api_key", "The key is not the one of this run.")
+    def _refuse_strangers(self) -> None:
+        given = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        if not secrets.compare_digest(given.encode(), self.server.proxy.key.encode()):
+            raise Refused(401, "invalid_api_key", "The key is not the one of this run.")
 
-        def _body(self) -> dict[str, Any]:
-            size = self.headers.get("Content-Length", "")
-            if not size.isdecimal() or int(size) > _MOST_BYTES:
-                self.close_connection = True
-                raise Refused(413, "too_large", "A body of known, bounded length was expected.")
-            try:
-                body = json.loads(self.rfile.read(int(size)))
-            except (ValueError, RecursionError):
-                raise Refused(400, "invalid_json", "The body is not JSON.") from None
-            if not isinstance(body, dict):
-                raise Refused(400, "invalid_json", "The body is not a JSON object.")
-            return body
+    def _body(self) -> dict[str, Any]:
+        size = self.headers.get("Content-Length", "")
+        if not size.isdecimal() or int(size) > _MOST_BYTES:
+            self.close_connection = True
+            raise Refused(413, "too_large", "A body of known, bounded length was expected.")
+        try:
+            body = json.loads(self.rfile.read(int(size)))
+        except (ValueError, RecursionError):
+            raise Refused(400, "invalid_json", "The body is not JSON.") from None
+        if not isinstance(body, dict):
+            raise Refused(400, "invalid_json", "The body is not a JSON object.")
+        return body
 
-        def _send(self, status: int, body: bytes, kind: str = "application/json") -> None:
-            with suppress(ConnectionError):  # of a client that was ended meanwhile
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body)))
-                if status >= 400:
-                    self.send_header("x-should-retry", "false")
-                self.end_headers()
-                self.wfile.write(body)
+    def _send(self, status: int, body: bytes, kind: str = "application/json") -> None:
+        with suppress(ConnectionError):  # of a client that was ended meanwhile
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            if status >= 400:
+                self.send_header("x-should-retry", "false")
+            self.end_headers()
+            self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Nothing: the ledger has every call."""
-
-    return Handler
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Nothing: the ledger has every call."""

@@ -233,3 +233,16 @@ def test_a_call_is_answered_while_another_one_waits(proxy: Proxy, client: openai
             )
         )
     assert len(found) == 4 and meter.usage.calls == 4
+
+
+def test_an_error_of_ours_ends_the_work_and_is_not_repeated(
+    proxy: Proxy, client: openai.OpenAI
+) -> None:
+    class Broken(Hashing):
+        def encode(self, texts, *, kind):  # type: ignore[no-untyped-def]
+            raise KeyError("a fault of ours")
+
+    work = Served({}, Broken(8), "passage")
+    with proxy.serving(work), pytest.raises(openai.APIStatusError, match="a fault of ours"):
+        client.embeddings.create(model=EMBEDDER, input="Ada Marsh")
+    assert "a fault of ours" in str(work.stopped)

@@ -222,9 +222,9 @@ def test_more_calls_than_allowed_fail_the_question() -> None:
 @pytest.mark.parametrize(
     ("fault", "kind", "said"),
     [
-        ("crash_on", "EngineDied", "its process"),
+        ("crash_on", "EngineDied", "fake: its process ended (exit code 3)."),
         ("hang_on", "EngineHung", "within 2 s"),
-        ("nonsense_on", "EngineDied", ""),
+        ("nonsense_on", "EngineDied", "it wrote what is no reply: 'this is no JSON'"),
         ("fail_on", "EngineFailed", "RuntimeError: I was told to fail"),
     ],
 )
