@@ -114,9 +114,7 @@ def _asked(llm: LLM, request: Request, lock: threading.Lock) -> Completion | Cal
     finally:
         if meter is not None:
             with lock:
-                meter.replies.extend(own.replies)
-                meter.lost.extend(own.lost)
-                meter.n_asked += own.n_asked
+                meter.include(own)
 
 
 def _is_json(text: str) -> bool:

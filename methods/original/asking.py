@@ -18,8 +18,8 @@ from graphrag_bench.models.engine_replies import EnginePassages
 from graphrag_bench.models.llm import LLM, reply
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import Answer, Chunk, Context, Question, Ranked
-from methods.original.passages import mapped, packed, ranked
+from graphrag_bench.values import Answer, Chunk, Context, Piece, Question, Ranked
+from methods.original.passages import OTHER, mapped, packed, ranked, whole
 from methods.reader import READER, expected_tokens, most_tokens, reader_values
 
 ANSWER = Prompt("methods:vanilla/prompts/answer.j2")
@@ -120,7 +120,9 @@ def answer(
     Source: the engine's release, as its lock names it; our reader is that of VanillaRAG.
     """
     if original_index.told.mode == "equal":
-        chat = prompt.render(reader_values(question, context.pieces))
+        sent = whole(context.pieces)
+        pieces = [Piece(OTHER, "1", sent, 0.0, context.n_tokens)] if sent else []
+        chat = prompt.render(reader_values(question, pieces))
         return Answer(reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip())
     found = engine.ask(
         original_index,

@@ -64,16 +64,17 @@ def packed(
     """The context as the engine sends it, in pieces, up to a budget of tokens (None: all of it).
 
     A passage that stands in it, as it is or as JSON writes it, is a piece with the documents of its
-    chunks; the lines between two passages are one piece of the kind `engine`. What comes after the
+    chunks; what stands between two passages is one piece of the kind `engine`. What comes after the
     first line or passage that does not fit is cut; of that line the words that fit are kept. An
-    engine that sends no context of its own has its passages, best first.
+    engine that sends no context of its own has its passages, best first. `whole` puts the pieces
+    together again.
     """
     units = list(_units(context, passages, table))
     kept: list[Piece] = []
     cut: list[tuple[str, str]] = []
     room = budget
     for unit in units:
-        n_tokens = tokenizer.count(f"{unit.text}\n")
+        n_tokens = tokenizer.count(unit.text)
         if room is None or n_tokens <= room:
             kept.append(replace(unit, n_tokens=n_tokens))
             room = None if room is None else room - n_tokens
@@ -84,6 +85,19 @@ def packed(
             cut += [(unit.kind, name) for name in (unit.id, *unit.also)]
         room = 0
     return Context(tuple(_joined(kept, tokenizer)), tuple(dict.fromkeys(cut)), 1.0)
+
+
+def whole(pieces: Sequence[Piece]) -> str:
+    """The text of a context as the engine sends it, from its pieces.
+
+    Two passages that follow each other are divided by a blank line.
+    """
+    parts: list[str] = []
+    for before, piece in zip((None, *pieces), pieces, strict=False):
+        if before is not None and OTHER not in (before.kind, piece.kind):
+            parts.append("\n\n")
+        parts.append(piece.text)
+    return "".join(parts).strip()
 
 
 def _units(context: str, passages: Sequence[Mapped], table: ChunkTable) -> Iterator[Piece]:
@@ -127,9 +141,9 @@ def _piece(one: Mapped, text: str, table: ChunkTable) -> Piece:
 
 
 def _lines(text: str) -> Iterator[Piece]:
-    for line in text.splitlines():
-        if line.strip():
-            yield Piece(OTHER, "", line.rstrip(), 0.0, 0)
+    """The lines of what is no passage, with their ends; none of white space alone."""
+    for line in text.splitlines(keepends=True) if text.strip() else ():
+        yield Piece(OTHER, "", line, 0.0, 0)
 
 
 def _head(text: str, room: int, tokenizer: Tokenizer) -> str:
@@ -138,7 +152,7 @@ def _head(text: str, room: int, tokenizer: Tokenizer) -> str:
     low, high = 0, len(words)
     while low < high:
         middle = (low + high + 1) // 2
-        if tokenizer.count(" ".join(words[:middle]) + "\n") <= room:
+        if tokenizer.count(" ".join(words[:middle])) <= room:
             low = middle
         else:
             high = middle - 1
@@ -155,7 +169,7 @@ def _joined(pieces: Sequence[Piece], tokenizer: Tokenizer) -> Iterator[Piece]:
             continue
         if held:
             number += 1
-            text = "\n".join(held)
+            text = "".join(held)
             yield Piece(OTHER, str(number), text, 0.0, tokenizer.count(text))
             held = []
         if piece is not None:

@@ -9,7 +9,7 @@ import pytest
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.models.engine_replies import EnginePassage, WrongReply, read_reply
 from graphrag_bench.models.tokenizer import BytePairs
-from methods.original.passages import mapped, packed, ranked
+from methods.original.passages import mapped, packed, ranked, whole
 
 TABLE = ChunkTable.of(
     [("ada", "Ada", "Ada founded Norvik."), ("otto", "Otto", "Otto built it."),
@@ -68,16 +68,19 @@ def pieces(context: str, *passages: EnginePassage, budget: int | None = None):
 
 
 def test_a_context_is_its_passages_and_the_lines_between_them() -> None:
-    found, _ = pieces(
-        "Entities\nAda, Norvik\n\nSources\nOtto built it.\nAda founded Norvik.\nend",
+    sent = "Entities\nAda, Norvik\n\nSources\nOtto built it.\n; Ada founded Norvik.\nend"
+    found, made = pieces(
+        sent,
         passage("Ada founded Norvik."), passage("Otto built it."),
     )  # fmt: skip
     assert found == [
-        ("engine", "1", "Entities\nAda, Norvik\nSources"),
+        ("engine", "1", "Entities\nAda, Norvik\n\nSources\n"),
         ("chunk", "otto", "Otto built it."),
+        ("engine", "2", "\n; "),
         ("chunk", "ada", "Ada founded Norvik."),
-        ("engine", "2", "end"),
+        ("engine", "3", "\nend"),
     ]
+    assert whole(made.pieces) == sent
 
 
 def test_a_passage_inside_a_string_of_json_is_found() -> None:
@@ -87,15 +90,16 @@ def test_a_passage_inside_a_string_of_json_is_found() -> None:
 
 
 def test_an_engine_without_a_context_of_its_own_has_its_passages() -> None:
-    found, _ = pieces(" ", passage("nobody's"), passage("Ada founded Norvik."))
+    found, made = pieces(" ", passage("nobody's"), passage("Ada founded Norvik."))
     assert found == [("passage", "1", "nobody's"), ("chunk", "ada", "Ada founded Norvik.")]
+    assert whole(made.pieces) == "nobody's\n\nAda founded Norvik."
 
 
 def test_what_comes_after_the_first_that_does_not_fit_is_cut_and_a_line_keeps_its_words() -> None:
     context = "one two three four five six\nAda founded Norvik.\nOtto built it."
     passages = passage("Ada founded Norvik."), passage("Otto built it.")
     found, made = pieces(context, *passages, budget=5)
-    assert found == [("engine", "1", "one two three four")]
+    assert found == [("engine", "1", "one two three four five")]
     assert made.n_tokens <= 5
     assert made.cut == (("chunk", "ada"), ("chunk", "otto"))
     found, made = pieces(context, *passages, budget=15)
