@@ -48,7 +48,7 @@ def released(
             raise UserError(
                 f"The engine '{name}' is not installed: graphrag-bench engines install {name}"
             )
-        return DriverProcess([str(python), str(driver)], log)
+        return DriverProcess([str(python), "-P", str(driver)], log)
 
     code = file_digest(driver) if driver.is_file() else ""
     release = Release(name, VERSIONS[name], digest(code), start)
