@@ -39,6 +39,7 @@ COMMANDS = {
     "watch": "a method tried again whenever its code is saved",
     "runs": "list, show and remove finished runs, and what no run needs any more",
     "table": "a paper's table with our figures, or a free table over stored runs",
+    "board": "the table of GraphRAG-Bench over finished runs, and its files",
     "fetch": "download a published data set, checked, to where run finds it",
     "time": "seconds per question, measured one at a time and uncached",
     "curve": "accuracy and evidence of finished runs against their tokens of context",
@@ -57,7 +58,7 @@ GROUPS = {
     "make a method": ("new", "watch"),
     "compare and judge": ("score", "diff", "check", "compare", "judge"),
     "data, and what was built and paid for": ("fetch", "questions", "artifacts", "cache"),
-    "publish": ("bundle", "verify", "cite"),
+    "publish": ("bundle", "verify", "board", "cite"),
     "what there is, and whether it works": ("list", "doctor"),
     "other": (),
 }
