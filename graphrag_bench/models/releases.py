@@ -8,27 +8,18 @@ from typing import Any
 
 from pydantic import PositiveFloat, PositiveInt
 
-from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.engines.environments import FOLDER, Environments
+from graphrag_bench.engines.known import SHARED, Known
+from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.models.engine import Engine, Release
 from graphrag_bench.models.engine_process import DriverProcess
-
-VERSIONS: Mapping[str, str] = {
-    "fast-graphrag": "0.0.5",
-    "gfmrag": "2.0.0",
-    "graphrag": "3.3.0",
-    "hipporag": "2.0.0a4",
-    "lightrag-hku": "1.5.7",
-    "nano-graphrag": "0.0.8.2",
-}
-"""The engines that there are, each with the version of its lock."""
-_DRIVERS = Path(__file__).resolve().parents[1] / "engines" / "drivers"
 
 
 def released(
     name: str,
     *,
-    folder: str = "~/.cache/graphrag-bench/engines",
+    folder: str = FOLDER,
     seconds: PositiveFloat = 600.0,
     build_seconds: PositiveFloat = 86_400.0,
     max_tokens: PositiveInt = 4096,
@@ -36,26 +27,30 @@ def released(
 ) -> Engine:
     """The engine of that name, whose environment is in `folder`; nothing is started yet.
 
-    Raises UserError with the nearest name for an unknown one.
+    Installed without its lock it is another release: its version says so, and the packages that it
+    has identify it. Raises UserError with the nearest name for an unknown one.
     """
-    if name not in VERSIONS:
-        raise unknown("engine", name, VERSIONS)
-    driver = _DRIVERS / f"{name.replace('-', '_')}.py"
-    python = Path(folder).expanduser() / name / "bin" / "python"
+    there = Environments(Path(folder).expanduser())
+    one = there.known(name)
+    installed = there.installed(name)
+    free = installed is not None and installed.lock is None
+    held = installed.identity if installed is not None and free else there.lock(name)
 
     def start(log: Path) -> DriverProcess:
-        if not python.is_file() or not driver.is_file():
-            raise UserError(
-                f"The engine '{name}' is not installed: graphrag-bench engines install {name}"
-            )
-        return DriverProcess([str(python), "-P", str(driver)], log)
+        if why := there.missing(name):
+            raise UserError(why)
+        return DriverProcess([str(there.python(name)), "-P", str(one.driver)], log)
 
-    code = file_digest(driver) if driver.is_file() else ""
-    release = Release(name, VERSIONS[name], digest(code), start)
+    version = f"{one.version} without lock" if free else one.version
     return Engine(
-        release,
+        Release(name, version, digest(held, _code(one)), start),
         seconds=seconds,
         build_seconds=build_seconds,
         max_tokens=max_tokens,
         settings=settings,
     )
+
+
+def _code(one: Known) -> list[str]:
+    """The digests of the driver and of what drivers share; none for an engine without a driver."""
+    return [file_digest(path) for path in (one.driver, SHARED) if one.driver.is_file()]
