@@ -30,7 +30,8 @@ NOT_EQUAL = [
 ]
 OF_EQUAL = [
     "reports, relationships and passages share the context budget as they share its default of "
-    "12,000 tokens; nodes have no bound in it, and what they take is taken off first",
+    "12,000 tokens; it counts neither nodes nor the columns of its tables, so that it searches "
+    "again with less until its context takes at most 95 % of the budget",
     "k bounds no search: as many passages as their share of the budget holds",
 ]
 _OWN = (
@@ -43,6 +44,7 @@ _SHARES = {
     "local_max_token_for_community_report": 3200,
 }
 """Tokens of passages, relationships and reports, by default."""
+_ROUNDS = 8
 _MODES = ("local", "global")
 
 
@@ -206,9 +208,12 @@ class NanoGraphRag:
         """The context of its search with the chunks in it; the answer is a second call."""
         self.retrieved = []
         context = await self.context(question, budget_tokens)
-        if budget_tokens is not None and "-----Entities-----" in context:
-            table = context.split("-----Entities-----")[1].split("-----Relationships-----")[0]
-            left = max(budget_tokens - len(self.ranks.encode(table)), 0)
+        left, aim = budget_tokens or 0, (budget_tokens or 0) * 19 // 20
+        for _ in range(_ROUNDS if budget_tokens is not None else 0):
+            n_tokens = len(self.ranks.encode(context))
+            if n_tokens <= aim or not left:
+                break
+            left = left * aim // n_tokens
             context = await self.context(question, left)
         passages = [
             {"id": self.names.one(by_text(one["content"])), "text": one["content"], "score": None}
