@@ -3,7 +3,7 @@
 It extracts names from every chunk with the chat model, embeds every chunk, and ranks by cosine. As
 a program it reads JSON lines from standard input. Settings make it fail where a text holds a word:
 `crash_on`, `hang_on`, `nonsense_on`, `fail_on`, `silent_on` (an empty answer), `greedy_on` (many
-calls), `swallow` (errors of models are ignored); `once` names a file that arms them for one time.
+calls), `lose_on` (a chunk that it tells as lost), `swallow` (errors of models are ignored); `once` names a file that arms them for one time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 VERSION = "0.1"
 KNOWN = {
     "crash_on", "hang_on", "nonsense_on", "fail_on", "silent_on", "greedy_on", "swallow", "once",
-    "foreign",
+    "foreign", "lose_on",
 }  # fmt: skip
 
 
@@ -60,7 +60,9 @@ class Engine:
         self.file.write_text(json.dumps(held))
         nodes = {name for row in held for name in row["names"]}
         pairs_of = sum(max(len(row["names"]) - 1, 0) for row in held)
-        return {"n_nodes": len(nodes), "n_relationships": pairs_of, "n_chunks": len(held)}
+        n_lost = sum(self.armed("lose_on", row["text"]) for row in held)
+        return {"n_nodes": len(nodes), "n_relationships": pairs_of, "n_chunks": len(held),
+                "n_lost": n_lost}  # fmt: skip
 
     def graph(self) -> dict[str, Any]:
         rows = json.loads(self.file.read_text())

@@ -16,7 +16,10 @@ _FILES, _TOLD = "engine", "engine.json"
 
 @dataclass(frozen=True)
 class Told:
-    """What an engine said of itself and its index: its settings in force, and what is not equal."""
+    """What an engine said of itself and its index: its settings in force, and what is not equal.
+
+    `n_lost` counts the chunks that it has left without a node, as it could not read a reply.
+    """
 
     engine: str
     version: str
@@ -26,6 +29,7 @@ class Told:
     n_nodes: int
     n_relationships: int
     n_chunks: int
+    n_lost: int = 0
 
     @classmethod
     def of(
@@ -37,15 +41,16 @@ class Told:
         counts: Mapping[str, Any],
     ) -> Told:
         """From the results of the calls `open` and `build`."""
-        n_nodes, n_relationships, n_chunks = (
-            int(counts.get(name) or 0) for name in ("n_nodes", "n_relationships", "n_chunks")
+        n_nodes, n_relationships, n_chunks, n_lost = (
+            int(counts.get(name) or 0)
+            for name in ("n_nodes", "n_relationships", "n_chunks", "n_lost")
         )
         settings, said = opened.get("settings"), opened.get("not_equal")
         return cls(
             engine, version, mode,
             dict(settings) if isinstance(settings, Mapping) else {},
             tuple(map(str, said)) if isinstance(said, list) else (),
-            n_nodes, n_relationships, n_chunks,
+            n_nodes, n_relationships, n_chunks, n_lost,
         )  # fmt: skip
 
 

@@ -91,15 +91,18 @@ def test_an_engine_answers_from_our_chunks_and_every_call_is_counted(
     assert "observatory" in (recipe.parent / "graph.graphml").read_text().lower()
     built = sums(read_ledger(recipe.parent / "ledger.jsonl"), "stage", "step")
     assert set(built) == {("build", "original_index")}
-    n_asked = sums(read_ledger(ended.folder / "ledger.jsonl"))[()].calls
-    assert built["build", "original_index"].calls + n_asked == len(engine_prompts.asked)
+    held_calls = (
+        built["build", "original_index"],
+        sums(read_ledger(ended.folder / "ledger.jsonl"))[()],
+    )
+    assert sum(one.paid.calls for one in held_calls) == len(engine_prompts.asked)
+    assert held_calls[0].calls >= 8
     files = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
     assert not [one for one in files if b"local-" in one]
 
 
 def test_a_small_budget_is_kept_with_passages_in_it(engine: str, home: Path) -> None:
     ended = ran(*words(engine, "equal"), "budget_context=500")
-    assert n_of_our_prompts() == 3
     for row in records(ended.folder):
         pieces = row["context"]["pieces"]
         assert sum(piece["tokens"] for piece in pieces) <= 500

@@ -93,6 +93,7 @@ class FastGraphRag:
             config.chunking_service_cls = lambda: self.chunking
         self.rag = GraphRAG(working_dir=folder, config=config, **told)
         self.ranking = self.rag.state_manager.chunk_ranking_policy.config
+        self.n_lost = 0
         self.watch()
         held = {**told, "ppr_damping": config.graph_storage.config.ppr_damping}
         if not self.equal:
@@ -104,8 +105,17 @@ class FastGraphRag:
         return {"settings": held, "not_equal": [*NOT_EQUAL, *(OF_EQUAL if self.equal else ())]}
 
     def watch(self) -> None:
-        """Keep the text of the context, which it makes only when it asks for an answer."""
+        """Keep the text of the context, made only for an answer, and count documents it drops."""
         from fast_graphrag._types import TContext
+
+        extract = self.rag.information_extraction_service._extract
+
+        async def counted(llm: Any, chunks: Any, *given: Any) -> Any:
+            found = await extract(llm, chunks, *given)
+            self.n_lost += len(chunks) if found is None else 0
+            return found
+
+        self.rag.information_extraction_service._extract = counted
 
         truncate = TContext.truncate
 
@@ -119,9 +129,16 @@ class FastGraphRag:
         """Insert everything in one go; raises RuntimeError where nothing was extracted."""
         texts = released_texts(documents) if chunks is None else self.documents_of(chunks)
         n_nodes, n_relationships, n_chunks = await self.rag.async_insert(texts, show_progress=False)
+        if chunks is not None:  # afterwards: it takes a folder with a file in it for an index
+            self.names.keep((by_text(row["text"]), row["id"]) for row in chunks)
         if not n_nodes:
             raise RuntimeError("it has extracted no node from any document, and stores nothing")
-        return {"n_nodes": n_nodes, "n_relationships": n_relationships, "n_chunks": n_chunks}
+        return {
+            "n_nodes": n_nodes,
+            "n_relationships": n_relationships,
+            "n_chunks": n_chunks,
+            "n_lost": self.n_lost,
+        }
 
     def documents_of(self, chunks: list[Row]) -> list[str]:
         """The text of each document, put together of our chunks, which it will be cut into."""
@@ -129,7 +146,6 @@ class FastGraphRag:
         for rows in by_document(chunks):
             texts.append("\n\n".join(row["text"] for row in rows))
             self.chunking.cut[texts[-1]] = [row["text"] for row in rows]
-        self.names.keep((by_text(row["text"]), row["id"]) for row in chunks)
         return texts
 
     async def graph(self) -> dict[str, Any]:
@@ -154,6 +170,8 @@ class FastGraphRag:
                 })  # fmt: skip
         finally:
             await state.query_done()
+        if not nodes:
+            raise RuntimeError("its graph cannot be read again")
         return {
             "nodes": [
                 {"name": one.name, "type": one.type, "description": one.description, "chunks": []}
