@@ -78,12 +78,7 @@ def run(case: Case, engines: Path, home: Path) -> Result:
     for question, mine in side.lists.items():
         rows = held["answers"][question]  # type: ignore[index]
         theirs = {stage: ranking(rows[stage], most) for stage, most in case.stages.items()}
-        cut = mine
-        if case.same_length:
-            n = {stage: min(len(mine[stage].ids), len(theirs[stage].ids)) for stage in mine}
-            cut = {stage: mine[stage].head(n[stage]) for stage in mine}
-            theirs = {stage: theirs[stage].head(n[stage]) for stage in mine}
-        differences[question] = compare(question, cut, theirs)
+        differences[question] = compare(question, mine, theirs)
     return Result(case, str(held["version"]), differences, held.get("prompts") or [])  # type: ignore[arg-type]
 
 

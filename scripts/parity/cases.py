@@ -29,7 +29,6 @@ class Case:
     stages: Mapping[str, int | None]
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    same_length: bool = False
 
 
 _LIGHTRAG: Mapping[str, int | None] = {"nodes": None, "relationships": None, "chunks": None}
@@ -49,8 +48,8 @@ CASES = (
     ),
     Case(
         "nano-local", "lgraphrag", "nano", "nano-graphrag", "local",
-        {"nodes": None, "communities": None, "relationships": None, "chunks": None},
-        {"top_k": 20},
+        {"nodes": None, "communities": 20, "relationships": None, "chunks": 10},
+        {"top_k": 20, "min_score": 0.2},
         (_NO_BUDGETS, _VECTORS, "profile=upstream is Microsoft's code; nano-graphrag has 20 nodes"),
     ),
     Case(
@@ -68,7 +67,7 @@ CASES = (
         notes=(_NO_BUDGETS, _VECTORS, "the recorded reply names entities and no generic ones"),
     ),
     Case(
-        "hipporag2", "hipporag2", "hipporag", "hipporag", "retrieve", {"chunks": None},
+        "hipporag2", "hipporag2", "hipporag", "hipporag", "retrieve", {"chunks": 10},
         notes=(
             _VECTORS,
             "the recorded reply of the fact filter keeps every fact",

@@ -81,9 +81,7 @@ def _write_openie(experiment: Experiment, path: Path) -> None:
     of facts, because the engine has no others.
     """
     store = experiment.store()
-    resources = store.resources(
-        experiment.plan, {"extraction", "chunk_table"}, experiment.models
-    )
+    resources = store.resources(experiment.plan, {"extraction", "chunk_table"}, experiment.models)
     table, docs = resources["chunk_table"], []
     for row, told in enumerate(resources["extraction"].rows):
         named = [tuple(map(_plain, (t.head, t.relation, t.tail))) for t in told.triples]
@@ -129,9 +127,7 @@ def _freeze(folder: Path, resources: Mapping[str, Any], states: Sequence[Retriev
     if "communities" in resources:
         world["communities"] = _communities(resources["communities"], resources["reports"])
     texts = sorted({text for one in world["questions"] for text in _texts(one)})
-    arrays["queries"] = np.concatenate(
-        [embedder.encode([text], kind="question") for text in texts]
-    )
+    arrays["queries"] = np.concatenate([embedder.encode([text], kind="question") for text in texts])
     world["queries"] = texts
     (folder / "world.json").write_text(json.dumps(world, ensure_ascii=False), encoding="utf-8")
     for name, rows in arrays.items():

@@ -8,12 +8,11 @@ import asyncio
 from importlib.metadata import version
 
 import numpy as np
-from frozen import arguments, chunk_id, chunk_row, write
-
 from fast_graphrag import GraphRAG
 from fast_graphrag._llm._base import BaseEmbeddingService, BaseLLMService
 from fast_graphrag._prompt import PROMPTS
 from fast_graphrag._types import TChunk, TEntity, TRelation
+from frozen import arguments, chunk_id, chunk_row, write
 
 
 async def main():

@@ -25,7 +25,6 @@ for unused in ("gritlm", "litellm", "boto3", "botocore", "botocore.exceptions", 
 import hipporag  # noqa: E402, F401
 from hipporag.utils.config_utils import BaseConfig  # noqa: E402
 
-
 engine = sys.modules["hipporag.HippoRAG"]
 
 
@@ -61,9 +60,7 @@ def main():
             asked = messages[-1]["content"]
             prompts.append({"name": "filter", "messages": messages})
             kept = asked.partition("[[ ## fact_before_filter ## ]]\n")[2].partition("\n\n")[0]
-            return (
-                f"[[ ## fact_after_filter ## ]]\n{kept}\n\n[[ ## completed ## ]]", {}, False
-            )
+            return (f"[[ ## fact_after_filter ## ]]\n{kept}\n\n[[ ## completed ## ]]", {}, False)
 
     engine._get_embedding_model_class = lambda **_: Table
     engine._get_llm_class = lambda _: Keeps()

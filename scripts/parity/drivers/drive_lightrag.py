@@ -9,10 +9,9 @@ import asyncio
 import json
 from importlib.metadata import version
 
+import lightrag.operate as operate
 import numpy as np
 from frozen import arguments, chunk_id, chunk_row, write
-
-import lightrag.operate as operate
 from lightrag import LightRAG, QueryParam
 from lightrag.utils import EmbeddingFunc, Tokenizer
 
@@ -123,7 +122,13 @@ async def insert(rag, world, table):
     await rag.relationships_vdb.upsert(relations)
     await rag.chunks_vdb.upsert(texts)
     await rag.text_chunks.upsert(texts)
-    for storage in (graph, rag.entities_vdb, rag.relationships_vdb, rag.chunks_vdb, rag.text_chunks):
+    for storage in (
+        graph,
+        rag.entities_vdb,
+        rag.relationships_vdb,
+        rag.chunks_vdb,
+        rag.text_chunks,
+    ):
         await storage.index_done_callback()
 
 

@@ -11,11 +11,10 @@ from collections import Counter
 from dataclasses import asdict
 from importlib.metadata import version
 
-import numpy as np
-from frozen import arguments, chunk_id, chunk_row, write
-
 import nano_graphrag._op as op
 import nano_graphrag._utils as utils
+import numpy as np
+from frozen import arguments, chunk_id, write
 from nano_graphrag import GraphRAG, QueryParam
 from nano_graphrag._utils import EmbeddingFunc
 
