@@ -67,6 +67,11 @@ CASES = (
         notes=(_NO_BUDGETS, _VECTORS, "the recorded reply names entities and no generic ones"),
     ),
     Case(
+        "fast-graphrag-exact", "fastgraphrag", "fastgraphrag", "fast-graphrag", "exact",
+        {"nodes": None, "relationships": None, "chunks": None},
+        notes=("as above, and the engine's approximate search looks at every node",),
+    ),
+    Case(
         "hipporag2", "hipporag2", "hipporag", "hipporag", "retrieve", {"chunks": 10},
         notes=(
             _VECTORS,

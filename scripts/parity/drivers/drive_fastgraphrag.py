@@ -17,7 +17,7 @@ from frozen import arguments, chunk_id, chunk_row, write
 
 async def main():
     """Insert, ask, write."""
-    world, _, target, work = arguments()
+    world, mode, target, work = arguments()
     prompts = []
 
     class Table(BaseEmbeddingService):
@@ -40,6 +40,8 @@ async def main():
     ids = await chunk_rows(world)
     answers = {}
     await state.query_start()
+    if mode == "exact":  # candidates of the approximate search: as many as there are nodes
+        state.entity_storage._index.set_ef(len(world.nodes))
     for one in world.questions:
         asked = {"named": one["named"], "generic": []}
         found = await state.get_context(query=one["text"], entities=asked)
