@@ -1,7 +1,8 @@
 """Two answers to one question compared list by list: the same, the same but for ties, or not.
 
-A list is ids in order, each with the key that ordered it (numbers, higher first) or with none where
-the order has another source. Ids whose keys are alike to `CLOSE` are tied: their order says nothing.
+A list is ids in order, each with the key that ordered it (numbers, higher first) or with none
+where the order has another source. Ids whose keys are alike to `CLOSE` are tied: their order says
+nothing.
 """
 
 from __future__ import annotations

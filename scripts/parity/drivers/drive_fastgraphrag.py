@@ -70,7 +70,8 @@ async def insert(state, world):
         await state.graph_storage.upsert_edge(
             TRelation(
                 source=world.name(edge["source"]), target=world.name(edge["target"]),
-                description=edge["description"], chunks=[np.uint64(row + 1) for row in edge["chunks"]],
+                description=edge["description"], 
+                chunks=[np.uint64(row + 1) for row in edge["chunks"]],
             ),
             None,
         )  # fmt: skip
