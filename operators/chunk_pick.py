@@ -108,7 +108,7 @@ def _picked(
 ) -> Ranked[Chunk]:
     """The lists `before`, of the nodes and of the relationships in turn; else the chunks found."""
     nodes, relationships, given = found
-    of_nodes = _best(scores, _held(graph.node_chunk, nodes), per_row, set())
+    of_nodes = _best(scores, _held(graph.node_chunk, nodes), per_row)
     seen = set(of_nodes.ids.tolist())
     of_rows = _best(scores, _held(graph.relationship_chunk, relationships), per_row, seen)
     picked = _in_turn((*before, of_nodes, of_rows))
@@ -122,16 +122,17 @@ def _held(incidence: Any, ranked: Ranked[Any]) -> list[IntArray]:
 
 
 def _best(
-    scores: FloatArray, held: Sequence[IntArray], per_row: int, seen: set[int]
+    scores: FloatArray, held: Sequence[IntArray], per_row: int, seen: set[int] | None = None
 ) -> Ranked[Chunk]:
     """The best of the chunks that rows hold, those seen left out, so many for each row.
 
-    Without any seen every row counts; else those that hold a chunk which no row before has held.
+    Every row counts; where some are `seen`, those that hold a chunk which no row before has held.
     """
     n_rows, first = 0, dict[int, None]()
     for chunks in held:
-        new = [one for one in chunks.tolist() if one not in seen and one not in first]
-        n_rows += bool(new) or not seen
+        known = {*first, *(seen or ())}
+        new = [one for one in chunks.tolist() if one not in known]
+        n_rows += bool(new) or seen is None
         first.update(dict.fromkeys(new))
     among = np.array(list(first), np.int64)
     return Ranked[Chunk].top(scores, int(per_row * n_rows / 2), among=among)

@@ -23,12 +23,12 @@ the ids they find the same, in the same order?
 model, by the method's own builders. It is put into the engine's own stores by the engine's own
 classes, in an environment of its own. Both sides are given the same vectors (all-MiniLM-L6-v2, one
 for each row and each text that is searched for) and the same recorded replies (keywords and
-entities of the question by spaCy). What the engine's own functions return is compared with the lists of our
-run, id by id.
+entities of the question by spaCy). What the engine's own functions return is
+compared with the lists of our run, id by id.
 
 **Badges.** *same*: every list of every question. *same but ties*: they differ only where the
-engine gives the same score (to 1e-6) to what changes places. *differs*: the first difference has its reason
-below. A question `follows` where a later list differs behind a tie in an earlier one.
+engine gives the same score (to 1e-6) to what changes places. *differs*: the first
+difference has its reason below. A question `follows` where a later list differs behind a tie in an earlier one.
 """
 FOOT = """\
 ## What this does not show
