@@ -44,6 +44,7 @@ SOMETHING_FROM_NOTHING = {
     "relationship.hybrid": "without mentions the vectors alone decide",
     "node.match": "without mentions the question itself is read",
     "node.link": "without mentions the question itself is read",
+    "chunk.pick.similar_and_dense": "chunks similar to the question are found in any case",
     "node.by_keyword": "without keywords the question itself is looked for",
     "query.low": "without keywords the question itself is looked for",
     "query.high": "without keywords the question itself is looked for",

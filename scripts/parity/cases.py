@@ -64,7 +64,12 @@ CASES = (
     Case(
         "fast-graphrag", "fastgraphrag", "fastgraphrag", "fast-graphrag", "query",
         {"nodes": None, "relationships": None, "chunks": None},
-        notes=(_NO_BUDGETS, _VECTORS, "the recorded reply names entities and no generic ones"),
+        notes=(
+            _NO_BUDGETS,
+            _VECTORS,
+            "the recorded reply names entities and no generic ones; the engine writes them in "
+            "capitals",
+        ),
     ),
     Case(
         "fast-graphrag-exact", "fastgraphrag", "fastgraphrag", "fast-graphrag", "exact",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from parity.cases import Case, reasons
 from parity.comparison import Difference, Kind, badge, kind_of
@@ -28,7 +27,8 @@ compared with the lists of our run, id by id.
 
 **Badges.** *same*: every list of every question. *same but ties*: they differ only where the
 engine gives the same score (to 1e-6) to what changes places. *differs*: the first
-difference has its reason below. A question `follows` where a later list differs behind a tie in an earlier one.
+difference has its reason below. A question `follows` where a later list differs behind a tie in
+an earlier one.
 """
 FOOT = """\
 ## What this does not show
@@ -56,13 +56,22 @@ make test-parity ENGINES=FOLDER
 
 
 @dataclass(frozen=True)
+class Prompted:
+    """One of our prompts: how often the engine rendered its own for it, and how often as we do."""
+
+    name: str
+    n: int
+    n_equal: int
+
+
+@dataclass(frozen=True)
 class Result:
     """A case that was run: the engine's version, and every question's differences."""
 
     case: Case
     version: str
     differences: Mapping[str, Sequence[Difference]]
-    prompts: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+    prompts: Sequence[Prompted] = ()
 
     @property
     def kinds(self) -> list[Kind]:
@@ -95,7 +104,13 @@ class Result:
 def unexplained(results: Sequence[Result]) -> list[str]:
     """The case, stage and question of every first difference without a reason."""
     held = reasons()
-    return [
+    wrong = [
+        f"{result.case.name}, prompt {one.name}: {one.n - one.n_equal} of {one.n} are not the same"
+        for result in results
+        for one in result.prompts
+        if one.n_equal < one.n
+    ]
+    return wrong + [
         f"{result.case.name}, {one.stage} of {one.question}: place {one.place}, ours {one.ours}, "
         f"theirs {one.theirs} ({one.kind})"
         for result in results
@@ -112,6 +127,7 @@ def page(results: Sequence[Result]) -> str:
     installed = {one: engines.get(one, one) for one in ENGINES}
     parts = [HEAD, "\n".join(_table(results)), "## The first differences", ""]
     parts[2:] = ["## The first differences\n", "\n".join(_differences(results)).rstrip() + "\n"]
+    parts += ["\n".join(_prompts(results))]
     return "\n".join(parts) + "\n" + FOOT.format(**installed)
 
 
@@ -128,6 +144,21 @@ def _table(results: Sequence[Result]) -> Iterator[str]:
         ours = f"`{case.method}`" + (f" with{changed}" if changed else "")
         engine = f"{case.distribution} {result.version}, {case.mode}"
         yield f"| {case.name} | {ours} | {engine} | {lists} | {result.badge} | {result.counts()} |"
+    yield ""
+
+
+def _prompts(results: Sequence[Result]) -> Iterator[str]:
+    yield "## Prompts of the engines"
+    yield ""
+    yield "With `prompts=original` a method asks with the engine's own prompt, read from where it"
+    yield "is installed through the map beside the method's page (`original.yaml`). What the engine"
+    yield "renders in its own flow is compared, byte by byte, with what we render from its file:"
+    yield ""
+    yield "| case | in the place of | rendered by the engine | byte-equal |"
+    yield "|---|---|---|---|"
+    for result in results:
+        for one in result.prompts:
+            yield f"| {result.case.name} | `{one.name}` | {one.n} | {one.n_equal} |"
     yield ""
 
 

@@ -10,47 +10,73 @@ from importlib.metadata import version
 import numpy as np
 from fast_graphrag import GraphRAG
 from fast_graphrag._llm._base import BaseEmbeddingService, BaseLLMService
-from fast_graphrag._prompt import PROMPTS
-from fast_graphrag._types import TChunk, TEntity, TRelation
+from fast_graphrag._models import TAnswer, TQueryEntities
+from fast_graphrag._types import TChunk, TContext, TEntity, TRelation
 from frozen import arguments, chunk_id, chunk_row, write
+
+ANSWERED = 3
+"""Questions whose answering prompt is rendered too."""
 
 
 async def main():
     """Insert, ask, write."""
     world, mode, target, work = arguments()
-    prompts = []
+    prompts, asked = [], {}
 
     class Table(BaseEmbeddingService):
         """The vectors of the frozen world."""
 
         async def encode(self, texts, model=None):
-            """One row for each text."""
-            return world.embed(texts)
+            """One row for each text; the engine writes names in capitals."""
+            low = [text if text in world.vector_of else text.lower() for text in texts]
+            return world.embed(low)
 
-    class Silent(BaseLLMService):
-        """A model that is never asked."""
+    class Recorded(BaseLLMService):
+        """A model that gives the recorded entities, and keeps the prompt that asks to answer."""
+
+        async def send_message(self, prompt, response_model=None, **_):
+            """The recorded reply."""
+            if response_model is TQueryEntities:
+                return TQueryEntities(named=asked["question"]["named"], generic=[]), []
+            prompts.append({
+                "ours": "methods:msgraphrag/prompts/local_answer.j2",
+                "values": {"question": asked["question"]["text"], "pieces": [asked["context"]]},
+                "messages": [["user", prompt]],
+            })  # fmt: skip
+            return TAnswer(answer="an answer"), []
 
     embedding = Table(embedding_dim=world.array("queries").shape[1])
     rag = GraphRAG(
         working_dir=work, domain="", example_queries="", entity_types=[],
-        config=GraphRAG.Config(llm_service=Silent(model="none"), embedding_service=embedding),
+        config=GraphRAG.Config(llm_service=Recorded(model="none"), embedding_service=embedding),
     )  # fmt: skip
     state = rag.state_manager
     await insert(state, world)
     ids = await chunk_rows(world)
     answers = {}
+    watch(asked)
     await state.query_start()
     if mode == "exact":  # candidates of the approximate search: as many as there are nodes
         state.entity_storage._index.set_ef(len(world.nodes))
     for one in world.questions:
-        asked = {"named": one["named"], "generic": []}
-        found = await state.get_context(query=one["text"], entities=asked)
+        named = {"named": one["named"], "generic": []}
+        found = await state.get_context(query=one["text"], entities=named)
         answers[one["id"]] = lists(found, world, ids)
-        prompts.append({
-            "name": "entities", "question": one["text"],
-            "text": PROMPTS["entity_extraction_query"].format(query=one["text"]),
-        })  # fmt: skip
+        if len(answers) <= ANSWERED:
+            asked["question"] = one
+            await rag.async_query(one["text"])
     write(target, answers, version("fast-graphrag"), prompts)
+
+
+def watch(asked):
+    """Keep the text of the context that goes into a prompt."""
+    truncate = TContext.truncate
+
+    def kept(self, *given, **named):
+        asked["context"] = truncate(self, *given, **named)
+        return asked["context"]
+
+    TContext.truncate = kept
 
 
 async def chunk_rows(world):

@@ -31,7 +31,7 @@ engine = sys.modules["hipporag.HippoRAG"]
 def main():
     """Index, ask, write."""
     world, _, target, work = arguments()
-    table, prompts = dict(world.vector_of), []
+    table = dict(world.vector_of)
     facts = json.loads((world.folder.parent / "openie.json").read_text(encoding="utf-8"))
     for row, chunk in enumerate(world.chunks):
         table[chunk["text"]] = world.array("chunks")[row]
@@ -58,7 +58,6 @@ def main():
         def infer(self, messages, **_):
             """The recorded reply."""
             asked = messages[-1]["content"]
-            prompts.append({"name": "filter", "messages": messages})
             kept = asked.partition("[[ ## fact_before_filter ## ]]\n")[2].partition("\n\n")[0]
             return (f"[[ ## fact_after_filter ## ]]\n{kept}\n\n[[ ## completed ## ]]", {}, False)
 
@@ -82,13 +81,18 @@ def main():
                 for text, score in zip(found.docs, found.doc_scores, strict=True)
             ]
         }
+    rendered = rag.prompt_template_manager.render
     asked = [
         {
-            "name": "entities", "question": one["text"],
-            "messages": rag.prompt_template_manager.render(name="ner_query", query=one["text"]),
+            "ours": "methods:hipporag/prompts/question_entities.j2",
+            "values": {"question": one["text"]},
+            "messages": [
+                [part["role"], part["content"]]
+                for part in rendered(name="ner_query", query=one["text"])
+            ],
         }
         for one in world.questions
-    ]  # fmt: skip
+    ]
     write(target, answers, version("hipporag"), asked)
 
 

@@ -18,6 +18,8 @@ from lightrag.utils import EmbeddingFunc, Tokenizer
 NO_LIMIT = 10**9
 DEFAULT_CHUNKS = 20
 SEP = "<SEP>"
+ANSWERED = 3
+"""Questions whose answering prompt is rendered too."""
 
 
 class Letters:
@@ -43,12 +45,21 @@ async def main():
     async def reply(prompt, system_prompt=None, **_):
         one = asked["question"]
         if system_prompt is None:
-            prompts.append({"name": "keywords", "question": one["text"], "text": prompt})
+            prompts.append({
+                "ours": "methods:lightrag/prompts/keywords.j2",
+                "values": {"question": one["text"]}, "messages": [["user", prompt]],
+            })  # fmt: skip
             return json.dumps(
                 {"high_level_keywords": one["high"], "low_level_keywords": one["low"]}
             )
-        return ""
+        prompts.append({
+            "ours": "methods:msgraphrag/prompts/local_answer.j2",
+            "values": {"question": one["text"], "pieces": [seen["context"]]},
+            "messages": [["system", system_prompt], ["user", prompt]],
+        })  # fmt: skip
+        return "an answer"
 
+    seen = {}
     dimension = world.array("queries").shape[1]
     rag = LightRAG(
         working_dir=work,
@@ -59,7 +70,6 @@ async def main():
     )
     await rag.initialize_storages()
     await insert(rag, world, table)
-    seen = {}
     watch(seen)
     answers = {}
     for one in world.questions:
@@ -71,6 +81,9 @@ async def main():
         )  # fmt: skip
         await rag.aquery_data(one["text"], param)
         answers[one["id"]] = lists(seen, world)
+        if len(answers) <= ANSWERED:
+            param.only_need_context = False
+            await rag.aquery(one["text"], param)
     await rag.finalize_storages()
     write(target, answers, version("lightrag-hku"), prompts)
 
@@ -147,6 +160,14 @@ def watch(seen):
         return found
 
     operate._perform_kg_search, operate._merge_all_chunks = searched, merged
+    build = operate._build_query_context
+
+    async def built(*given, **named):
+        found = await build(*given, **named)
+        seen["context"] = found.context if found else ""
+        return found
+
+    operate._build_query_context = built
 
 
 def lists(seen, world):

@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 
 import nano_graphrag._op as op
@@ -20,6 +20,8 @@ from nano_graphrag._utils import EmbeddingFunc
 
 NO_LIMIT = 10**9
 SEP = "<SEP>"
+ANSWERED = 3
+"""Prompts that are kept."""
 
 
 class Letters:
@@ -46,8 +48,13 @@ async def main():
         return np.array([table[text] for text in texts], np.float32)
 
     async def reply(prompt, system_prompt=None, **_):
-        name = f"{mode} answer" if mode == "local" else "map"
-        prompts.append({"name": name, "question": asked["text"], "text": system_prompt or prompt})
+        name = "local_answer" if mode == "local" else "map"
+        if len(prompts) < ANSWERED:
+            prompts.append({
+                "ours": f"methods:msgraphrag/prompts/{name}.j2",
+                "values": {"question": asked["text"], "pieces": [asked["context"]]},
+                "messages": [["system", system_prompt], ["user", prompt]],
+            })  # fmt: skip
         return json.dumps({"points": []})
 
     embedding = EmbeddingFunc(world.array("chunks").shape[1], NO_LIMIT, embed)
@@ -61,11 +68,33 @@ async def main():
         local_max_token_for_local_context=NO_LIMIT, local_max_token_for_community_report=NO_LIMIT,
     )  # fmt: skip
     answers = {}
+    watch(asked)
     for one in world.questions:
         asked["text"] = one["text"]
+        if mode == "local" and len(answers) < ANSWERED:
+            answering = replace(param, only_need_context=False)
+            await op.local_query(
+                one["text"], rag.chunk_entity_relation_graph, rag.entities_vdb,
+                rag.community_reports, rag.text_chunks, answering, asdict(rag),
+            )  # fmt: skip
         found = local if mode == "local" else everywhere
         answers[one["id"]] = await found(rag, world, one["text"], param)
     write(target, answers, version("nano-graphrag"), prompts)
+
+
+def watch(asked):
+    """Keep the last table that becomes a context, and the context of a local search."""
+    table, context = op.list_of_list_to_csv, op._build_local_query_context
+
+    def made(rows):
+        asked["context"] = table(rows)
+        return asked["context"]
+
+    async def built(*given):
+        asked["context"] = await context(*given)
+        return asked["context"]
+
+    op.list_of_list_to_csv, op._build_local_query_context = made, built
 
 
 async def insert(rag, world, table, mode):
