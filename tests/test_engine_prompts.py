@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -210,8 +211,8 @@ def test_the_model_is_asked_with_the_engine_s_prompt(
     assert chat[0].content == "Say Multiple Paragraphs by n/a: a\nb"
     assert chat[1] == Message("user", "Who?")
     done = ran(*WORDS, "prompts=original", f"paths.engines={lightrag}", "limit=1")
-    assert done.metrics["settings"]["prompts"] == "original"
-    assert done.metrics["answered"] == 1
+    metrics = json.loads((done.folder / "metrics.json").read_text(encoding="utf-8"))
+    assert (metrics["settings"]["prompts"], metrics["answered"]) == ("original", 1)
 
 
 def test_without_the_engine_there_is_one_clear_error(
