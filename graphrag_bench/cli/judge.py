@@ -40,6 +40,11 @@ _METRICS = {
     "answer_relevance": "likeness of the question to questions made from the answer (embedder=)",
     "context_recall": "share of the gold answer's statements that the context holds",
     "context_precision": "are the useful pieces of the context ranked first?",
+    "answer_correctness": "by name only: F1 of the answer's and the gold's statements, and "
+    "likeness of both (embedder=); this and the next three as GraphRAG-Bench scores",
+    "coverage": "by name only: share of the gold's statements that the answer holds",
+    "context_relevance": "by name only: is the context enough for an answer? 0, 0.5 or 1",
+    "evidence_statements": "by name only: share of the evidence's statements in the context",
 }
 
 

@@ -51,6 +51,7 @@ class Gold:
     whether one of them is in the question's subgraph. `spans` are sentences that state the answer,
     as the set gives them. A multiple-choice question has `options`, and `correct` is the index of
     the right one. `sub_answers` has the aliases of each of several answers, all of them wanted.
+    `statements` say what the evidence says, in other words than the text's.
     """
 
     answers: tuple[str, ...] = ()
@@ -64,6 +65,7 @@ class Gold:
     options: tuple[str, ...] = ()
     correct: int | None = None
     sub_answers: tuple[tuple[str, ...], ...] = ()
+    statements: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

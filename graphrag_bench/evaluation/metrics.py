@@ -61,6 +61,10 @@ _AFTER = (
     Metric("answer_relevance", "judge", "Likeness of questions asked back to the question"),
     Metric("context_recall", "judge", "Share of the gold answer that the context supports"),
     Metric("context_precision", "judge", "Precision over ranks of the useful passages"),
+    Metric("answer_correctness", "judge", "F1 of the answer's statements, with its likeness"),
+    Metric("coverage", "judge", "Share of the gold's statements that the answer holds"),
+    Metric("context_relevance", "judge", "Whether the context is enough for an answer"),
+    Metric("evidence_statements", "judge", "Share of the evidence that the context states"),
 )
 UNDIRECTED = tuple(metric.name for metric in (*_BEFORE, *_AFTER) if not metric.more_is_better)
 """Metrics of which more is not better."""

@@ -51,6 +51,22 @@ def test_what_was_spent_stays_when_its_process_leaves_and_ledgers_add_what_the_f
     assert [one.name for one in tmp_path.glob("*.lock")] == ["budget.json.lock"]
 
 
+def test_an_account_that_is_forgotten_while_its_file_changes_waits_for_nobody(tmp_path):
+    path = tmp_path / "budget.json"
+    forgotten = [SharedAccount(path, Spending())]
+    forgotten[0].settle(Spending(), Spending(20))
+
+    def fits(held):
+        forgotten.clear()  # as a collection of garbage does in the middle of anything
+        return held.spent.tokens == 20
+
+    other = SharedAccount(path, Spending())
+    assert other.reserve(Spending(5), fits) is None
+    later = SharedAccount(path, Spending())
+    assert later.balance().spent == Spending(20)
+    assert list(json.loads(path.read_text())["there"]) == [other.name, later.name]
+
+
 def test_calls_under_way_of_a_killed_process_count_as_spent(tmp_path):
     path = tmp_path / "budget.json"
     program = (

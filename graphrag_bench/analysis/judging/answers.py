@@ -35,7 +35,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class JudgeTask:
-    """What to judge: metrics by name (none: all), the first `limit` answers.
+    """What to judge: metrics by name (none: those that need no name), the first `limit` answers.
 
     With `retry` also those again whose reply could not be read.
     """
@@ -49,7 +49,8 @@ class JudgeTask:
         for name in self.metrics:
             if name not in MEASURES:
                 raise unknown("judged metric", name, MEASURES)
-        return {name: MEASURES[name] for name in MEASURES if name in (self.metrics or MEASURES)}
+        wanted = self.metrics or [name for name, one in MEASURES.items() if not one.named]
+        return {name: MEASURES[name] for name in MEASURES if name in wanted}
 
 
 def dataset_of(stored: StoredRun) -> Dataset:
@@ -128,6 +129,7 @@ def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
             dataset.gold[question.id].answers,
             listed=listed,
             context=digest(held) if (held := rows[question.id].get("context")) else "",
+            statements=dataset.gold[question.id].statements,
         )
         for question in chosen
     ]
@@ -192,6 +194,8 @@ def _of(measure: Measure, case: Case) -> str:
     """A fingerprint of what is judged: a regenerated answer is judged again."""
     golds = [*case.golds, case.listed] if measure.gold else []
     context = case.context if measure.context else ""
+    if measure.statements:
+        return digest(case.question, case.statements, context)
     return digest(case.question, case.answer, golds, context)
 
 

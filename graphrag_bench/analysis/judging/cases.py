@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.embedder import Embedder
@@ -14,6 +14,7 @@ from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.values import DECIMALS
 
+ReplyT = TypeVar("ReplyT")
 MAX_TOKENS = 1024
 PROMPTS = "graphrag_bench.analysis.judging:prompts"
 
@@ -28,7 +29,7 @@ class Case:
 
     That is "" where it had none. `passages` are the texts of the context in ranked order, None
     where they are not at hand. `listed` says that the gold answers are one list rather than names
-    of one thing.
+    of one thing. `statements` are those of the evidence, where the data set words them.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Case:
     passages: tuple[str, ...] | None = None
     listed: bool = False
     context: str = ""
+    statements: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def ask_judge(
 
 
 def judgement_of(
-    reply: ModelT | UnreadableReply | CallFailed, value: Callable[[ModelT], float]
+    reply: ReplyT | UnreadableReply | CallFailed, value: Callable[[ReplyT], float]
 ) -> Judgement:
     """The value of a reply, rounded to 6 decimals, or what is missing."""
     if isinstance(reply, CallFailed):

@@ -22,7 +22,18 @@ from graphrag_bench.analysis.judging.cases import (
     ask_judge,
     judgement_of,
 )
+from graphrag_bench.analysis.judging.claims import STATEMENTS, claims
 from graphrag_bench.analysis.judging.correctness import AGREES, OFFERED, correctness
+from graphrag_bench.analysis.judging.graphragbench import (
+    CLASSED,
+    COVERED,
+    HELD,
+    RATED,
+    answer_correctness,
+    context_relevance,
+    coverage,
+    evidence_statements,
+)
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.models.json_replies import ModelT
 from graphrag_bench.models.llm import Chat
@@ -36,17 +47,10 @@ the same question.
 """
 
 
-STATEMENTS = Prompt(f"{PROMPTS}/statements.j2")
 SUPPORTED = Prompt(f"{PROMPTS}/supported.j2")
 ASKED_BACK = Prompt(f"{PROMPTS}/asked_back.j2")
 RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
 PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
-
-
-class Statements(BaseModel):
-    """What the statements prompt returns."""
-
-    statements: list[str]
 
 
 class Supported(BaseModel):
@@ -93,25 +97,24 @@ def faithfulness(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
 
     No value for an answer that claims nothing. Source: Es et al. 2024, section 3.
     """
-    chats = [STATEMENTS.render({"question": c.question, "answer": c.answer}) for c in cases]
     judged: dict[int, Judgement] = {}
-    claims: dict[int, list[str]] = {}
-    for row, one in enumerate(ask_judge(bench, cases, chats, Statements, "statements")):
-        texts = [s for s in one.statements if s.strip()] if isinstance(one, Statements) else []
-        judged[row] = judgement_of(one, _no_claim)
-        if texts:
-            claims[row] = texts
+    claimed: dict[int, list[str]] = {}
+    for row, one in enumerate(claims(bench, cases, [case.answer for case in cases])):
+        if isinstance(one, list) and one:
+            claimed[row] = one
+        else:
+            judged[row] = judgement_of(one, _no_claim)
     chats = [
         SUPPORTED.render({"statements": texts, "passages": cases[row].passages})
-        for row, texts in claims.items()
+        for row, texts in claimed.items()
     ]
-    second = ask_judge(bench, [cases[row] for row in claims], chats, SupportVerdicts, "supported")
-    for (row, texts), verdicts in zip(claims.items(), second, strict=True):
+    second = ask_judge(bench, [cases[row] for row in claimed], chats, SupportVerdicts, "supported")
+    for (row, texts), verdicts in zip(claimed.items(), second, strict=True):
         judged[row] = judgement_of(verdicts, partial(_supported, n=len(texts)))
     return [judged[row] for row in range(len(cases))]
 
 
-def _no_claim(_: Statements) -> float:
+def _no_claim(_: list[str]) -> float:
     raise NothingToJudge("the answer claims nothing")
 
 
@@ -206,17 +209,27 @@ def _with_gold(prompt: Prompt, cases: Sequence[Case]) -> list[Chat]:
 
 @dataclass(frozen=True)
 class Measure:
-    """A judged metric: its prompts, what a case must have for it, and how it is judged."""
+    """A judged metric: its prompts, what a case must have for it, and how it is judged.
+
+    One that is `named` is judged only where it is asked for by name.
+    """
 
     judge: Callable[[Bench, Sequence[Case]], list[Judgement]]
     prompts: tuple[Prompt, ...]
     gold: bool = False
     context: bool = False
     embeds: bool = False
+    statements: bool = False
+    named: bool = False
 
     def fits(self, case: Case) -> bool:
         """Whether the case has what the metric is about."""
-        return (bool(case.golds) or not self.gold) and (bool(case.context) or not self.context)
+        had = (case.golds, case.context, case.statements)
+        return all(have or not need for have, need in zip(had, self._needs, strict=True))
+
+    @property
+    def _needs(self) -> tuple[bool, bool, bool]:
+        return self.gold, self.context, self.statements
 
 
 MEASURES: Mapping[str, Measure] = {
@@ -225,5 +238,13 @@ MEASURES: Mapping[str, Measure] = {
     "answer_relevance": Measure(relevance, (ASKED_BACK,), embeds=True),
     "context_recall": Measure(recall, (RECALL,), gold=True, context=True),
     "context_precision": Measure(precision, (PRECISION,), gold=True, context=True),
+    "answer_correctness": Measure(
+        answer_correctness, (STATEMENTS, STATEMENTS, CLASSED), gold=True, embeds=True, named=True
+    ),
+    "coverage": Measure(coverage, (STATEMENTS, COVERED), gold=True, named=True),
+    "context_relevance": Measure(context_relevance, (RATED,), context=True, named=True),
+    "evidence_statements": Measure(
+        evidence_statements, (HELD,), context=True, statements=True, named=True
+    ),
 }
 """The judged metrics by name; every one is the better the higher, in 0..1."""

@@ -27,13 +27,20 @@ class _Benchmark(FileRow):
     question: str
     answer: str
     question_type: str = ""
+    evidence: list[str] | str | None = None
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What its evidence says, one statement or more; older files hold one text."""
+        said = [self.evidence] if isinstance(self.evidence, str) else self.evidence or []
+        return tuple(text.strip() for text in said if text.strip())
 
 
 def graphragbench(corpus: Path, questions: Path) -> Rows:
     """GraphRAG-Bench: texts (corpus_name, context) and questions (id, source, answer, type).
 
     Each text is a scope, which `source` names. Its `evidence` are statements in other words than
-    the text's, so that they are not spans. An id that a second text has too gets its name.
+    the text's, so that they are no spans. An id that a second text has too gets its name.
     Source: Xiang et al. 2025, `Datasets/Corpus` and `Datasets/Questions`.
     """
     rows = Rows()
@@ -48,7 +55,7 @@ def graphragbench(corpus: Path, questions: Path) -> Rows:
             raise UserError(f"{place}: no text is named '{row.source}'; there are: {known}.")
         name = f"{row.id} ({row.source})" if row.id in rows.questions else row.id
         answers = (row.answer,) if row.answer.strip() else ()
-        gold = Gold(answers, type=row.question_type)
+        gold = Gold(answers, type=row.question_type, statements=row.statements)
         rows.add_question(place, Question(name, row.question, scope), gold)
     return rows
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from graphrag_bench.analysis.judging.answers import JudgeTask
 from graphrag_bench.analysis.judging.cases import Bench, Case, Judgement
 from graphrag_bench.analysis.judging.measures import MEASURES
 from graphrag_bench.evaluation.metrics import metric_names
@@ -253,3 +254,59 @@ def test_an_empty_context_is_worth_nothing_and_asks_nothing() -> None:
 
 def test_every_judged_metric_is_in_the_list_of_metrics() -> None:
     assert list(MEASURES) == metric_names(["judge"])
+
+
+def claimed(*statements: str) -> str:
+    return json.dumps({"statements": statements})
+
+
+class Turned:
+    """An embedder of two texts at a right angle: their likeness is 0.5."""
+
+    def encode(self, texts: Sequence[str], kind: str) -> FloatArray:
+        return np.array([[1.0, 0.0] if text == ADA.answer else [0.0, 1.0] for text in texts])
+
+
+def test_correctness_is_f1_of_statements_and_a_quarter_likeness() -> None:
+    said = [claimed("a", "b", "c"), claimed("a", "x"), '{"supported": [1], "missing": [2, 3]}']
+    replies = iter(said)
+    bench = Bench(Metered(Scripted(answer=lambda chat: next(replies))), Turned)  # type: ignore[arg-type]
+    (found,) = MEASURES["answer_correctness"].judge(bench, [ADA])
+    f1 = 2 * 1 / (2 * 1 + 1 + 2)  # one supported, one not, two missing
+    assert found.value == approx(0.75 * f1 + 0.25 * 0.5)
+
+
+def test_an_answer_that_claims_nothing_has_no_facts_and_a_wrong_number_no_value() -> None:
+    replies = iter([claimed("a"), claimed()])
+    bench = Bench(Metered(Scripted(answer=lambda chat: next(replies))), Turned)  # type: ignore[arg-type]
+    (found,) = MEASURES["answer_correctness"].judge(bench, [ADA])
+    assert found.value == 0.25 * 0.5
+    wrong = '{"supported": [2], "missing": []}'
+    assert judged("answer_correctness", claimed("a"), claimed("a"), wrong).missing == "unreadable"
+
+
+def test_coverage_is_the_share_of_the_golds_statements_that_the_answer_holds() -> None:
+    found = judged("coverage", claimed("a", "b", "c", "d"), '{"held": [1, 3, 3]}')
+    assert found == Judgement(0.5)
+
+
+@pytest.mark.parametrize(("score", "value"), [(0, 0.0), (1, 0.5), (2, 1.0)])
+def test_a_context_is_enough_in_part_or_not(score: int, value: float) -> None:
+    assert judged("context_relevance", json.dumps({"score": score})) == Judgement(value)
+
+
+def test_no_context_and_one_that_repeats_the_question_are_not_relevant_without_a_call() -> None:
+    assert judged("context_relevance", case=replace(ADA, passages=())) == Judgement(0.0)
+    assert judged("context_relevance", case=replace(ADA, passages=("comet",))) == Judgement(0.0)
+
+
+def test_evidence_statements_are_counted_in_the_context() -> None:
+    case = replace(ADA, statements=("Ada saw it.", "It was bright."))
+    assert judged("evidence_statements", '{"held": [2]}', case=case) == Judgement(0.5)
+    assert judged("evidence_statements", case=replace(case, passages=())) == Judgement(0.0)
+    assert not MEASURES["evidence_statements"].fits(ADA)
+
+
+def test_the_metrics_of_graphrag_bench_are_judged_only_by_name() -> None:
+    assert not {"answer_correctness", "coverage"} & set(JudgeTask().measures())
+    assert list(JudgeTask(("coverage",)).measures()) == ["coverage"]

@@ -1,0 +1,119 @@
+"""What `graphrag-bench new` writes runs at once: each kind of operator, in one package or many."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from toy_runs import TOY, command, refused, shell
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.inventing.skeleton import KINDS, Skeleton
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one package, which has an operator and a method of each kind."""
+    made = tmp_path_factory.mktemp("mylab")
+    for kind in KINDS:
+        Skeleton.of_operator(f"{kind}.my_{kind}", "mylab").write(made)
+    return made
+
+
+def test_the_tests_of_every_kind_pass(package: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=package, capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert "8 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_is_written_keeps_the_rules_of_the_project(package: Path) -> None:
+    ruff = [sys.executable, "-m", "ruff"]
+    alike = ["--isolated", "--line-length", "100", "--no-cache", "mylab", "tests"]
+    for words in ([*ruff, "check", "--select", "E,F,I,N,B"], [*ruff, "format", "--check"]):
+        done = subprocess.run([*words, *alike], cwd=package, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_methods_of_every_kind_run_and_find_evidence(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(package)
+    methods = ",".join(f"my_{kind}" for kind in KINDS)
+    ended = shell("run", "-m", *TOY, f"method={methods}", "plugins=[mylab]", "answer=off")
+    assert ended.code == 0, ended.err
+    for kind in KINDS:
+        assert f"my_{kind}" in ended.out
+    assert " 0.000 [" not in ended.out
+
+
+def test_new_operator_and_new_method_write_the_same_package(folder: Path) -> None:
+    one = command("new", "operator", "chunk.mine", "--into", "one")
+    two = command("new", "method", "mine", "--into", "two")
+    assert one.code == two.code == 0
+    names = sorted(path.relative_to("one").as_posix() for path in Path("one").rglob("*.*"))
+    assert names == [
+        "mine/__init__.py",
+        "mine/chunk_mine.py",
+        "mine/configs/method/mine.yaml",
+        "pyproject.toml",
+        "tests/test_chunk_mine.py",
+    ]
+    for name in names:
+        assert Path("one", name).read_bytes() == Path("two", name).read_bytes()
+    assert "method=mine,vanilla plugins=[mine]" in one.out
+
+
+def test_a_second_operator_goes_into_the_package_that_is_there(folder: Path) -> None:
+    command("new", "operator", "chunk.mine")
+    before = Path("pyproject.toml").read_text()
+    assert command("new", "operator", "node.bridge", "--package", "mine").code == 0
+    assert Path("mine/__init__.py").read_text().splitlines()[-2:] == [
+        "from mine import chunk_mine as chunk_mine",
+        "from mine import node_bridge as node_bridge",
+    ]
+    assert Path("pyproject.toml").read_text() == before
+
+
+def test_nothing_is_overwritten(folder: Path) -> None:
+    command("new", "operator", "chunk.mine")
+    Path("mine/chunk_mine.py").write_text("# hours of work\n")
+    said = refused("operator", "chunk.mine", name="new")
+    assert "mine/chunk_mine.py" in said and "there already" in said
+    assert Path("mine/chunk_mine.py").read_text() == "# hours of work\n"
+
+
+@pytest.mark.parametrize(
+    ("operator", "said"),
+    [
+        ("mine", "KIND.NAME"),
+        ("chnk.mine", "chunk"),
+        ("chunk.Mine", "small letters"),
+        ("chunk.../../mine", "small letters"),
+        ("chunk.class", "small letters"),
+        ("chunk.yes", "a meaning of its own"),
+        ("chunk.vdb", "There is an operator chunk.vdb already"),
+        ("chunk.hipporag", "There is a method 'hipporag' already"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused(operator: str, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        Skeleton.of_operator(operator)
+
+
+def test_a_package_that_python_has_is_refused(folder: Path) -> None:
+    assert "Python has a package 'json' already" in refused("method", "json", name="new")
+    assert list(folder.iterdir()) == []
