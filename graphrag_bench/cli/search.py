@@ -18,6 +18,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import show
+from graphrag_bench.report.run_tables import COLUMNS
 from graphrag_bench.searching.report import front_table, plot, write
 from graphrag_bench.searching.search import Outcome, Search, Wanted
 from graphrag_bench.searching.space import read_space
@@ -104,9 +105,10 @@ def _read(outcome: Outcome, values: dict[str, Any]) -> None:
     for one in outcome.found:
         run_one({**values, "method": dict(one.method), "split": "test"}, results, preparing,
                 swept=True)  # fmt: skip
-    for table in result_tables(results, differences(results), "main"):
+    made = list(results.values())
+    for table in result_tables(made, differences(made), COLUMNS[0]):
         show(table)
-    for result in results.values():
+    for result in made:
         sys.stdout.write(f"run: {result.folder.path.resolve()}\n")
 
 

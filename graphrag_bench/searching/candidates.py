@@ -47,7 +47,7 @@ class Candidate:
             file.n_retrieved if n_retrieved is None else n_retrieved,
             file.top_k if top_k is None else top_k,
         )
-        build, (convert, retrieve) = self.space.graphs[self.shape.graph], self._stages(sizes[0])
+        build, (convert, retrieve) = self._build(), self._stages(sizes[0])
         ending = self._ending()
         return {
             "name": self.name,
@@ -55,14 +55,23 @@ class Candidate:
             "top_k": file.top_k,
             "n_retrieved": file.n_retrieved,
             "budget": None,
-            **({"build": dict(build)} if build else {}),
+            **({"build": build} if build else {}),
             **({"convert": convert} if convert else {}),
             "retrieve": retrieve,
             "generate": [_packed(step, sizes[1]) for step in ending.steps],
         }
 
+    def _build(self) -> dict[str, Any]:
+        """What is built for it: of the graph's indices those that a step searches."""
+        needs = {need for step in self.shape.steps for need in step.part.operator.needs}
+        choice = self.space.graphs[self.shape.graph]
+        return {
+            name: held for name, held in choice.items()
+            if not name.endswith("_index") or name in needs
+        }  # fmt: skip
+
     def _told(self) -> list[Any]:
-        method = {**self._stages_by_name(), "build": self.space.graphs[self.shape.graph]}
+        method = {**self._stages_by_name(), "build": self._build()}
         return [method, [dict(step) for step in self._ending().steps]]
 
     def _stages_by_name(self) -> dict[str, Any]:
@@ -209,8 +218,8 @@ def drawn(
     for _ in range(cells * _TRIES):
         if len(held) == cells:
             break
-        rows = sizes[rng.integers(len(sizes))]
-        shapes = rows[rng.integers(len(rows))]
+        graph = sizes[rng.integers(len(sizes))]
+        shapes = graph[rng.integers(len(graph))]
         shape = shapes[rng.integers(len(shapes))]
         choices = tuple(grid[rng.integers(len(grid))] for grid in grids(space, shape))
         one = Candidate(space, shape, choices)

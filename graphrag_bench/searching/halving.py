@@ -76,7 +76,7 @@ def _better(row: int, score: Score) -> tuple[float, float, int, int]:
 def front(rows: Sequence[tuple[int, Score]]) -> list[tuple[int, Score]]:
     """The rows that no other beats in metric, tokens and bytes together, best metric first.
 
-    Of rows that are equal in all three, the first stays. A row that found nothing is not among them.
+    Of rows that are equal in all three, the first stays. One that found nothing is not among them.
     """
     kept: list[tuple[int, Score]] = []
     for row, score in sorted(rows, key=lambda pair: _better(*pair)):

@@ -16,7 +16,8 @@ from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.searching.search import Confirmed, Outcome
 
 _HEADS = (
-    "pipeline", "dev", "test [95 %]", "luck", "minus by hand", "p (Holm)", "tokens", "index MB", "ms",
+    "pipeline", "dev", "test [95 %]", "luck", "minus by hand", "p (Holm)", "tokens", "index MB",
+    "ms",
 )  # fmt: skip
 _ABOUT = (
     ("minus by hand", "test, minus the hand-written method that is best on dev"),

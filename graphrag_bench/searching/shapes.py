@@ -253,7 +253,7 @@ def _unlike(
     """Whether two ways differ; of two side ways beside each other one order is taken."""
     if side[0].name in {step.name for step in _steps(rest)}:
         return False
-    return rest not in sides or sides.index(rest) < sides.index(side)  # type: ignore[arg-type]
+    return rest not in sides or sides.index(rest) < sides.index(side)
 
 
 def _converts(item: Step | Fork | Guarded) -> bool:
