@@ -29,7 +29,7 @@ from graphrag_bench.prompts import Message, Prompt
 Tree = Mapping[str, ast.expr]
 _FORMAT = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_]\w*)\}|[{}]")
 _DOLLAR = re.compile(r"\$\$|\$\{(?P<braced>[A-Za-z_]\w*)\}|\$(?P<bare>[A-Za-z_]\w*)|\$")
-_PLACES = ("{engine}/lib/python3*/site-packages", "{engine}/Lib/site-packages", "{engine}")
+_PLACES = ("{0}/lib/python3*/site-packages", "{0}/Lib/site-packages", "{0}")
 """Where an engine is in the folder of engines, the first place that has its file; else in the
 folder itself, which may be one environment's site-packages."""
 
@@ -81,12 +81,11 @@ class Original(_Strict):
 
 
 class Originals(_Strict):
-    """The map of a method: the engine's folder and package, and its prompts by the name of ours.
+    """The map of a method: the engine's package, and its prompts by the name of ours.
 
     `left` says of prompts that stay ours why they do.
     """
 
-    engine: str
     distribution: str
     licence: str
     prompts: dict[str, Original]
@@ -118,28 +117,22 @@ class EnginePrompt(Prompt):
     """
 
     original: Original | None = field(default=None, hash=False)
-    engine: str = ""
     distribution: str = ""
-    engines: str | None = None
+    engines: str = ""
 
     @cached_property
     def file(self) -> Path:
         """The engine's file."""
         assert self.original is not None
-        if self.engines is None:
-            raise UserError(
-                f"prompts=original reads '{self.name}' from {self.distribution}, and no folder of "
-                "installed engines is given: paths.engines=FOLDER."
-            )
-        root = Path(self.engines)
-        found = [sorted(root.glob(place.format(engine=self.engine))) for place in _PLACES]
+        root = Path(self.engines).expanduser()
+        found = [sorted(root.glob(place.format(self.distribution))) for place in _PLACES]
         for folder in (*(one for places in found for one in places), root):
             if (file := folder / self.original.file).is_file():
                 return file
         raise UserError(
             f"prompts=original: {self.distribution} is not installed in '{self.engines}': there is "
-            f"no '{self.original.file}' below '{self.engine}'. Install it with "
-            f"pip install {self.distribution} in an environment '{self.engine}' there."
+            f"no '{self.original.file}' below '{self.distribution}'. Install it with: "
+            f"graphrag-bench engines install {self.distribution}"
         )
 
     @cached_property
@@ -157,7 +150,7 @@ class EnginePrompt(Prompt):
         )
 
     @property
-    def text(self) -> str:  # type: ignore[override]
+    def text(self) -> str:
         """All messages, as the engine's file has them."""
         return "\n".join(message.content for message in self.chat)
 
@@ -283,7 +276,7 @@ def _assigned(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
             if isinstance(statement.value, ast.Dict):
                 for key, value in zip(statement.value.keys, statement.value.values, strict=True):
                     if isinstance(key, ast.Constant):
-                        yield f"{name}[{key.value}]", value
+                        yield f"{name}[{key.value!s}]", value
 
 
 def _name(target: ast.expr) -> str | None:
@@ -291,7 +284,7 @@ def _name(target: ast.expr) -> str | None:
         return target.id
     if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
         inner = _name(target.value)
-        return f"{inner}[{target.slice.value}]" if inner else None
+        return f"{inner}[{target.slice.value!s}]" if inner else None
     return None
 
 

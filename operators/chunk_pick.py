@@ -101,7 +101,7 @@ def _scores(index: VectorIndex, vectors: Vectors) -> FloatArray:
 def _picked(
     scores: FloatArray,
     before: Sequence[Ranked[Chunk]],
-    found: Sequence[Ranked[Any]],
+    found: Sequence[Any],
     graph: Graph,
     per_row: int,
     top_k: int,
@@ -128,10 +128,9 @@ def _best(
 
     Every row counts; where some are `seen`, those that hold a chunk which no row before has held.
     """
-    n_rows, first = 0, dict[int, None]()
+    n_rows, first, before = 0, dict[int, None](), seen or set()
     for chunks in held:
-        known = {*first, *(seen or ())}
-        new = [one for one in chunks.tolist() if one not in known]
+        new = [one for one in chunks.tolist() if one not in first and one not in before]
         n_rows += bool(new) or seen is None
         first.update(dict.fromkeys(new))
     among = np.array(list(first), np.int64)

@@ -2,7 +2,7 @@
 
 python scripts/parity.py --engines FOLDER [--cases NAME,...] [--home FOLDER] [--page FILE]
 
-FOLDER holds one environment for each engine (lightrag, nano, fastgraphrag, hipporag), each with its
+FOLDER holds one environment for each engine by its name (lightrag-hku, hipporag, …), each with its
 own bin/python. One graph is made of the sample set without a language model and put into the
 engine's own stores; both sides have the same vectors and the same recorded replies, and are asked
 every question. Exit code 1 where a difference has no reason on the page.
@@ -52,7 +52,7 @@ def answered(case: Case, engines: Path, frozen: Path, work: Path) -> dict[str, o
     target.unlink(missing_ok=True)
     shutil.rmtree(work, ignore_errors=True)
     command = [
-        str(python_of(engines, case.engine)), str(DRIVERS / f"drive_{case.engine}.py"),
+        str(python_of(engines, case.distribution)), str(DRIVERS / f"drive_{case.engine}.py"),
         str(frozen), case.mode, str(target), str(work),
     ]  # fmt: skip
     clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

@@ -88,8 +88,9 @@ class PathSettings(_Settings):
         None, description="a shared artifacts/ folder, read and never written"
     )
 
-    engines: str | None = Field(
-        None, description="folder with an environment of each released engine: prompts=original"
+    engines: str = Field(
+        "~/.cache/graphrag-bench/engines",
+        description="folder with an environment of each released engine",
     )
 
     verify: Literal["first", "always", "off"] = Field(

@@ -17,7 +17,7 @@ ORIGINALS = "originals"
 """The key of a method's file that names its map."""
 
 
-def with_originals(method: Mapping[str, Any], engines: str | None) -> dict[str, Any]:
+def with_originals(method: Mapping[str, Any], engines: str) -> dict[str, Any]:
     """The method with the engine's prompt in every step whose prompt the map names.
 
     A method without a map stays as it is. Raises UserError where the engine is not installed, and
@@ -65,13 +65,12 @@ def _map(method: Mapping[str, Any]) -> Originals | None:
     return None if name is None else read_originals(str(name))
 
 
-def prompt_of(ours: str, originals: Originals, engines: str | None) -> EnginePrompt:
+def prompt_of(ours: str, originals: Originals, engines: str) -> EnginePrompt:
     """The engine's prompt in the place of ours; KeyError where the map has none."""
     return EnginePrompt(
         ours,
         None,
         originals.prompts[ours],
-        originals.engine,
         originals.distribution,
         engines,
     )

@@ -43,10 +43,9 @@ FOOT = """\
 ## Run it
 
 ```bash
-python -m venv FOLDER/lightrag && FOLDER/lightrag/bin/pip install {lightrag}
-python -m venv FOLDER/nano && FOLDER/nano/bin/pip install {nano}
-python -m venv FOLDER/fastgraphrag
-FOLDER/fastgraphrag/bin/pip install {fastgraphrag} sentencepiece==0.2.0
+graphrag-bench engines install lightrag-hku --folder FOLDER
+graphrag-bench engines install nano-graphrag --folder FOLDER
+graphrag-bench engines install fast-graphrag --folder FOLDER
 python -m venv FOLDER/hipporag && FOLDER/hipporag/bin/pip install --no-deps {hipporag}
 FOLDER/hipporag/bin/pip install torch transformers igraph pandas pyarrow pydantic openai tenacity \
   filelock einops
