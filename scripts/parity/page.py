@@ -47,8 +47,8 @@ graphrag-bench engines install lightrag-hku --folder FOLDER
 graphrag-bench engines install nano-graphrag --folder FOLDER
 graphrag-bench engines install fast-graphrag --folder FOLDER
 python -m venv FOLDER/hipporag && FOLDER/hipporag/bin/pip install --no-deps {hipporag}
-FOLDER/hipporag/bin/pip install torch transformers igraph pandas pyarrow pydantic openai tenacity \
-  filelock einops
+FOLDER/hipporag/bin/pip install torch transformers igraph pandas pyarrow pydantic openai
+FOLDER/hipporag/bin/pip install tenacity filelock einops
 make test-parity ENGINES=FOLDER
 ```
 """
