@@ -15,7 +15,19 @@ from graphrag_bench.pipeline.build import STAGES, Pipeline, build, misspelt_stag
 from graphrag_bench.prompts import Prompt
 
 RESERVED = frozenset(
-    {"name", "title", "role", "budget", "build", "given", "prompts", FILE, *KEYS, *STAGES}
+    {
+        "name",
+        "title",
+        "role",
+        "budget",
+        "build",
+        "given",
+        "prompts",
+        "originals",
+        FILE,
+        *KEYS,
+        *STAGES,
+    }
 )
 ROLES = ("floor", "baseline", "ceiling")
 GIVEN = {"gold_chunks": "chunks"}
@@ -76,7 +88,13 @@ def check_keys(config: Mapping[str, Any]) -> None:
     if not isinstance(config.get("name"), str):
         gathered.add("A method needs a 'name'.")
     wrong = set()
-    for key, kind in (("given", str), ("role", str), ("prompts", str), ("build", Mapping)):
+    for key, kind in (
+        ("given", str),
+        ("role", str),
+        ("prompts", str),
+        ("originals", str),
+        ("build", Mapping),
+    ):
         if config.get(key) is not None and not isinstance(config[key], kind):
             wrong.add(key)
             expected = "a text" if kind is str else "a mapping"

@@ -25,7 +25,7 @@ from graphrag_bench.runs.scoring import score, shares
 from graphrag_bench.values import Question
 
 _DECIDING = {
-    "method", "chunking", "pooling", "build", "graph", "seed", "answers", "reader_prompt"
+    "method", "chunking", "pooling", "build", "graph", "seed", "answers", "reader_prompt", "prompts"
 }  # fmt: skip
 """The settings that can change an answer, models aside, whose identities are kept."""
 

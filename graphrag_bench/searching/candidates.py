@@ -57,7 +57,10 @@ class Candidate:
             "budget": None,
             **({"build": build} if build else {}),
             **({"convert": convert} if convert else {}),
-            "retrieve": retrieve,
+            "retrieve": [
+                *retrieve,
+                *({"op": step["op"], "top_k": sizes[0], **step} for step in ending.retrieve),
+            ],
             "generate": [_packed(step, sizes[1]) for step in ending.steps],
         }
 
@@ -72,7 +75,8 @@ class Candidate:
 
     def _told(self) -> list[Any]:
         method = {**self._stages_by_name(), "build": self._build()}
-        return [method, [dict(step) for step in self._ending().steps]]
+        ending = self._ending()
+        return [method, [dict(step) for step in (*ending.retrieve, *ending.steps)]]
 
     def _stages_by_name(self) -> dict[str, Any]:
         return dict(zip(("convert", "retrieve"), self._stages(None), strict=True))

@@ -40,11 +40,15 @@ class Forking(_Strict):
 
 
 class Ending(_Strict):
-    """How a pipeline with these slots, and with these last operators if any, makes its answer."""
+    """How a pipeline with these slots, and with these last operators if any, makes its answer.
+
+    `retrieve` are steps that end its retrieval; each keeps as many chunks as the scores see.
+    """
 
     slots: list[str]
     steps: list[dict[str, Any]]
     operators: list[str] = []
+    retrieve: list[dict[str, Any]] = []
 
 
 class SpaceFile(_Strict):

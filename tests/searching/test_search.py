@@ -82,6 +82,7 @@ def _steps_of(scorer: Scorer, name: str) -> tuple[str, ...]:
     pipeline = scorer.experiment(method).method.pipeline
     steps = [*pipeline.convert, *pipeline.retrieve]
     names = [op.operator.name for step in steps for op in step.operators()]
+    names = [name for name in names if name != "chunk.pick.none"]
     return tuple(names[: names.index("chunk.vdb")] + names[names.index("chunk.vdb") + 1 :]
                  if len(names) > 1 and "chunk.vdb" in names else names)  # fmt: skip
 
