@@ -62,6 +62,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "method": experiment.method.name,
         "title": experiment.method.title + (" (incomplete)" if incomplete else ""),
         "role": experiment.method.role,
+        "verified": experiment.method.verified,
         "profile": settings.profile,
         "fidelity": settings.fidelity,
         "parameters": dict(experiment.method.parameters),
