@@ -1,7 +1,7 @@
 """What searches over pipelines found on three sets: docs/results/search.md.
 
-Runs `graphrag-bench search` for each set where its front is not stored yet, and writes the page's
-tables; what the page says about them is written by hand.
+Runs `graphrag-bench search` for each set, or for those of --only; a search that is stored is not
+run again. Writes the page's tables; what the page says about them is written by hand.
 
 Usage: python scripts/search_results.py MUSIQUE [--home FOLDER] [--only NAME]
   MUSIQUE  corpus.json, questions.json and openie*.json in HippoRAG's layout
@@ -60,11 +60,14 @@ def main() -> int:
     parser.add_argument("--only", choices=list(SETS), action="append")
     asked = parser.parse_args()
     home = asked.home.resolve()
-    parts = [searched(name, asked.musique.resolve(), home) for name in asked.only or SETS]
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{''.join(parts)}\n{END}{after}", encoding="utf-8")
+    tables, _, after = rest.partition(END)
+    held = {part.split("\n", 1)[0]: f"### {part}" for part in tables.strip().split("### ")[1:]}
+    for name in asked.only or SETS:
+        held[name] = searched(name, asked.musique.resolve(), home)
+    parts = "\n\n".join(held[name].strip() for name in SETS if name in held)
+    PAGE.write_text(f"{before}{BEGIN}\n\n{parts}\n\n{END}{after}", encoding="utf-8")
     print(f"wrote {PAGE}")
     return 0
 
