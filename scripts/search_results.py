@@ -21,7 +21,13 @@ COMMON = ("answer=off", "best=5")
 SETS = {
     "sample": ("dataset=sample", "cells=300", "max_steps=5"),
     "world": ("dataset=world", "limit=120", "cells=200", "max_steps=4"),
-    "musique": ("dataset=musique", "dataset.root={musique}", "cells=160", "max_steps=5"),
+    "musique": (
+        "dataset=musique",
+        "dataset.root={musique}",
+        "graphs=none,entities,kg,entity_passage",
+        "cells=80",
+        "max_steps=4",
+    ),
 }
 
 
