@@ -12,7 +12,8 @@ export PYTHONDONTWRITEBYTECODE :=
 # more workers than two cores: tests of kills, servers and outages wait
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help quickstart test test-ray test-browser test-engines quick checked lint types imports unit docs clean
+.PHONY: help quickstart test test-ray test-parity test-engines test-browser quick checked lint types imports \
+  unit docs clean
 
 help:
 	@echo "make quickstart   install, then five methods on the sample set and one table (6 minutes)"
@@ -20,6 +21,7 @@ help:
 	@echo "make test-ray     install Ray, then the tests on a cluster of two workers on this machine"
 	@echo "make test-browser install Chromium and its driver where missing, then the tests of the run page"
 	@echo "make test-engines the tests of the released engines that are installed (ENGINES=FOLDER)"
+	@echo "make test-parity  our methods beside the released engines: ENGINES=FOLDER, docs/parity.md"
 	@echo "make quick        lint, types, the fast tests (under 90 seconds)"
 	@echo "make docs         the documentation site, in site/"
 	@echo "make clean        remove .venv"
@@ -33,6 +35,12 @@ test: checked
 
 test-ray: $(VENV)/.installed-ray
 	$(BIN)/pytest tests/test_ray_executor.py
+
+# the released engines, each in an environment below ENGINES: docs/parity.md
+test-parity: $(VENV)/.installed-dev
+	test -n "$(ENGINES)" || { echo "make test-parity ENGINES=FOLDER; docs/parity.md says how to fill it"; exit 2; }
+	ENGINES="$(ENGINES)" $(BIN)/pytest tests/parity
+	$(BIN)/python scripts/parity.py --engines "$(ENGINES)" --page docs/parity.md
 
 test-browser: $(VENV)/.installed-browser
 	$(BIN)/pytest tests/browser

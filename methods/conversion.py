@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, PositiveInt
 
@@ -148,22 +148,35 @@ def entities_keywords(keywords: Keywords) -> Mentions:
     return _mentions(list(keywords.low))
 
 
+Without = Literal["question", "nothing"]
+
+
 @operator("query.low")
-def query_low(question: Question, keywords: Keywords) -> Query:
+def query_low(question: Question, keywords: Keywords, *, without: Without = "question") -> Query:
     """The low-level keywords joined by a comma; the question itself when there is none.
+
+    With `without="nothing"` nothing is searched for where there is no keyword.
 
     Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: ours).
     """
-    return Query((", ".join(keywords.low) or question.text,))
+    return _joined(keywords.low, question, without)
 
 
 @operator("query.high")
-def query_high(question: Question, keywords: Keywords) -> Query:
+def query_high(question: Question, keywords: Keywords, *, without: Without = "question") -> Query:
     """The high-level keywords joined by a comma; the question itself when there is none.
+
+    With `without="nothing"` nothing is searched for where there is no keyword.
 
     Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: ours).
     """
-    return Query((", ".join(keywords.high) or question.text,))
+    return _joined(keywords.high, question, without)
+
+
+def _joined(words: tuple[str, ...], question: Question, without: Without) -> Query:
+    if words:
+        return Query((", ".join(words),))
+    return Query((question.text,) if without == "question" else ())
 
 
 def _words(words: list[str]) -> tuple[str, ...]:

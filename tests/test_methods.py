@@ -24,7 +24,8 @@ def test_the_method_answers_every_question_of_toy(name: str, tmp_path: Path) -> 
     held = metrics(ended.folder)
     assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
     assert all(row["answer"] for row in records(ended.folder))
-    title = load("method", name).get("title", name)
+    method = load("method", name)
+    title = method.get("title", name) + (" (?)" if "verified" in method else "")
     assert f"| {title} | 6 | 0 |" in (ended.folder / "table.md").read_text()
 
 
@@ -37,6 +38,17 @@ def test_the_method_has_a_page_of_its_own_or_names_that_of_its_paper(name: str) 
     page = root / (named[0] if named else f"methods/{name}/README.md")
     assert page.is_file()
     assert len(page.read_text(encoding="utf-8").split()) >= 20
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if "verified" in load("method", name)])
+def test_the_page_of_a_method_says_how_far_it_is_verified(name: str) -> None:
+    root = checkout()
+    assert root is not None
+    text = (root / "configs" / "method" / f"{name}.yaml").read_text(encoding="utf-8")
+    named = re.search(r"methods/\w+/README\.md", text)
+    page = (root / (named[0] if named else f"methods/{name}/README.md")).read_text(encoding="utf-8")
+    assert f"`verified: {str(load('method', name)['verified']).lower()}`" in page
+    assert re.search(r"not checked|was not at hand|were at hand", page, re.IGNORECASE)
 
 
 def test_the_conversion_by_language_model_finds_the_same_passages(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     elif asked.action == "install":
         there.known(asked.name)
         there.install(asked.name, locked=not asked.no_lock, progress=Progress())
-        folder = "" if asked.folder == FOLDER else f" engine.folder={asked.folder}"
+        folder = "" if asked.folder == FOLDER else f" paths.engines={asked.folder}"
         sys.stdout.write(
             f"use it: graphrag-bench run dataset=sample method=original engine={asked.name}"
             f"{folder} limit=10\n"
@@ -51,7 +51,7 @@ def _parser() -> Parser:
         one.add_argument("name", metavar="NAME", help="one of `graphrag-bench engines ls`")
     install.flag("--no-lock", "let pip choose the versions of what the engine needs")
     for one in (ls, install, remove):
-        one.option("--folder", "FOLDER", "of the environments (engine.folder of a run)", FOLDER)
+        one.option("--folder", "FOLDER", "of the environments (paths.engines of a run)", FOLDER)
     return parser
 
 

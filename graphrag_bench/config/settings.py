@@ -88,12 +88,17 @@ class PathSettings(_Settings):
         None, description="a shared artifacts/ folder, read and never written"
     )
 
+    engines: str = Field(
+        "~/.cache/graphrag-bench/engines",
+        description="folder with an environment of each released engine",
+    )
+
     verify: Literal["first", "always", "off"] = Field(
         "first",
         description="check artifacts by their hashes: when first loaded, at every load, never",
     )
 
-    _text = field_validator("home", "shared_artifacts", mode="before")(_number_as_text)
+    _text = field_validator("home", "shared_artifacts", "engines", mode="before")(_number_as_text)
 
 
 class EvaluationSettings(_Settings):
@@ -245,6 +250,11 @@ class RunSettings(_Settings):
     )
     reader_prompt: Literal["own", "common"] = Field(
         "own", description="the prompt that answers: each method's own, or one for all methods"
+    )
+    prompts: Literal["own", "original"] = Field(
+        "own",
+        description="original: those of the released engine, read where it is installed "
+        "(paths.engines), in every method that has a map of them",
     )
     match_tokens: str | None = Field(
         None, description="use another method's mean context size as the context budget"

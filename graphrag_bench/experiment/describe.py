@@ -14,6 +14,7 @@ from graphrag_bench.experiment.estimate import Estimate, Fewer, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured, planned_lines
+from graphrag_bench.experiment.original_prompts import original_lines
 from graphrag_bench.experiment.reader_prompts import own_answers
 from graphrag_bench.offline.earlier import EARLIER
 from graphrag_bench.pipeline.build import STAGES
@@ -86,6 +87,8 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     if to_answer:
         yield from form_lines(pipeline, [q for q in selected if q.id in to_answer])
         yield from _reader(experiment.settings)
+    if experiment.settings.prompts == "original":
+        yield from original_lines(experiment.settings, experiment.method)
     yield from _comparable(experiment, len(selected))
     n_answers = sum(question.id in to_answer for question in left)
     yield from estimate_lines(estimates(experiment, len(left), n_answers))

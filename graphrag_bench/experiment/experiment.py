@@ -27,6 +27,7 @@ from graphrag_bench.experiment.derived_settings import (
 from graphrag_bench.experiment.earlier_version import earlier_key
 from graphrag_bench.experiment.method import Method, read_method
 from graphrag_bench.experiment.models import Models
+from graphrag_bench.experiment.original_prompts import with_originals
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.experiment.reader_prompts import with_common_reader
 from graphrag_bench.fingerprint import digest
@@ -280,7 +281,11 @@ def steps_of(settings: RunSettings) -> Method:
     method: Mapping[str, Any] = settings.method
     if settings.pooling:
         method = pooled(method, settings.pooling)
-    return read_method(with_common_reader(method) if settings.reader_prompt == "common" else method)
+    if settings.reader_prompt == "common":
+        method = with_common_reader(method)
+    if settings.prompts == "original":
+        method = with_originals(method, settings.paths.engines)
+    return read_method(method)
 
 
 def _as_settings(resource: str, choice: Any) -> dict[str, Any]:

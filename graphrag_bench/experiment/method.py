@@ -15,9 +15,24 @@ from graphrag_bench.pipeline.build import STAGES, Pipeline, build, misspelt_stag
 from graphrag_bench.prompts import Prompt
 
 RESERVED = frozenset(
-    {"name", "title", "role", "budget", "build", "given", "prompts", FILE, *KEYS, *STAGES}
+    {
+        "name",
+        "title",
+        "role",
+        "budget",
+        "build",
+        "given",
+        "prompts",
+        "originals",
+        "verified",
+        FILE,
+        *KEYS,
+        *STAGES,
+    }
 )
 ROLES = ("floor", "baseline", "ceiling")
+VERIFIED = ("true", "partly", "false")
+"""Whether a method was checked against its paper or its code; its page says what was not."""
 GIVEN = {"gold_chunks": "chunks"}
 """What a method may be given before its first step, and the slot it fills."""
 
@@ -26,7 +41,8 @@ GIVEN = {"gold_chunks": "chunks"}
 class Method:
     """A method: its parameters by name, the artifacts it chooses, its pipeline.
 
-    `title` is its name in tables; `role` is `floor`, `baseline` or `ceiling` for reference rows.
+    `title` is its name in tables; `role` is `floor`, `baseline` or `ceiling` for reference rows;
+    `verified` is one of `VERIFIED`, and tables mark what is not `true`.
     """
 
     name: str
@@ -37,6 +53,7 @@ class Method:
     given: str | None
     pipeline: Pipeline
     problems: tuple[str, ...]
+    verified: str = "true"
 
     @property
     def given_slots(self) -> frozenset[str]:
@@ -67,6 +84,7 @@ def read_method(config: Mapping[str, Any]) -> Method:
         given,
         pipeline,
         tuple(problems),
+        _verified(config),
     )
 
 
@@ -76,7 +94,13 @@ def check_keys(config: Mapping[str, Any]) -> None:
     if not isinstance(config.get("name"), str):
         gathered.add("A method needs a 'name'.")
     wrong = set()
-    for key, kind in (("given", str), ("role", str), ("prompts", str), ("build", Mapping)):
+    for key, kind in (
+        ("given", str),
+        ("role", str),
+        ("prompts", str),
+        ("originals", str),
+        ("build", Mapping),
+    ):
         if config.get(key) is not None and not isinstance(config[key], kind):
             wrong.add(key)
             expected = "a text" if kind is str else "a mapping"
@@ -86,7 +110,14 @@ def check_keys(config: Mapping[str, Any]) -> None:
         if key not in wrong and value is not None and value not in known:
             there = f"there {'is' if len(known) == 1 else 'are'} {', '.join(known)}"
             gathered.add(f"method.{key}: no '{value}'; {there}.")
+    if _verified(config) not in VERIFIED:
+        gathered.add(f"method.verified={config['verified']!r}: there are {', '.join(VERIFIED)}.")
     gathered.refuse()
+
+
+def _verified(config: Mapping[str, Any]) -> str:
+    """One of `VERIFIED`, of a truth value of YAML or of a text."""
+    return str(config.get("verified", True)).lower()
 
 
 def unresolved(config: Mapping[str, Any]) -> list[str]:

@@ -199,7 +199,10 @@ class Models(Mapping[str, Any]):
     @cached_property
     def engine(self) -> Engine:
         """The released engine of this run; nothing is started before it is asked."""
-        made: Engine = self._bare("engine", self.settings.engine or ENGINE)
+        chosen = self.settings.engine or ENGINE
+        if chosen["_target_"] == ENGINE["_target_"]:
+            chosen = {"folder": self.settings.paths.engines, **chosen}
+        made: Engine = self._bare("engine", chosen)
         made.logs = Path(self.settings.paths.home) / "cache" / "engines"
         return made
 

@@ -26,7 +26,7 @@ from graphrag_bench.runs.scoring import score, shares
 from graphrag_bench.values import Question
 
 _DECIDING = {
-    "method", "chunking", "pooling", "build", "graph", "seed", "answers", "reader_prompt"
+    "method", "chunking", "pooling", "build", "graph", "seed", "answers", "reader_prompt", "prompts"
 }  # fmt: skip
 """The settings that can change an answer, models aside, whose identities are kept."""
 
@@ -66,6 +66,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "title": (engine_title(experiment) or experiment.method.title)
         + (" (incomplete)" if incomplete else ""),
         "role": experiment.method.role,
+        "verified": experiment.method.verified,
         "profile": settings.profile,
         "fidelity": settings.fidelity,
         "parameters": dict(experiment.method.parameters),

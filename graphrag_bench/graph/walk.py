@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.views import transition_of
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
@@ -47,14 +48,27 @@ class Walk:
         return float(self.strength.mean()) if len(self) else 0.0
 
 
-def walk_of_nodes(graph: Graph) -> Walk:
-    """The walk over the nodes of a graph by the weights of their pairs; made once for a graph."""
-    key = ("nodes",)
+def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
+    """The walk over the nodes of a graph by the weights of their pairs; made once for a graph.
+
+    Without `weighted` every pair has weight 1.
+    """
+    key = ("nodes", weighted)
     if key not in graph.walks:
-        strength = np.asarray(graph.adjacency.sum(axis=1), np.float64).ravel()
-        graph.walks[key] = Walk(graph.transition, strength)
+        adjacency = graph.adjacency if weighted else _of_ones(graph.adjacency)
+        strength = np.asarray(adjacency.sum(axis=1), np.float64).ravel()
+        transition = graph.transition if weighted else transition_of(adjacency)
+        graph.walks[key] = Walk(transition, strength)
     found: Walk = graph.walks[key]
     return found
+
+
+def _of_ones(adjacency: Any) -> Any:
+    """The same cells, each with 1."""
+    from scipy.sparse import csr_matrix
+
+    ones = np.ones(len(adjacency.data))
+    return csr_matrix((ones, adjacency.indices, adjacency.indptr), shape=adjacency.shape)
 
 
 def walk_with_chunks(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from graphrag_bench.offline.titles import Titles, titled
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import FloatArray, IntArray
 
+Counted = Literal["read", "chunk"]
+"""Whether a fact that a chunk states twice counts each time it is read, or once for the chunk."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
 
 
@@ -119,8 +121,11 @@ def _in_order_of_appearance(codes: IntArray) -> tuple[IntArray, IntArray]:
     return distinct[order], place[inverse]
 
 
-def fact_graph(extraction: Extraction, n_chunks: int) -> Graph:
-    """The graph of an extraction; raises UserError when it has no node."""
+def fact_graph(extraction: Extraction, n_chunks: int, *, counted: Counted = "read") -> Graph:
+    """The graph of an extraction; raises UserError when it has no node.
+
+    A fact that is read again in the same chunk counts again, or not with `counted="chunk"`.
+    """
     told = _Facts.of(extraction)
     if not told.names:
         raise UserError(
@@ -133,11 +138,16 @@ def fact_graph(extraction: Extraction, n_chunks: int) -> Graph:
     _, fact = _in_order_of_appearance(ends * max(len(told.relations), 1) + told.relation)
     first = np.unique(fact, return_index=True)[1]  # in order of appearance, as the facts are
     relations = [told.relations[code] for code in told.relation[first].tolist()]
+    weight = np.array(told.weight)
+    if counted == "chunk":
+        once = np.zeros(len(fact), bool)
+        once[np.unique(fact * n_chunks + told.chunk, return_index=True)[1]] = True
+        weight[~once] = 0.0
     return Graph(
         names=Texts.of(told.names),
         source=told.head[first],
         target=told.tail[first],
-        weight=np.bincount(fact, told.weight, len(first)).astype(np.float64),
+        weight=np.bincount(fact, weight, len(first)).astype(np.float64),
         synonym=np.zeros(len(first), bool),
         relations=Texts.of(relations),
         node_chunk=cells(told.node, told.node_chunk, (len(told.names), n_chunks)),

@@ -16,7 +16,7 @@ from graphrag_bench.graph.extraction import Extraction
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Vectors
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES, fact_graph
+from graphrag_bench.offline.knowledge_graph import KG_ATTRIBUTES, Counted, fact_graph
 from graphrag_bench.offline.titles import Titles, titled
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
@@ -46,6 +46,7 @@ def kg_synonymy(
     exact_up_to: NonNegativeInt = 50_000,
     probes: PositiveInt = 32,
     titles: Titles = "off",
+    counted: Counted = "read",
 ) -> Graph:
     """The knowledge graph with edges between nodes of similar names.
 
@@ -57,11 +58,13 @@ def kg_synonymy(
     What that misses is measured against the exact search for 200 nodes, drawn with a seed, and
     is in the artifact's statistics: `neighbour_recall` in 0..1 is the share found of their nearest
     names, `synonym_recall` that of the ones at or above the threshold, `sampled_synonyms` how many
-    these are; with none of them the share is 1. `titles` as of `graph.kg`.
+    these are; with none of them the share is 1. `titles` as of `graph.kg`. The
+    weight of a fact is the number of times that it was read, or with `counted="chunk"` the number
+    of chunks that state it.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B (threshold 0.8); lists as
     in faiss's IVF (Johnson et al. 2019), ours.
     """
-    graph = fact_graph(titled(extraction, chunk_table, titles), len(chunk_table))
+    graph = fact_graph(titled(extraction, chunk_table, titles), len(chunk_table), counted=counted)
     vectors = np.ascontiguousarray(name_index.vectors)
     k = min(synonyms_per_node + 1, len(vectors))
     statistics: dict[str, float] = {}

@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
+from graphrag_bench.engine_prompts import EnginePrompt
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinators
@@ -166,7 +167,7 @@ class _Builder:
             if isinstance(value, str) and "${" in value:
                 continue  # what it asks for is missing, and told once for the method
             try:
-                if setting.annotation is Prompt:
+                if setting.annotation is Prompt and not isinstance(value, EnginePrompt):
                     file = value.name if isinstance(value, Prompt) else str(value)
                     value = Prompt(file, self.prompts)
                 settings[name] = setting.check(value)

@@ -8,6 +8,7 @@ from typing import Any
 
 from graphrag_bench.report.corpora import SHOWN
 from graphrag_bench.report.selection import mark
+from graphrag_bench.report.verified import doubt
 
 _PLACES = {"floor": 0, "baseline": 1, "": 2, "ceiling": 3}
 _SOURCES = ("profile", "fidelity")
@@ -24,8 +25,8 @@ def arranged(runs: Sequence[Run]) -> list[Run]:
     A title names the data set when there are several, and, where several runs share a title, the
     settings in which they differ: profile and fidelity, then parameters and models, then settings
     of single steps, as far as they are needed to tell all apart, and the run's key when nothing
-    else tells two apart. A run that was chosen on the questions it is scored on says so. Runs are
-    what `metrics.json` holds.
+    else tells two apart. A method that is not wholly verified has a mark, and a run that was
+    chosen on the questions it is scored on says so. Runs are what `metrics.json` holds.
     """
     sets = list(dict.fromkeys(run["dataset"] for run in runs))
     budgets = list(dict.fromkeys(run.get("budget_context") for run in runs if _packed(run)))
@@ -39,7 +40,7 @@ def arranged(runs: Sequence[Run]) -> list[Run]:
     titles = [f"{prefix}{run['title']}" for prefix, run in zip(prefixes, ordered, strict=True)]
     details = _of_groups(titles, ordered, _told_apart)
     return [
-        {**run, "title": f"{title} {said} {mark(run)}".strip()}
+        {**run, "title": " ".join(filter(None, (title, doubt(run), said, mark(run))))}
         for run, title, said in zip(ordered, titles, details, strict=True)
     ]
 

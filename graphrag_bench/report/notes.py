@@ -10,6 +10,7 @@ from graphrag_bench.report.corpora import corpus_notes
 from graphrag_bench.report.engines import engine_notes
 from graphrag_bench.report.long_texts import long_text_notes
 from graphrag_bench.report.selection import INFLATED, REFERENCE_ROLES, mark
+from graphrag_bench.report.verified import verified_notes
 
 FAIR = 1.1
 """Contexts that differ by more than this factor are compared with a warning."""
@@ -45,6 +46,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         for run in runs
         if (lost := run.get("lost"))
     ]
+    notes += verified_notes(runs)
     if any(mark(run) for run in runs):
         notes.append(INFLATED)
     if any(run["cost"]["mixed"] for run in runs):

@@ -79,6 +79,7 @@ def link(
     single_words: SingleWords = "titles",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     dedupe: bool = False,
+    score: Literal["cosine", "share"] = "cosine",
     types: tuple[str, ...] = (),
 ) -> list[Ranked[Node]]:
     """The nodes that the question names, as by `node.match`, then the most similar node of a name.
@@ -87,8 +88,10 @@ def link(
     gives each mention that is left its most similar node. Score: cosine, -1..1; a name whose best
     node is below `min_score` gives none. A node may come twice unless `dedupe`. No part, or no
     names, give no nodes. With `types` the vectors of nodes of these types alone are searched, and
-    names that mean other nodes give none.
-    Source: Zhou et al. 2025, section 6.1, "Link" (`vectors` alone); the other parts are ours.
+    names that mean other nodes give none. With `score="share"` every node has score 1, as the only
+    one that its name finds.
+    Source: Zhou et al. 2025, section 6.1, "Link" (`vectors` alone), `share` as fast-graphrag's
+    released code; the other parts are ours.
     """
     typed = nodes_of(graph, types)
     by_name = tuple(part for part in parts if part != "vectors")
@@ -103,7 +106,8 @@ def link(
         (hits,) = searched([vectors], node_index, 1, typed)
         for (at, _), hit in zip(left, hits, strict=True):
             if len(hit) and round(float(hit.scores[0]), DECIMALS) >= min_score:
-                given[at].append((int(hit.ids[0]), float(hit.scores[0])))
+                found_one = float(hit.scores[0]) if score == "cosine" else 1.0
+                given[at].append((int(hit.ids[0]), found_one))
     return [_ranked(hits, dedupe) for hits in given]
 
 

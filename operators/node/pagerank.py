@@ -17,6 +17,7 @@ from graphrag_bench.values import Node, NodeScores, Ranked
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Weights = Literal["specificity", "uniform", "similarity"]
+HandedOn = Literal["all", "best"]
 
 
 @operator("node.ppr", batched=True)
@@ -31,6 +32,9 @@ def ppr(
     method: Method = "auto",
     exact_up_to: PositiveInt = 200_000,
     error: Annotated[float, Field(gt=0)] = 2e-6,
+    weighted: bool = True,
+    min_mass: Annotated[float, Field(ge=0, le=1)] = 0.0,
+    handed_on: HandedOn = "all",
     types: tuple[str, ...] = (),
 ) -> list[tuple[Ranked[Node], NodeScores]]:
     """The best nodes by personalised PageRank from the given nodes, and the mass of every node.
@@ -46,14 +50,15 @@ def ppr(
     of the mean strength, nodes that the push does not reach have 0, and mass sums to about 1. A
     uniform reset is always exact. With `types` only nodes of these types are ranked; the walk
     passes through all, and every node keeps its mass. `exact` holds one vector of all nodes for
-    each question.
+    each question. Without `weighted` all pairs count alike. Nodes whose mass is below `min_mass`
+    are not among the best; with `handed_on="best"` nodes that are not have 0 in the second value.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
     resets = [_reset(seeds, graph, reset) for seeds in nodes]
     typed = nodes_of(graph, types)
     how = How(damping, tolerance, method, exact_up_to, error)
     found = []
-    for mass in masses(walk_of_nodes(graph), resets, how, top_k):
+    for mass in masses(walk_of_nodes(graph, weighted=weighted), resets, how, top_k):
         scores = (
             NodeScores(mass.values)
             if mass.rows is None
@@ -64,6 +69,9 @@ def ppr(
             if typed is None
             else Ranked[Node].top(scores.values, top_k, among=np.flatnonzero(typed))
         )
+        best = best.take(best.scores >= min_mass)
+        if handed_on == "best":
+            scores = NodeScores.sparse(best.ids, best.scores, graph.n_nodes)
         found.append((best, scores))
     return found
 

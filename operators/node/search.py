@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -28,17 +28,26 @@ def vdb(
     embedder: Embedder,
     top_k: PositiveInt = 4,
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
+    score: Literal["cosine", "share"] = "cosine",
     types: tuple[str, ...] = (),
 ) -> list[Ranked[Node]]:
     """The nodes most similar to the question, or to a query that the step uses instead.
 
     Score: cosine, -1..1; of several query texts the best one counts. Nodes below `min_score` are
     left out. Ties by lower id. In a tree all layers compete. With `types` only nodes of these types
-    are searched.
-    Source: Zhou et al. 2025, section 6.1, node "VDB".
+    are searched. With `score="share"` the score of a node is (1 + cosine) / 2, divided by the sum
+    of those of all nodes found, in the same order.
+    Source: Zhou et al. 2025, section 6.1, node "VDB"; `share` as fast-graphrag's released code.
     """
     found = most_similar(question, query, node_index, embedder, top_k, nodes_of(graph, types))
-    return [one.take(one.scores >= min_score) for one in found]
+    found = [one.take(one.scores >= min_score) for one in found]
+    return found if score == "cosine" else [_shares(one) for one in found]
+
+
+def _shares(nodes: Ranked[Node]) -> Ranked[Node]:
+    """The nodes with (1 + cosine) / 2 as their score, divided by the sum."""
+    half = (1.0 + nodes.scores) / 2.0
+    return Ranked(nodes.ids, half / (half.sum() or 1.0))
 
 
 @operator("node.tfidf")

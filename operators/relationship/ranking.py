@@ -28,6 +28,7 @@ from graphrag_bench.values import (
     Relationship,
     RelationshipScores,
     best_of,
+    unique,
 )
 from operators.similarity import most_similar
 
@@ -64,7 +65,7 @@ def vdb(
     found = [one.take(np.round(one.scores, DECIMALS) >= min_score) for one in found]
     if order == "similarity":
         return found
-    return [one.take(_by_degree_and_weight(graph, one.ids)) for one in found]
+    return [one.take(_by_degree_and_weight(graph, one.ids, one.ids)) for one in found]
 
 
 @operator("relationship.onehop", unordered="the degree of both ends, then weight")
@@ -73,20 +74,28 @@ def onehop(
     *,
     graph: Graph,
     top_k: PositiveInt | None = None,
+    ties: Literal["id", "nodes"] = "id",
     types: tuple[str, ...] = (),
 ) -> Ranked[Relationship]:
     """The relationships that one of the nodes is an end of, each once, the best joined first.
 
     Score: the sum of the degrees of both ends, a degree being the number of other nodes that a
-    node is joined to. Ties by higher weight, then by lower id; `top_k` cuts the end of the list.
-    With `types` only relationships with an end of these types are given.
-    Source: Zhou et al. 2025, section 6.1, relationship "Onehop".
+    node is joined to. Ties by higher weight, then by lower id, or with `ties="nodes"` in the order
+    of the nodes, and by lower id at each; `top_k` cuts the end of the list. With `types` only
+    relationships with an end of these types are given.
+    Source: Zhou et al. 2025, section 6.1, relationship "Onehop"; `nodes` as LightRAG's released
+    code, version 1.5.7.
     """
-    rows = graph.relationships_at(nodes.ids)
+    if ties == "id":
+        rows = graph.relationships_at(nodes.ids)
+    else:
+        at = [row_ids(graph.node_relationship, node) for node in nodes.ids.tolist()]
+        rows = np.array(unique([row for one in at for row in one.tolist()]), np.int64)
     if (typed := relationships_of(graph, types)) is not None:
         rows = rows[typed[rows]]
     ranked = Ranked[Relationship](rows, _degrees(graph, rows).astype(np.float64))
-    return ranked.take(_by_degree_and_weight(graph, rows)).head(top_k)
+    among = rows if ties == "id" else np.arange(len(rows))
+    return ranked.take(_by_degree_and_weight(graph, rows, among)).head(top_k)
 
 
 def _degrees(graph: Graph, rows: IntArray) -> IntArray:
@@ -94,10 +103,10 @@ def _degrees(graph: Graph, rows: IntArray) -> IntArray:
     return np.asarray(degree[graph.source[rows]] + degree[graph.target[rows]], np.int64)
 
 
-def _by_degree_and_weight(graph: Graph, rows: IntArray) -> IntArray:
-    """Positions of the rows by degree of both ends, then weight, falling; then by id."""
+def _by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
+    """Positions of the rows by degree of both ends, then weight, falling; then by `ties`."""
     weight = np.round(graph.weight[rows], DECIMALS)
-    return np.lexsort((rows, -weight, -_degrees(graph, rows)))
+    return np.lexsort((ties, -weight, -_degrees(graph, rows)))
 
 
 @operator("relationship.in_scope")
@@ -127,6 +136,7 @@ def aggregator(
     graph: Graph,
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt = 4,
+    handed_on: Literal["all", "best"] = "all",
     types: tuple[str, ...] = (),
 ) -> tuple[Ranked[Relationship], RelationshipScores]:
     """The best relationships by the scores of their ends, and the score of every relationship.
@@ -134,7 +144,8 @@ def aggregator(
     Score of a row: score(source) + score(target). With `unit="pair"` the best `top_k` pairs of
     nodes are given, each by its first row; with `fact` every row counts by itself. The score of
     every relationship is computed when it is read, so that a block of questions holds none. With
-    `types` only relationships with an end of these types are ranked; all keep their score.
+    `types` only relationships with an end of these types are ranked; all keep their score. With
+    `handed_on="best"` rows of score 0 are not among the best, and rows that are not have score 0.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
     read = partial(_ends, node_scores, graph)
@@ -143,9 +154,14 @@ def aggregator(
     typed = relationships_of(graph, types)
     if unit == "fact":
         among = None if typed is None else np.flatnonzero(typed)
-        return Ranked[Relationship].top(scores, top_k, among), held
-    first = graph.pairs.first if typed is None else graph.pairs.first[typed[graph.pairs.first]]
-    return best_of(first, scores[first], top_k), held
+        best = Ranked[Relationship].top(scores, top_k, among)
+    else:
+        first = graph.pairs.first if typed is None else graph.pairs.first[typed[graph.pairs.first]]
+        best = best_of(first, scores[first], top_k)
+    if handed_on == "best":
+        best = best.take(best.scores > 0)
+        held = RelationshipScores.sparse(best.ids, best.scores, graph.n_relationships)
+    return best, held
 
 
 def _ends(node_scores: NodeScores, graph: Graph) -> FloatArray:

@@ -89,7 +89,7 @@ def test_an_engine_is_installed_at_its_lock_answers_questions_and_is_removed(
     folder = ["--folder", "env"]
     run = [
         "dataset=toy", "method=original", "engine=lightrag-hku", f"engine.name={NAME}",
-        "engine.folder=env",
+        "paths.engines=env",
         "embedder=hashing", "llm=scripted", "llm._target_=fake_engine.reader",
         "reference_rows=off", "limit=2",
     ]  # fmt: skip
@@ -99,7 +99,7 @@ def test_an_engine_is_installed_at_its_lock_answers_questions_and_is_removed(
     done = command("engines", "install", NAME, *folder)
     assert done.code == 0, done.err
     assert f"making an environment; what pip says: env/{NAME}.log" in done.err
-    assert f"engine={NAME} engine.folder=env" in done.out
+    assert f"engine={NAME} paths.engines=env" in done.out
     assert listed() == {NAME: "yes", "other-engine": "no"}
     held = json.loads((there.folder / NAME / "installed.json").read_text())
     assert [one for one in held["packages"] if "tiny" in one] == [f"{NAME}==0.1", "tiny-needs==1.0"]

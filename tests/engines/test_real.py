@@ -56,7 +56,7 @@ def home(engine: str, homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def words(engine: str, mode: str) -> list[str]:
     return [
-        "dataset=toy", "method=original", f"engine={engine}", f"engine.folder={WHERE}",
+        "dataset=toy", "method=original", f"engine={engine}", f"paths.engines={WHERE}",
         f"method.mode={mode}", "embedder=hashing", "llm=scripted",
         "llm._target_=engine_prompts.reader", "reference_rows=off", "limit=3",
     ]  # fmt: skip

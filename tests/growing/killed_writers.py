@@ -50,6 +50,12 @@ def change_forever(folder: str) -> None:
         index.update(*of_generation(number))
 
 
+def seconds_of_a_change(folder: str) -> float:
+    began = time.monotonic()
+    opened(folder).update(*of_generation(1))
+    return time.monotonic() - began
+
+
 def generations(texts: object) -> list[int]:
     return sorted({int(found) for found in re.findall(r"generation (\d+)", str(texts))})
 
@@ -94,10 +100,11 @@ def main(folder: str, seed: int, n_kills: int) -> None:
     chance = random.Random(seed)
     opened(f"{folder}-first").add(*of_generation(0))  # what is imported and compiled is here then
     looked_at(f"{folder}-first")
+    took = seconds_of_a_change(f"{folder}-first")
     os.waitpid(in_a_child(partial(begin, folder)), 0)
     for _ in range(n_kills):
         child = in_a_child(partial(change_forever, folder))
-        time.sleep(0.05 + 0.3 * chance.random())
+        time.sleep(took * (0.2 + 2.8 * chance.random()))  # a busy machine is given longer
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         left = unfinished(folder)

@@ -48,10 +48,12 @@ def test_after_an_edit_only_the_steps_from_the_edited_one_on_are_computed(folder
 @pytest.mark.slow
 def test_a_save_is_seen_an_error_is_shown_and_the_next_save_mends_it(folder: Path) -> None:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    # a shell's background job ignores Ctrl-C, and so would what it starts
     watching = subprocess.Popen(
         [sys.executable, "-m", "graphrag_bench.cli.main", "watch", *WORDS],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env={**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     assert watching.stdout is not None
     seen: list[str] = []

@@ -7,7 +7,7 @@ from toy_runs import TOY, ran, records
 
 from graphrag_bench.models.nlp import Sentence
 from graphrag_bench.values import Keywords, Mentions, Question
-from methods.conversion import entities_keywords, entities_or_phrases
+from methods.conversion import entities_keywords, entities_or_phrases, query_high, query_low
 
 ASKED = Question("q", "who taught the discoverer of the neutron?")
 
@@ -66,3 +66,10 @@ def test_lightrag_starts_at_names_in_the_question_before_nodes_by_vectors(
     )
     assert all(piece["kind"] == "node" and piece["score"] < 1 for piece in alone)
     assert [piece["score"] for piece in named].count(1.0) >= 2
+
+
+def test_a_level_without_keywords_searches_for_the_question_or_for_nothing() -> None:
+    asked, words = Question("q", "Who?"), Keywords(low=(), high=("rivers", "seas"))
+    assert query_low(asked, words).texts == ("Who?",)
+    assert query_low(asked, words, without="nothing").texts == ()
+    assert query_high(asked, words, without="nothing").texts == ("rivers, seas",)

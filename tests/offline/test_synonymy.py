@@ -97,6 +97,13 @@ def test_a_pair_that_a_fact_joins_is_left_alone_overwritten_or_added_to(synonymy
     assert graph.adjacency[1, 2] == pytest.approx(0.8, abs=1e-6)
 
 
+def test_a_fact_that_a_chunk_states_twice_may_count_once_for_the_chunk():
+    twice = ("tarn", "is", "norvik"), ("tarn", "is", "norvik")
+    (read,) = [row for row in facts(with_synonyms(*twice)) if row[1] == "is"]
+    (once,) = [row for row in facts(with_synonyms(*twice, counted="chunk")) if row[1] == "is"]
+    assert (read[3], once[3]) == (2.0, 1.0)
+
+
 def test_overwriting_spares_the_facts_of_other_pairs():
     graph = with_synonyms(
         ("tarn", "is", "mount tarn"), ("tarn", "near", "lund"), synonymy="overwrite"

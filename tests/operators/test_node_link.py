@@ -57,6 +57,11 @@ def test_the_score_is_the_cosine(directions):
     np.testing.assert_allclose(found.scores, [0.8, 0.0], atol=1e-6)
 
 
+def test_as_a_share_the_only_node_that_a_name_finds_has_all_of_it(directions):
+    found = alone(link)(Mentions(("northeast",)), ASKED, score="share", **directions)
+    assert found.items() == [(0, 1.0)]
+
+
 def test_a_node_may_come_twice(directions):
     found = alone(link)(Mentions(("north", "east", "northeast")), ASKED, **directions)
     assert found.ids.tolist() == [0, 1, 0]

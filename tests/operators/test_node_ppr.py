@@ -116,3 +116,20 @@ def test_many_questions_at_once_are_each_as_if_alone(path):
         expected_nodes, expected_scores = alone(ppr)(one, graph=path)
         assert nodes.ids.tolist() == expected_nodes.ids.tolist()
         assert np.array_equal(scores.values, expected_scores.values)
+
+
+def test_without_weights_every_pair_counts_alike():
+    graph = Graph.from_arrays(source=[A, B], target=[B, C], weight=[1, 3], n_nodes=4)
+    _, scores = alone(ppr)(seeds(A), graph=graph, weighted=False)
+    np.testing.assert_allclose(scores.values, [0.583333, 0.333333, 0.083333, 0.0], atol=1e-6)
+    _, again = alone(ppr)(seeds(A), graph=graph)
+    np.testing.assert_allclose(again.values, [0.541667, 0.333333, 0.125, 0.0], atol=1e-6)
+
+
+def test_nodes_of_little_mass_are_left_out_and_hand_on_nothing_when_only_the_best_do(path):
+    best, scores = alone(ppr)(seeds(A), graph=path, min_mass=0.1, handed_on="best")
+    assert best.ids.tolist() == [A, B]
+    np.testing.assert_allclose(scores.values, [0.583333, 0.333333, 0.0, 0.0], atol=1e-6)
+    best, scores = alone(ppr)(seeds(A), graph=path, min_mass=0.1)
+    assert best.ids.tolist() == [A, B]
+    assert scores.values[C] > 0.08

@@ -54,6 +54,12 @@ def test_a_query_takes_the_place_of_the_question_and_its_best_text_counts(circle
     np.testing.assert_allclose(found.scores, [1.0, 1.0, 0.5], atol=1e-6)
 
 
+def test_a_share_is_half_of_one_and_the_cosine_in_parts_of_the_sum(circle):
+    """Cosines 1 and 0.5 become 1 and 0.75, of 1.75 together."""
+    found = alone(vdb)(Question("q", "0"), top_k=2, score="share", **circle)
+    np.testing.assert_allclose(found.scores, [1 / 1.75, 0.75 / 1.75], atol=1e-6)
+
+
 def test_more_than_there_are_gives_all(circle):
     assert len(alone(vdb)(Question("q", "0"), top_k=9, **circle)) == 3
 

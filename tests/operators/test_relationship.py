@@ -52,6 +52,14 @@ def test_equal_relationships_come_by_lower_id(path):
     assert best.ids.tolist() == [0, 1]
 
 
+def test_with_the_best_handed_on_the_others_and_those_of_score_0_are_nothing():
+    graph = Graph.from_arrays(source=[0, 1, 3], target=[1, 2, 4])
+    best, scores = aggregator(scored(0.5, 0.3, 0.2, 0, 0), graph=graph, handed_on="best")
+    assert best.ids.tolist() == [0, 1]
+    best, scores = aggregator(scored(0.5, 0.3, 0.2, 0, 0), graph=graph, top_k=1, handed_on="best")
+    assert scores.values.tolist() == [0.8, 0.0, 0.0]
+
+
 def test_a_graph_without_relationships_gives_none():
     best, scores = aggregator(scored(1.0), graph=Graph.from_arrays([], [], n_nodes=1))
     assert len(best) == len(scores.values) == 0
@@ -85,6 +93,14 @@ def test_a_relationship_of_two_given_nodes_comes_once(kite):
 
 def test_relationships_of_neighbours_are_not_meant(kite):
     assert onehop(ranked(4), graph=kite).ids.tolist() == [2]
+
+
+def test_ties_may_come_in_the_order_of_the_nodes_and_by_id_at_each():
+    """A star of four: every relationship has degrees 4 + 1 and weight 1."""
+    star = Graph.from_arrays([0, 0, 0, 0], [1, 2, 3, 4])
+    found = onehop(ranked(3, 0, 1), graph=star, ties="nodes")
+    assert found.ids.tolist() == [2, 0, 1, 3]
+    assert onehop(ranked(3, 0, 1), graph=star).ids.tolist() == [0, 1, 2, 3]
 
 
 def test_the_list_is_cut_from_behind(kite):

@@ -14,6 +14,7 @@ from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.costs import cost_table
 from graphrag_bench.report.rendering import MISSING, Table, markdown, show
 from graphrag_bench.report.tables import run_table
+from graphrag_bench.report.verified import verified_notes
 
 NASTY = "[bold]a[/red] | b\n<script>alert(1)</script> `x` \\ \x1b[2J\r\u202e"
 MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
@@ -45,6 +46,18 @@ def titles(*runs: Mapping[str, Any]) -> list[str]:
 def test_the_floor_comes_first_and_the_ceiling_last() -> None:
     floor, ceiling = run("closed-book", role="floor"), run("oracle", role="ceiling")
     assert titles(run("A"), ceiling, floor, run("B")) == ["closed-book", "A", "B", "oracle"]
+
+
+def test_a_method_that_is_not_wholly_verified_is_marked_and_the_note_names_it() -> None:
+    doubted = run("HopRAG", method="hoprag", verified="false")
+    partly = run("DRIFT", method="drift", verified="partly")
+    whole = run("BM25", method="bm25", verified="true")
+    assert titles(doubted, partly, whole, run()) == [
+        "HopRAG (?)", "DRIFT (?)", "BM25", "VanillaRAG",
+    ]  # fmt: skip
+    (note,) = verified_notes([doubted, partly, whole, run()])
+    assert note.endswith("drift (verified: partly), hoprag (verified: false)")
+    assert not list(verified_notes([whole, run()]))
 
 
 def test_rows_of_several_sets_stand_together_and_name_theirs() -> None:

@@ -16,6 +16,7 @@ from graphrag_bench.analysis.bundling.cleaning import Machine, refuse_secrets_an
 from graphrag_bench.analysis.bundling.data_sets import is_free, read_data_set, write_data_set
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.engine_prompts import EnginePrompt
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment, safe_name
 from graphrag_bench.experiment.reopen import read_references, reopened
@@ -175,6 +176,11 @@ class _Stage:
             self.packed.left_out.append(f"prompts of {run.metrics['title']}: {said}")
             return
         for prompt in _prompts(experiment):
+            if isinstance(prompt, EnginePrompt):  # the engine's text stays where it is installed
+                self.packed.left_out.append(
+                    f"prompt {prompt.name} of {prompt.distribution}: {prompt.digest}"
+                )
+                continue
             path = (
                 self.folder / "prompts" / prompt.digest / Path(prompt.name.partition(":")[2]).name
             )

@@ -1,0 +1,127 @@
+"""fast-graphrag on the frozen world: its own graph, vector and chunk stores, `get_context`.
+
+Rows enter through the storages of its state manager, between `insert_start` and `insert_done`.
+Nothing is merged by similarity when they enter, so that the graph is the frozen one.
+"""
+
+import asyncio
+from importlib.metadata import version
+
+import numpy as np
+from fast_graphrag import GraphRAG
+from fast_graphrag._llm._base import BaseEmbeddingService, BaseLLMService
+from fast_graphrag._models import TAnswer, TQueryEntities
+from fast_graphrag._types import TChunk, TContext, TEntity, TRelation
+from frozen import arguments, chunk_id, chunk_row, write
+
+ANSWERED = 3
+"""Questions whose answering prompt is rendered too."""
+
+
+async def main():
+    """Insert, ask, write."""
+    world, mode, target, work = arguments()
+    prompts, asked = [], {}
+
+    class Table(BaseEmbeddingService):
+        """The vectors of the frozen world."""
+
+        async def encode(self, texts, model=None):
+            """One row for each text; the engine writes names in capitals."""
+            low = [text if text in world.vector_of else text.lower() for text in texts]
+            return world.embed(low)
+
+    class Recorded(BaseLLMService):
+        """A model that gives the recorded entities, and keeps the prompt that asks to answer."""
+
+        async def send_message(self, prompt, response_model=None, **_):
+            """The recorded reply."""
+            if response_model is TQueryEntities:
+                return TQueryEntities(named=asked["question"]["named"], generic=[]), []
+            prompts.append({
+                "ours": "methods:msgraphrag/prompts/local_answer.j2",
+                "values": {"question": asked["question"]["text"], "pieces": [asked["context"]]},
+                "messages": [["user", prompt]],
+            })  # fmt: skip
+            return TAnswer(answer="an answer"), []
+
+    embedding = Table(embedding_dim=world.array("queries").shape[1])
+    rag = GraphRAG(
+        working_dir=work, domain="", example_queries="", entity_types=[],
+        config=GraphRAG.Config(llm_service=Recorded(model="none"), embedding_service=embedding),
+    )  # fmt: skip
+    state = rag.state_manager
+    await insert(state, world)
+    ids = await chunk_rows(world)
+    answers = {}
+    watch(asked)
+    await state.query_start()
+    if mode == "exact":  # candidates of the approximate search: as many as there are nodes
+        state.entity_storage._index.set_ef(len(world.nodes))
+    for one in world.questions:
+        named = {"named": one["named"], "generic": []}
+        found = await state.get_context(query=one["text"], entities=named)
+        answers[one["id"]] = lists(found, world, ids)
+        if len(answers) <= ANSWERED:
+            asked["question"] = one
+            await rag.async_query(one["text"])
+    write(target, answers, version("fast-graphrag"), prompts)
+
+
+def watch(asked):
+    """Keep the text of the context that goes into a prompt."""
+    truncate = TContext.truncate
+
+    def kept(self, *given, **named):
+        asked["context"] = truncate(self, *given, **named)
+        return asked["context"]
+
+    TContext.truncate = kept
+
+
+async def chunk_rows(world):
+    """The row of each chunk by the number that is its id."""
+    return {row + 1: row for row in range(len(world.chunks))}
+
+
+async def insert(state, world):
+    """The frozen rows into the engine's stores."""
+    vectors = world.array("nodes")
+    await state.insert_start()
+    for node in world.nodes:
+        await state.graph_storage.upsert_node(
+            TEntity(name=node["name"], type=node["type"], description=node["description"]), None
+        )
+    for edge in world.relationships:
+        await state.graph_storage.upsert_edge(
+            TRelation(
+                source=world.name(edge["source"]), target=world.name(edge["target"]),
+                description=edge["description"], 
+                chunks=[np.uint64(row + 1) for row in edge["chunks"]],
+            ),
+            None,
+        )  # fmt: skip
+    await state.entity_storage.upsert(ids=range(len(vectors)), embeddings=vectors)
+    chunks = [
+        TChunk(id=np.uint64(row + 1), content=chunk["text"], metadata={})
+        for row, chunk in enumerate(world.chunks)
+    ]
+    await state.chunk_storage.upsert(keys=[chunk.id for chunk in chunks], values=chunks)
+    await state.insert_done()
+
+
+def lists(found, world, ids):
+    """The rows of the three lists with the engine's scores; empty where it finds no context."""
+    if found is None:
+        return {"nodes": [], "relationships": [], "chunks": []}
+    return {
+        "nodes": [[world.row_of[one.name], [float(s)]] for one, s in found.entities],
+        "relationships": [
+            [world.pair(one.source, one.target), [float(s)]] for one, s in found.relations
+        ],
+        "chunks": [[ids[int(one.id)], [float(s)]] for one, s in found.chunks],
+    }
+
+
+assert chunk_row(chunk_id(3)) == 3
+asyncio.run(main())

@@ -1,0 +1,188 @@
+"""LightRAG on the frozen world: its own storages, `aquery_data` without budgets.
+
+Rows enter through the engine's storage classes, so that nothing is extracted. The reply to its
+keyword prompt is the recorded one. Sources of the lists: what `_perform_kg_search` returns, and
+the chunks that `_merge_all_chunks` returns cut at `chunk_top_k`, before tokens are counted.
+"""
+
+import asyncio
+import json
+from importlib.metadata import version
+
+import lightrag.operate as operate
+import numpy as np
+from frozen import arguments, chunk_id, chunk_row, write
+from lightrag import LightRAG, QueryParam
+from lightrag.utils import EmbeddingFunc, Tokenizer
+
+NO_LIMIT = 10**9
+DEFAULT_CHUNKS = 20
+SEP = "<SEP>"
+ANSWERED = 3
+"""Questions whose answering prompt is rendered too."""
+
+
+class Letters:
+    """A tokenizer: budgets are lifted, so that its counts decide nothing."""
+
+    def encode(self, text):
+        """One token for each letter."""
+        return [ord(letter) for letter in text]
+
+    def decode(self, tokens):
+        """The letters."""
+        return "".join(map(chr, tokens))
+
+
+async def main():
+    """Insert, ask, write."""
+    world, mode, target, work = arguments()
+    table, asked, prompts = dict(world.vector_of), {}, []
+
+    async def embed(texts, **_):
+        return np.array([table[text] for text in texts], np.float32)
+
+    async def reply(prompt, system_prompt=None, **_):
+        one = asked["question"]
+        if system_prompt is None:
+            prompts.append({
+                "ours": "methods:lightrag/prompts/keywords.j2",
+                "values": {"question": one["text"]}, "messages": [["user", prompt]],
+            })  # fmt: skip
+            return json.dumps(
+                {"high_level_keywords": one["high"], "low_level_keywords": one["low"]}
+            )
+        prompts.append({
+            "ours": "methods:msgraphrag/prompts/local_answer.j2",
+            "values": {"question": one["text"], "pieces": [seen["context"]]},
+            "messages": [["system", system_prompt], ["user", prompt]],
+        })  # fmt: skip
+        return "an answer"
+
+    seen = {}
+    dimension = world.array("queries").shape[1]
+    rag = LightRAG(
+        working_dir=work,
+        llm_model_func=reply,
+        embedding_func=EmbeddingFunc(embedding_dim=dimension, func=embed, max_token_size=NO_LIMIT),
+        tokenizer=Tokenizer("letters", Letters()),
+        enable_llm_cache=False,
+    )
+    await rag.initialize_storages()
+    await insert(rag, world, table)
+    watch(seen)
+    answers = {}
+    for one in world.questions:
+        asked["question"] = one
+        seen.clear()
+        param = QueryParam(
+            mode=mode, enable_rerank=False, only_need_context=True,
+            max_entity_tokens=NO_LIMIT, max_relation_tokens=NO_LIMIT, max_total_tokens=NO_LIMIT,
+        )  # fmt: skip
+        await rag.aquery_data(one["text"], param)
+        answers[one["id"]] = lists(seen, world)
+        if len(answers) <= ANSWERED:
+            param.only_need_context = False
+            await rag.aquery(one["text"], param)
+    await rag.finalize_storages()
+    write(target, answers, version("lightrag-hku"), prompts)
+
+
+async def insert(rag, world, table):
+    """The frozen rows into the engine's graph, vectors and chunks."""
+    graph = rag.chunk_entity_relation_graph
+    nodes, edges, chunks = (world.array(one) for one in ("nodes", "relationships", "chunks"))
+    entities, relations = {}, {}
+    for row, node in enumerate(world.nodes):
+        source = SEP.join(map(chunk_id, node["chunks"]))
+        await graph.upsert_node(
+            node["name"],
+            {
+                "entity_id": node["name"], "entity_type": node["type"] or "UNKNOWN",
+                "description": node["description"], "source_id": source, "file_path": "sample",
+            },
+        )  # fmt: skip
+        content = f"{node['name']}\n{node['description']}"
+        table[content] = nodes[row]
+        entities[f"ent-{row:05d}"] = {
+            "entity_name": node["name"], "content": content, "source_id": source,
+            "entity_type": node["type"], "file_path": "sample",
+        }  # fmt: skip
+    for row, edge in enumerate(world.relationships):
+        source, tail = world.name(edge["source"]), world.name(edge["target"])
+        held = SEP.join(map(chunk_id, edge["chunks"]))
+        await graph.upsert_edge(
+            source, tail,
+            {
+                "weight": edge["weight"], "description": edge["description"],
+                "keywords": edge["keywords"], "source_id": held, "file_path": "sample",
+            },
+        )  # fmt: skip
+        content = f"{edge['keywords']}\t{source}\n{tail}\n{edge['description']}"
+        table[content] = edges[row]
+        relations[f"rel-{row:05d}"] = {
+            "src_id": source, "tgt_id": tail, "content": content, "keywords": edge["keywords"],
+            "description": edge["description"], "source_id": held, "file_path": "sample",
+        }  # fmt: skip
+    texts = {}
+    for row, chunk in enumerate(world.chunks):
+        table[chunk["text"]] = chunks[row]
+        texts[chunk_id(row)] = {
+            "content": chunk["text"], "tokens": 1, "full_doc_id": f"doc-{row}",
+            "chunk_order_index": 0, "file_path": "sample",
+        }  # fmt: skip
+    await rag.entities_vdb.upsert(entities)
+    await rag.relationships_vdb.upsert(relations)
+    await rag.chunks_vdb.upsert(texts)
+    await rag.text_chunks.upsert(texts)
+    for storage in (
+        graph,
+        rag.entities_vdb,
+        rag.relationships_vdb,
+        rag.chunks_vdb,
+        rag.text_chunks,
+    ):
+        await storage.index_done_callback()
+
+
+def watch(seen):
+    """Keep what the two stages return, without changing it."""
+    search, merge = operate._perform_kg_search, operate._merge_all_chunks
+
+    async def searched(*given, **named):
+        found = await search(*given, **named)
+        seen["search"] = found
+        return found
+
+    async def merged(*given, **named):
+        found = await merge(*given, **named)
+        seen["chunks"] = found
+        return found
+
+    operate._perform_kg_search, operate._merge_all_chunks = searched, merged
+    build = operate._build_query_context
+
+    async def built(*given, **named):
+        found = await build(*given, **named)
+        seen["context"] = found.context if found else ""
+        return found
+
+    operate._build_query_context = built
+
+
+def lists(seen, world):
+    """The rows of the three lists; the engine keeps no score beside entities."""
+    search = seen.get("search", {"final_entities": [], "final_relations": []})
+    nodes = [[world.row_of[one["entity_name"]], []] for one in search["final_entities"]]
+    rows = []
+    for one in search["final_relations"]:
+        ends = one.get("src_tgt") or (one["src_id"], one["tgt_id"])
+        key = [one["rank"], one["weight"]] if "rank" in one else []
+        rows.append([world.pair(*ends), key])
+    chunks = [[chunk_row(one["chunk_id"]), []] for one in seen.get("chunks", [])]
+    if any(not key for _, key in rows):
+        rows = [[row, []] for row, _ in rows]
+    return {"nodes": nodes, "relationships": rows, "chunks": chunks[:DEFAULT_CHUNKS]}
+
+
+asyncio.run(main())
