@@ -55,21 +55,22 @@ def heterogeneous(
     balance: bool = True,
     seed: NonNegativeInt = 0,
 ) -> Graph:
-    """Seven types of nodes, in this order, described by their texts and joined by plain edges.
+    """Seven types of nodes, each described by its text, joined by edges without a name.
 
     An `entity` is a normalised name. A `relationship`, told in `relationship_tokens`, is joined to
     its two entities. A `semantic unit` is a distinct description of the extraction (without a
     language model a sentence), joined to the entities that it is told of. An `attribute` tells, in
-    `attribute_tokens`, of an important entity: one in two units or more that is in the k-core with
-    k = ln(n) * sqrt(mean degree), rounded, or whose betweenness from the `pivots` most connected
-    nodes is above the mean times log10(n), rounded; where there is none, that of the most units. A `high-level element` tells of a Leiden
-    community in `element_tokens` and is joined to those of its units and attributes that are in
-    its k-means cluster of vectors, to all of them where clusters have `cluster_size` members or
-    fewer on average. Its `title` names the three most connected entities. A `text` is a chunk,
-    joined to its units. Units, attributes, elements and texts are joined to the `neighbours` most
-    similar ones. With `balance` the weight of an edge is 1 / the higher degree of its ends, else 1.
-    Attributes and elements are the central sentences. Raises UserError when nothing was extracted, or nothing is described.
+    `attribute_tokens`, of an entity in two units or more that is important, which
+    `important_nodes` says; where none is, of the one in the most units. A `high-level element`
+    tells of a Leiden community in `element_tokens` and is joined to those of its units and
+    attributes that are in its k-means cluster of vectors, to all of them where clusters have
+    `cluster_size` members or fewer on average. Its `title` names the three most connected
+    entities. A `text` is a chunk, joined to its units. Units, attributes, elements and texts are
+    joined to the `neighbours` most similar of these. With `balance` an edge weighs 1 / the higher
+    degree of its ends, else 1. Attributes and elements are central sentences. Raises UserError when
+    nothing was extracted, or nothing is described.
     Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation and enrichment; its release.
+    Deviation: extracted, not written by a model.
     """
     made = _Nodes(len(chunk_table))
     entities = _base(made, text_extraction, chunk_table, relationship_tokens)
@@ -166,7 +167,9 @@ def _base(
         made.join(made.add(RELATIONSHIP, str(row), told, held), ends)
     units: dict[str, tuple[dict[int, None], dict[int, None]]] = {}
     for chunk, records in enumerate(extraction.rows):
-        said = [((one.name,), one.description) for one in records.entities]
+        said: list[tuple[tuple[str, ...], str]] = [
+            ((one.name,), one.description) for one in records.entities
+        ]
         said += [((one.source, one.target), one.description) for one in records.relationships]
         for names, text in said:
             if text := " ".join(text.split()):

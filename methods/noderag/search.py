@@ -18,13 +18,12 @@ from graphrag_bench.values import Mentions, Node, NodeScores, Ranked
 Quota = Annotated[int, Field(ge=0)]
 
 
-@operator("node.phrase", requires={"node.name", "node.type"})
-def phrase(
-    mentions: Mentions, *, graph: Graph, types: tuple[str, ...] = ("entity", "title")
-) -> Ranked[Node]:
-    """The nodes of these types whose text holds one of the question's names, whole words in a row.
+@operator("node.phrase", requires={"node.name"})
+def phrase(mentions: Mentions, *, graph: Graph, types: tuple[str, ...] = ()) -> Ranked[Node]:
+    """The nodes whose text holds one of the question's names, whole words in a row.
 
-    The text is the description, the name where the graph has none. Score 1 each, ties by lower id; case and punctuation make no difference.
+    The text is the description, the name where the graph has none. Score: 1, ties by lower id.
+    Case and punctuation make no difference. With `types` only nodes of these types are read.
     Source: NodeRAG (Xu et al. 2025), exact matching of the dual search; its release.
     """
     wanted = [f" {name} " for name in map(normalise_name, mentions.names) if name]
