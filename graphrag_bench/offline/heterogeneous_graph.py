@@ -6,8 +6,9 @@ Each kind of node is noted in turn: its names, its texts, the chunks it is read 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,30 +17,37 @@ from pydantic import NonNegativeInt, PositiveInt
 from graphrag_bench.columns import Texts, cells, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.clustering import kmeans
 from graphrag_bench.graph.extraction import TextExtraction
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.structured import Reading, ask_each
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.communities import leiden
+from graphrag_bench.offline.parts import refuse_all_failed
 from graphrag_bench.offline.sentences import Sentences, vectors_of
-from graphrag_bench.offline.text_graph import text_graph
+from graphrag_bench.offline.text_graph import room_for, text_graph
 from graphrag_bench.progress import Progress
-from graphrag_bench.text import normalise_name
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import decode, encode, normalise_name
 from graphrag_bench.values import IntArray, best_first
 
 ENTITY, RELATIONSHIP, UNIT = "entity", "relationship", "semantic unit"
 ATTRIBUTE, ELEMENT, TITLE, TEXT = "attribute", "high-level element", "title", "text"
 EMBEDDED = (UNIT, ATTRIBUTE, ELEMENT, TEXT)
 """The types that vectors find."""
+ATTRIBUTES_OF = Prompt("graphrag_bench.offline:prompts/attribute.j2")
+ELEMENTS_OF = Prompt("graphrag_bench.offline:prompts/high_level_element.j2")
+PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
+Tell = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
+"""One text for each name and what is told of it."""
 _IN_TITLE = 3
 
 
-@artifact(
-    "graph.heterogeneous",
-    provides={"node.name", "node.type", "node.description", "relationship.weight"},
-)
+@artifact("graph.heterogeneous", provides=PROVIDES)
 def heterogeneous(
     *,
     text_extraction: TextExtraction,
@@ -73,24 +81,118 @@ def heterogeneous(
     Deviation: extracted, not written by a model.
     """
     made = _Nodes(len(chunk_table))
-    entities = _base(made, text_extraction, chunk_table, relationship_tokens)
-    units = made.of(UNIT)
-    known = Sentences.of(made.texts_of(units), embedder, progress)
-    _attributes(made, entities, units, known, attribute_tokens, pivots)
-    elements = _elements(made, embedder, progress, element_tokens, seed)
+    central = partial(_central, embedder, progress)
+    _base(made, text_extraction, chunk_table, relationship_tokens)
+    _attributes(made, partial(central, most_tokens=attribute_tokens), pivots)
+    elements = _elements(made, partial(central, most_tokens=element_tokens), seed)
     _join_elements(made, elements, embedder, progress, cluster_size, seed)
-    first = len(made.names)
-    for row, passage in enumerate(chunk_table.passages):
-        made.add(TEXT, str(row), passage, (row,))
-    for unit in units:
-        made.join(unit, [first + chunk for chunk in made.chunks[unit]])
-    if neighbours:
-        _join_similar(made, embedder, progress, neighbours)
-    graph = made.graph()
-    if not balance:
-        return graph
-    degree = graph.degree
-    return replace(graph, weight=1.0 / np.maximum(degree[graph.source], degree[graph.target]))
+    _texts(made, chunk_table)
+    _join_similar(made, embedder, progress, neighbours)
+    return _weighed(made, balance)
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The longer template, a chunk of statements, and half of what a text may take."""
+    template = max(map(template_tokens, (settings["attribute_prompt"], settings["element_prompt"])))
+    return template + sizes.chunk, settings["element_tokens"] / 2
+
+
+@artifact("graph.heterogeneous_llm", provides=PROVIDES, calls=1, tokens=_tokens)
+def heterogeneous_llm(
+    *,
+    text_extraction: TextExtraction,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    llm_build: LLM,
+    progress: Progress,
+    relationship_tokens: PositiveInt = 60,
+    attribute_tokens: PositiveInt = 300,
+    element_tokens: PositiveInt = 300,
+    pivots: PositiveInt = 10,
+    cluster_size: PositiveInt = 39,
+    neighbours: NonNegativeInt = 10,
+    balance: bool = True,
+    seed: NonNegativeInt = 0,
+    attribute_prompt: Prompt = ATTRIBUTES_OF,
+    element_prompt: Prompt = ELEMENTS_OF,
+) -> Graph:
+    """As `graph.heterogeneous`, with attributes and elements written by the build model.
+
+    One call for each, from as much of what is told as fits the model's window. Where no reply came,
+    the central sentences stand in its place; raises UserError when that happens to all of a kind.
+    The announced call for each chunk is a guess: how many there are is not known before.
+    Source: NodeRAG (Xu et al. 2025), graph augmentation; prompts are ours.
+    """
+    made = _Nodes(len(chunk_table))
+    written = partial(_written, llm_build, embedder, progress)
+    _base(made, text_extraction, chunk_table, relationship_tokens)
+    _attributes(
+        made, partial(written, attribute_prompt, ATTRIBUTE, most_tokens=attribute_tokens), pivots
+    )
+    elements = _elements(
+        made, partial(written, element_prompt, ELEMENT, most_tokens=element_tokens), seed
+    )
+    _join_elements(made, elements, embedder, progress, cluster_size, seed)
+    _texts(made, chunk_table)
+    _join_similar(made, embedder, progress, neighbours)
+    return _weighed(made, balance)
+
+
+def _central(
+    embedder: Embedder,
+    progress: Progress,
+    names: Sequence[str],
+    told: Sequence[Sequence[str]],
+    most_tokens: int,
+) -> list[str]:
+    """The central sentences of what is told of each."""
+    known = Sentences.of([text for texts in told for text in texts], embedder, progress)
+    row_of = {text: row for row, text in enumerate(known.texts)}
+    rows = ([row_of[text] for text in texts] for texts in told)
+    return [known.joined(known.central(some, most_tokens), most_tokens) for some in rows]
+
+
+def _written(
+    llm: LLM,
+    embedder: Embedder,
+    progress: Progress,
+    prompt: Prompt,
+    kind: str,
+    names: Sequence[str],
+    told: Sequence[Sequence[str]],
+    most_tokens: int,
+) -> list[str]:
+    """What the model writes of each; the central sentences where no reply came."""
+    step = f"write {kind}s"
+    room = room_for(llm, prompt, most_tokens)
+    cut = [decode(encode("\n".join(texts))[:room]) for texts in told]
+    pairs = zip(names, cut, strict=True)
+    chats = [prompt.render({"name": name, "told": texts}) for name, texts in pairs]
+    with progress.task(step, len(chats)) as advance:
+        replies = ask_each(
+            llm,
+            chats,
+            Reading(step, partial(_plain, step)),
+            max_tokens=most_tokens,
+            items=list(names),
+            retry=False,
+            advance=advance,
+        )
+    failures = [reply for reply in replies if not isinstance(reply, str)]
+    advice = "build.graph=heterogeneous takes central sentences."
+    refuse_all_failed(f"Step '{step}'", failures, len(replies), advice, was="was of use")
+    if not failures:
+        return [reply for reply in replies if isinstance(reply, str)]
+    central = _central(embedder, progress, names, told, most_tokens)
+    pairs_of = zip(replies, central, strict=True)
+    return [reply if isinstance(reply, str) else text for reply, text in pairs_of]
+
+
+def _plain(step: str, text: str, cut: bool) -> str:
+    """The reply without the space around it."""
+    if not text.strip():
+        raise UnreadableReply(step, text)
+    return text.strip()
 
 
 @dataclass
@@ -152,14 +254,12 @@ class _Nodes:
 
 def _base(
     made: _Nodes, extraction: TextExtraction, chunk_table: ChunkTable, most_tokens: int
-) -> list[int]:
-    """Note entities, relationships and semantic units; the entities."""
+) -> None:
+    """Note entities, relationships and semantic units."""
     base = text_graph(extraction, chunk_table, keywords=False, most_tokens=most_tokens)
     assert base.facts is not None
-    entities = [
+    for row, name in enumerate(base.names):
         made.add(ENTITY, name, name, row_ids(base.node_chunk, row).tolist())
-        for row, name in enumerate(base.names)
-    ]
     for row, fact in enumerate(base.facts):
         ends = int(base.source[row]), int(base.target[row])
         told = ", ".join(filter(None, (base.names[ends[0]], fact, base.names[ends[1]])))
@@ -184,31 +284,22 @@ def _base(
         )
     for number, (text, (named, held_by)) in enumerate(units.items()):
         made.join(made.add(UNIT, str(number), text, held_by), named)
-    return entities
 
 
-def _attributes(
-    made: _Nodes,
-    entities: Sequence[int],
-    units: Sequence[int],
-    known: Sentences,
-    most_tokens: int,
-    pivots: int,
-) -> None:
+def _attributes(made: _Nodes, tell: Tell, pivots: int) -> None:
     """Note the attributes of important entities."""
     graph = made.graph()
-    row_of = {text: row for row, text in enumerate(known.texts)}
-    is_unit = np.zeros(graph.n_nodes, bool)
-    is_unit[list(units)] = True
     important = important_nodes(graph, pivots)
-    told_of = {entity: row_ids(graph.adjacency, entity) for entity in entities}
-    told_of = {entity: near[is_unit[near]] for entity, near in told_of.items()}
-    chosen = [entity for entity, near in told_of.items() if important[entity] and len(near) > 1]
-    for entity in chosen or [max(entities, key=lambda entity: len(told_of[entity]))]:
-        rows = [row_of[made.texts[unit]] for unit in told_of[entity].tolist()]
-        told = known.joined(known.central(rows, most_tokens), most_tokens)
-        held = made.chunks[entity]
-        made.join(made.add(ATTRIBUTE, made.names[entity], told, held), [entity])
+    is_unit = np.array([kind == UNIT for kind in made.types])
+    near = {entity: row_ids(graph.adjacency, entity) for entity in made.of(ENTITY)}
+    units = {entity: rows[is_unit[rows]].tolist() for entity, rows in near.items()}
+    chosen = [entity for entity, rows in units.items() if important[entity] and len(rows) > 1]
+    chosen = chosen or [max(units, key=lambda entity: len(units[entity]))]
+    names = [made.names[entity] for entity in chosen]
+    texts = tell(names, [made.texts_of(units[entity]) for entity in chosen])
+    for entity, text in zip(chosen, texts, strict=True):
+        attribute = made.add(ATTRIBUTE, made.names[entity], text, made.chunks[entity])
+        made.join(attribute, [entity])
 
 
 def important_nodes(graph: Graph, pivots: int) -> Any:
@@ -226,27 +317,24 @@ def important_nodes(graph: Graph, pivots: int) -> Any:
     return core | (between > between.mean() * round(math.log10(n)) + 1e-9)
 
 
-def _elements(
-    made: _Nodes, embedder: Embedder, progress: Progress, most_tokens: int, seed: int
-) -> Mapping[int, list[int]]:
+def _elements(made: _Nodes, tell: Tell, seed: int) -> Mapping[int, list[int]]:
     """Note one element and its title for each community; the units and attributes of each."""
     graph = made.graph()
-    told = {row: row for row in made.of(UNIT, ATTRIBUTE)}
+    telling = set(made.of(UNIT, ATTRIBUTE))
     communities = leiden(graph=graph, max_cluster_size=max(graph.n_nodes, 1), seed=seed)
-    known = Sentences.of(made.texts_of(list(told)), embedder, progress)
-    row_of = {text: row for row, text in enumerate(known.texts)}
-    found: dict[int, list[int]] = {}
+    titles, told = [], []
     for number in range(len(communities)):
         members = row_ids(communities.nodes, number)
         named = members[[made.types[row] == ENTITY for row in members.tolist()]]
-        said = [row for row in members.tolist() if row in told]
-        if not len(named) or not said:
-            continue
-        named = named[best_first(graph.degree[named].astype(np.float64), named)][:_IN_TITLE]
-        rows = [row_of[made.texts[row]] for row in said]
-        text = known.joined(known.central(rows, most_tokens), most_tokens)
+        said = [row for row in members.tolist() if row in telling]
+        if len(named) and said:
+            named = named[best_first(graph.degree[named].astype(np.float64), named)][:_IN_TITLE]
+            titles.append(", ".join(made.names[row] for row in named.tolist()))
+            told.append(said)
+    texts = tell(titles, [made.texts_of(rows) for rows in told])
+    found: dict[int, list[int]] = {}
+    for number, (title, text, said) in enumerate(zip(titles, texts, told, strict=True)):
         held = [chunk for row in said for chunk in made.chunks[row]]
-        title = ", ".join(made.names[row] for row in named.tolist())
         element = made.add(ELEMENT, str(number), text, held)
         made.join(made.add(TITLE, title, title, held), [element])
         found[element] = said
@@ -272,8 +360,29 @@ def _join_elements(
         made.join(element, [row for row in said if cluster[row] == cluster[element]])
 
 
+def _texts(made: _Nodes, chunk_table: ChunkTable) -> None:
+    """Note one text for each chunk, joined to its units."""
+    first = len(made.names)
+    units = made.of(UNIT)
+    for row, passage in enumerate(chunk_table.passages):
+        made.add(TEXT, str(row), passage, (row,))
+    for unit in units:
+        made.join(unit, [first + chunk for chunk in made.chunks[unit]])
+
+
+def _weighed(made: _Nodes, balance: bool) -> Graph:
+    """The graph, with `balance` each edge at 1 / the higher degree of its ends."""
+    graph = made.graph()
+    if not balance:
+        return graph
+    degree = graph.degree
+    return replace(graph, weight=1.0 / np.maximum(degree[graph.source], degree[graph.target]))
+
+
 def _join_similar(made: _Nodes, embedder: Embedder, progress: Progress, neighbours: int) -> None:
     """Join each embedded node to the most similar others."""
+    if not neighbours:
+        return
     rows = made.of(*EMBEDDED)
     vectors = vectors_of(made.texts_of(rows), embedder, progress, "embedding nodes")
     for row, near in zip(rows, VectorIndex(vectors).search(vectors, neighbours + 1), strict=True):

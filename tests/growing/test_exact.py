@@ -52,6 +52,10 @@ CASES: Mapping[str, tuple[Mapping[str, object], set[str]]] = {
         {"text_extraction": "nlp", "node_index": "text"},
         {"chunk_table", "chunk_index", "graph", "node_index"},
     ),
+    "heterogeneous_llm": (
+        {"text_extraction": "llm", "node_index": "text"},
+        {"chunk_table", "chunk_index", "graph", "node_index"},
+    ),
     "entity_passage": ({"node_index": "name", "name_index": "graph"}, OF_ALL),
     "entities": ({"node_index": "name", "name_index": "graph"}, OF_ALL | {"sentence_index"}),
     "tkg of a core": (

@@ -14,7 +14,13 @@ from graphrag_bench.graph.extraction import (
     TextExtraction,
 )
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.heterogeneous_graph import heterogeneous, important_nodes
+from graphrag_bench.models.llm import Metered
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.offline.heterogeneous_graph import (
+    heterogeneous,
+    heterogeneous_llm,
+    important_nodes,
+)
 from graphrag_bench.progress import Progress
 
 MET = "Ada met Bo."
@@ -38,9 +44,9 @@ class Lengths:
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
-def made(rows=ROWS, **settings) -> Graph:
+def made(rows=ROWS, build=heterogeneous, **settings) -> Graph:
     table = ChunkTable.of([(str(row), "", f"Text {row}") for row in range(len(rows))])
-    return heterogeneous(
+    return build(
         text_extraction=TextExtraction.of(rows, {}),
         chunk_table=table,
         embedder=Lengths(),
@@ -125,3 +131,35 @@ def test_important_nodes_are_in_the_core_or_between_many_others() -> None:
 def test_records_that_describe_nothing_are_refused() -> None:
     with pytest.raises(UserError, match="no semantic unit"):
         made([ChunkRecords((EntityRecord("Ada"),))])
+
+
+def written(answer) -> dict[str, list[str]]:
+    """The texts of attributes and elements that a model writes, and what it was asked."""
+    scripted = Scripted(answer=answer)
+    graph = made(build=heterogeneous_llm, llm_build=Metered(scripted))
+    assert graph.types is not None and graph.descriptions is not None
+    pairs = list(zip(graph.types, graph.descriptions, strict=True))
+    found = {kind: [text for of, text in pairs if of == kind] for kind in WRITTEN}
+    return {**found, "asked": [chat[-1].content for chat in scripted.asked]}
+
+
+WRITTEN = ("attribute", "high-level element")
+
+
+def test_the_model_writes_attributes_of_units_and_elements_of_units_and_attributes() -> None:
+    found = written(lambda chat: "A wise one." if "Entity: " in chat[-1].content else "A meeting.")
+    assert found["attribute"] == ["A wise one."]
+    assert found["high-level element"] == ["A meeting.", "A meeting."]
+    of_attribute, *of_elements = found["asked"]
+    assert f"Entity: ada\nStatements:\n{MET}\nAda wrote." in of_attribute
+    assert any("Statements:\nAda wrote.\nA wise one." in asked for asked in of_elements)
+
+
+def test_an_element_that_the_model_leaves_empty_is_central_sentences() -> None:
+    found = written(lambda chat: "" if "named: bo" in chat[-1].content else "Said.")
+    assert found["high-level element"] == ["Said.", MET]
+
+
+def test_a_model_that_writes_nothing_at_all_is_refused() -> None:
+    with pytest.raises(UserError, match="write attributes"):
+        written(lambda chat: " ")
