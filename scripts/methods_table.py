@@ -34,6 +34,7 @@ METHODS = (
     ("tog", "ToG", "a model walks the graph", "", ""),
     ("dalk", "DALK", "paths and neighbours, filtered by a model", "", ""),
     ("hoprag", "HopRAG", "hops along questions that passages raise", "", ""),
+    ("noderag", "NodeRAG", "a short walk over nodes of seven types", "", ""),
     ("kgp", "KGP", "a model walks the passages", "", ""),
     ("original", "released engines", "whatever LightRAG, GraphRAG and others do, run as released",
      "", ""),
