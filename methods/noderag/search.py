@@ -31,12 +31,8 @@ def phrase(mentions: Mentions, *, graph: Graph, types: tuple[str, ...] = ()) -> 
     rows = np.arange(graph.n_nodes) if typed is None else np.flatnonzero(typed)
     if not wanted:
         return Ranked.empty()
-    texts = graph.descriptions or graph.names
-    held = [
-        row
-        for row in rows.tolist()
-        if any(name in f" {normalise_name(texts[row])} " for name in wanted)
-    ]
+    texts = graph.phrases
+    held = [row for row in rows.tolist() if any(name in texts[row] for name in wanted)]
     return Ranked[Node](np.array(held, np.int64), np.ones(len(held)))
 
 
