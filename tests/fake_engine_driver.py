@@ -3,8 +3,8 @@
 It extracts names from every chunk with the chat model, embeds every chunk, and ranks by cosine. As
 a program it reads JSON lines from standard input. Settings make it fail where a text holds a word:
 `crash_on`, `hang_on`, `nonsense_on`, `fail_on`, `silent_on` (an empty answer), `greedy_on` (many
-calls), `lose_on` (a chunk that it tells as lost), `swallow` (errors of models are
-ignored); `once` names a file that arms them for one time.
+calls), `lose_on` (a chunk that it tells as lost), `swallow` (errors of models are ignored); `once`
+names a file that arms them for one time.
 """
 
 from __future__ import annotations

@@ -30,6 +30,6 @@ def engine_notes(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"! {run['title']}: its graph is empty; the build model wrote nothing it can read"
         if held.get("n_lost"):
             yield (
-                f"! {run['title']}: {held['n_lost']} of {held['n_chunks']} chunks are in no part "
-                "of its graph: it could not read what the build model wrote"
+                f"! {run['title']}: {held['n_lost']} of {held['n_chunks']} chunks are not in its "
+                "graph: it could not read what the build model wrote"
             )

@@ -133,7 +133,7 @@ def test_a_plan_says_what_is_equal_before_and_after_the_index_is_built() -> None
 def test_chunks_that_an_engine_has_dropped_are_told() -> None:
     ended = ran(*LIMITED, "engine.settings={lose_on: Observatory}")
     table = (ended.folder / "table.md").read_text()
-    assert "! fake 0.1 (equal): 2 of 8 chunks are in no part of its graph" in table
+    assert "! fake 0.1 (equal): 2 of 8 chunks are not in its graph" in table
 
 
 # ---- our layers
