@@ -49,6 +49,7 @@ ROWS: Sequence[Told] = (
     ("HippoRAG 2 (NER to node)", OPENIE, ONE, ("method=hipporag2_ner", VECTORS)),
     ("LinearRAG", "entities (spaCy)", ONE, ("method=linearrag",)),
     ("LinearRAG", "entities (spaCy)", ALL, ("method=linearrag", NAMES)),
+    ("NodeRAG", "seven types of nodes (spaCy)", "mentions", ("method=noderag",)),
     ("FastGraphRAG", TKG, ALL, ("method=fastgraphrag",)),
     ("FastGraphRAG", TKG, ONE, ("method=fastgraphrag", VECTORS)),
     ("LGraphRAG", TKG, NONE, ("method=lgraphrag",)),

@@ -16,7 +16,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"answer_forms", "values", "text", "errors", "fingerprint", "columns", "locations"})
     | {"progress", "unpacking", "terminal", "addresses", "version", "plain_json", "plain_yaml"}
     | {"prompts", "engine_prompts", "expected", "question_plan", "registry", "lookup"},
-    frozenset({"world", "executors"}),
+    frozenset({"world", "executors", "engines"}),
     frozenset({"contract", "graph", "models", "data"}),
     frozenset({"pipeline", "offline", "evaluation", "config"}),
     frozenset({"runs", "report"}),

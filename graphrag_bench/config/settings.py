@@ -192,6 +192,10 @@ class RunSettings(_Settings):
 
     dataset: DatasetSettings
     method: dict[str, Any] = Field(description="a file of configs/method; method.NAME=VALUE")
+    engine: dict[str, Any] | None = Field(
+        None,
+        description="the released engine of method=original; lightrag-hku where none is chosen",
+    )
     llm: dict[str, Any] = Field(description="the model that answers")
     llm_build: dict[str, Any] | None = Field(None, description="the model that builds, if another")
     llm_judge: dict[str, Any] | None = Field(

@@ -9,6 +9,7 @@ from graphrag_bench.evaluation.detection import detectable_share
 from graphrag_bench.experiment.answer_asking import form_lines
 from graphrag_bench.experiment.changed_corpus import grown
 from graphrag_bench.experiment.context_plan import context_lines
+from graphrag_bench.experiment.engine_told import engine_lines
 from graphrag_bench.experiment.estimate import Estimate, Fewer, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
@@ -53,6 +54,7 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
     if growth := grown(experiment):
         yield f"  corpus: {growth}"
     yield from planned_lines(experiment, measured)
+    yield from engine_lines(experiment)
     yield ""
     yield "steps"
     for step in pipeline.steps(settings.answering):

@@ -77,10 +77,13 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     folder = experiment.folder
     repeats = trials(experiment)
     with folder.alone():
-        _finish(experiment, selected, to_answer, shown)
         answered = [question for question in selected if question.id in to_answer]
-        for repeat in repeats:
-            _finish(repeat, answered, to_answer, shown)
+        try:
+            _finish(experiment, selected, to_answer, shown)
+            for repeat in repeats:
+                _finish(repeat, answered, to_answer, shown)
+        finally:
+            experiment.models.let_go()
         metrics = results(experiment, selected)
         if repeats:
             metrics["repeats"] = repeated(experiment, [question.id for question in answered])

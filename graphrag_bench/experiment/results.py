@@ -11,6 +11,7 @@ from graphrag_bench.config.choices import FILE
 from graphrag_bench.config.settings import DatasetSettings, RunSettings
 from graphrag_bench.experiment.answer_asking import forms_asked
 from graphrag_bench.experiment.budgets import context_budget
+from graphrag_bench.experiment.engine_told import engine_title, engine_told
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.incomplete import left_out
@@ -55,12 +56,15 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     models = experiment.models
     needs = experiment.method.pipeline.needs()
     built = {need for item in experiment.plan for need in item.inputs}
+    engine = engine_told(experiment, rows)
     return metrics | {
+        **({"engine": engine} if engine else {}),
         "dataset": experiment.dataset.name,
         "card": experiment.dataset.card.name,
         "corpus": experiment.dataset.corpus_digest,
         "method": experiment.method.name,
-        "title": experiment.method.title + (" (incomplete)" if incomplete else ""),
+        "title": (engine_title(experiment) or experiment.method.title)
+        + (" (incomplete)" if incomplete else ""),
         "role": experiment.method.role,
         "verified": experiment.method.verified,
         "profile": settings.profile,
@@ -77,7 +81,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "answer_forms": forms_asked(selected),
         "reader_prompt": settings.reader_prompt,
         "own_answers": own_answers(settings.method) if settings.reader_prompt == "common" else [],
-        "budget_context": context_budget(settings),
+        "budget_context": None if engine and not engine["equal"] else context_budget(settings),
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment),

@@ -215,6 +215,15 @@ def _in_order(clusters: Clusters) -> Clusters:
 
 
 @_on_one_thread
+def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
+    """The cluster of each row of `vectors` (n, d) by k-means, int64 (n,) in 0..n_clusters - 1."""
+    from sklearn.cluster import KMeans
+
+    found = KMeans(n_clusters, n_init=1, random_state=seed)
+    return np.asarray(found.fit_predict(np.asarray(vectors, np.float64)), np.int64)
+
+
+@_on_one_thread
 def balanced_clusters(
     vectors: NDArray[Any], cluster_size: int, rng: Generator, *, max_iterations: int = 10
 ) -> Clusters:

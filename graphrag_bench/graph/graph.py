@@ -30,7 +30,7 @@ from graphrag_bench.graph.views import (
     save_views,
     transition_of,
 )
-from graphrag_bench.text import show_briefly
+from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
 ATTRIBUTES = {
@@ -142,6 +142,11 @@ class Graph(Columns):
     def dictionary(self) -> NameDictionary:
         """The node names and the aliases merged into one node, ready to be found in texts."""
         return NameDictionary.of(self.names, unambiguous(self.merges, self.names))
+
+    @cached_property
+    def phrases(self) -> list[str]:
+        """Each node's description, the name where the graph has none, as plain words in spaces."""
+        return [f" {normalise_name(text)} " for text in self.descriptions or self.names]
 
     @cached_property
     def row_of(self) -> TextRows:

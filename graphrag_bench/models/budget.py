@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.chat_protocol import estimated_tokens
 from graphrag_bench.models.fan_out import FanOut, Layer, Request
-from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped, paid_reply
+from graphrag_bench.models.outcomes import BudgetSpent, CallFailed, Completion, paid_reply
 from graphrag_bench.models.settings import Prices
 from graphrag_bench.models.spending import Balance, OwnAccount, Spending
 
@@ -58,7 +58,7 @@ class Budget:
                 None
             ):
                 if held.n_calls == 0:
-                    raise RunStopped(
+                    raise BudgetSpent(
                         f"{self._passed(held, most)}. Finished work is kept: raise the budget and "
                         "run the same command again."
                     )

@@ -224,6 +224,13 @@ class Metered:
         if self.log is not None:
             self.log(outcome, item)
 
+    def include(self, other: Metered) -> None:
+        """Count the calls of another meter here too, as of one list with those that are here."""
+        self.replies.extend(other.replies)
+        self.lost.extend(other.lost)
+        self.n_asked += other.n_asked
+        self._heard.extend(other._heard)
+
     def judge(self, reply: Completion, verdict: str) -> None:
         """Pass a verdict on to the model inside, where it keeps one."""
         if isinstance(self.llm, Judged):

@@ -68,6 +68,10 @@ class RunStopped(UserError):
     exit_code = 1
 
 
+class BudgetSpent(RunStopped):
+    """The budget has no room for another call."""
+
+
 class ServerFailed(RunStopped):
     """The server, or the way to it, failed and may be there again later."""
 

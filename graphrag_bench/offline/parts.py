@@ -67,7 +67,7 @@ def stopped(
     n_asked = sum(meter.n_asked for meter in meters)
     n_missing = sum(meter.n_missing for meter in meters)
     reason = str(error).rstrip(".")
-    parts = f" {n_missing} of the {n_asked} parts of its step are missing." if n_asked else ""
+    parts = f" {n_missing} of the {n_asked} parts of its step are missing." if n_missing else ""
     said = (
         f"{planned.resource} ({planned.builder.name}) is not built: {reason}.{parts} Nothing was "
         "stored in its place. Replies that came are kept in the cache, and the same command asks "

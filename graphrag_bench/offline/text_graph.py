@@ -185,7 +185,7 @@ def _summarised(
     titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
     texts = [*graph.descriptions, *graph.facts]
     long = [row for row, text in enumerate(texts) if count_tokens(text) >= summary_from]
-    room = _room(llm, prompt, max_tokens)
+    room = room_for(llm, prompt, max_tokens)
     chats = [
         prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})
         for row in long
@@ -210,7 +210,7 @@ def _summarised(
     return replace(graph, descriptions=Texts.of(texts[:cut]), facts=Texts.of(texts[cut:]))
 
 
-def _room(llm: LLM, prompt: Prompt, max_tokens: int) -> int:
+def room_for(llm: LLM, prompt: Prompt, max_tokens: int) -> int:
     """The tokens of descriptions that fit the window with the prompt, the names and the reply."""
     if (window := window_of(llm)) is None:
         return _MOST_TOKENS

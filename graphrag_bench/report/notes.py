@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from graphrag_bench.report.corpora import corpus_notes
+from graphrag_bench.report.engines import engine_notes
 from graphrag_bench.report.long_texts import long_text_notes
 from graphrag_bench.report.selection import INFLATED, REFERENCE_ROLES, mark
 from graphrag_bench.report.verified import verified_notes
@@ -32,6 +33,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     ]
     notes += corpus_notes(runs)
     notes += long_text_notes(runs)
+    notes += engine_notes(runs)
     notes += asking_notes(runs)
     notes += _repeats(runs)
     notes += _unequal_contexts(runs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -76,7 +77,12 @@ def test_a_sweep_takes_launchers_and_sweepers_of_hydra() -> None:
 
 
 def test_glob_takes_every_method() -> None:
-    ended = ran("-m", *TOY, "method=glob(*)", "limit=1")
+    """Only the cell of the released engine fails: it is not installed."""
+    engine = ["+engine._target_=fake_engine.engine", "+engine.installed=false"]
+    ended = command("run", "-m", *TOY, *engine, "method=glob(*)", "limit=1")
+    failed = [line for line in ended.err.splitlines() if re.match(r"cell \d+ failed", line)]
+    assert len(failed) == 1 and "The engine 'fake' is not installed" in failed[0]
+    assert "1 failed; the same command runs those again" in ended.err
     assert {"bm25", "hipporag", "oracle", "vanilla", "zeroshot"} <= set(ended.methods)
     assert len(ended.folders) == len(set(ended.folders))
 

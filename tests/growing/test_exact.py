@@ -48,6 +48,14 @@ CASES: Mapping[str, tuple[Mapping[str, object], set[str]]] = {
         {"pseudo_questions": "nlp", "node_index": "text"},
         OF_ALL | {"relationship_index", "question_index"},
     ),
+    "heterogeneous": (
+        {"text_extraction": "nlp", "node_index": "text"},
+        {"chunk_table", "chunk_index", "graph", "node_index"},
+    ),
+    "heterogeneous_llm": (
+        {"text_extraction": "llm", "node_index": "text"},
+        {"chunk_table", "chunk_index", "graph", "node_index"},
+    ),
     "entity_passage": ({"node_index": "name", "name_index": "graph"}, OF_ALL),
     "entities": ({"node_index": "name", "name_index": "graph"}, OF_ALL | {"sentence_index"}),
     "tkg of a core": (

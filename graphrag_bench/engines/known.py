@@ -1,0 +1,50 @@
+"""The released engines that there are: version, driver, lock, and what stops one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+DRIVERS = Path(__file__).parent / "drivers"
+LOCKS = Path(__file__).parent / "locks"
+SHARED = DRIVERS / "driving.py"
+
+
+@dataclass(frozen=True)
+class Known:
+    """An engine by the name of its package, at the version of its lock.
+
+    `stops` says why it cannot be installed here; "" where it can.
+    """
+
+    name: str
+    version: str
+    stops: str = ""
+
+    @property
+    def driver(self) -> Path:
+        """The program that runs the engine in its environment."""
+        return DRIVERS / f"{self.name.replace('-', '_')}.py"
+
+
+ENGINES: Mapping[str, Known] = {
+    one.name: one
+    for one in (
+        Known("fast-graphrag", "0.0.5"),
+        Known(
+            "gfmrag",
+            "2.0.0",
+            "no driver yet; it asks for Python 3.12, and pip finds no version for another",
+        ),
+        Known("graphrag", "3.3.0", "no driver yet; its lock is there"),
+        Known(
+            "hipporag",
+            "2.0.0a4",
+            "no driver yet; it asks for openai==1.91.1, which pip does not find",
+        ),
+        Known("lightrag-hku", "1.5.7"),
+        Known("nano-graphrag", "0.0.8.2"),
+    )
+}
+"""The engines by name."""

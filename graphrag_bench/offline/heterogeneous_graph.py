@@ -1,0 +1,390 @@
+"""Extracted records to NodeRAG's graph: entities, relationships, semantic units and more are nodes.
+
+Each kind of node is noted in turn: its names, its texts, the chunks it is read from, its edges.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from pydantic import NonNegativeInt, PositiveInt
+
+from graphrag_bench.columns import Texts, cells, row_ids
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UnreadableReply, UserError
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graph.clustering import kmeans
+from graphrag_bench.graph.extraction import TextExtraction
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.structured import Reading, ask_each
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.communities import leiden
+from graphrag_bench.offline.parts import refuse_all_failed
+from graphrag_bench.offline.sentences import Sentences, vectors_of
+from graphrag_bench.offline.text_graph import room_for, text_graph
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import decode, encode, normalise_name
+from graphrag_bench.values import IntArray, best_first
+
+ENTITY, RELATIONSHIP, UNIT = "entity", "relationship", "semantic unit"
+ATTRIBUTE, ELEMENT, TITLE, TEXT = "attribute", "high-level element", "title", "text"
+EMBEDDED = (UNIT, ATTRIBUTE, ELEMENT, TEXT)
+"""The types that vectors find."""
+ATTRIBUTES_OF = Prompt("graphrag_bench.offline:prompts/attribute.j2")
+ELEMENTS_OF = Prompt("graphrag_bench.offline:prompts/high_level_element.j2")
+PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
+Tell = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
+"""One text for each name and what is told of it."""
+_IN_TITLE = 3
+
+
+@artifact("graph.heterogeneous", provides=PROVIDES)
+def heterogeneous(
+    *,
+    text_extraction: TextExtraction,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    progress: Progress,
+    relationship_tokens: PositiveInt = 60,
+    attribute_tokens: PositiveInt = 150,
+    element_tokens: PositiveInt = 150,
+    pivots: PositiveInt = 10,
+    cluster_size: PositiveInt = 39,
+    neighbours: NonNegativeInt = 10,
+    balance: bool = True,
+    seed: NonNegativeInt = 0,
+) -> Graph:
+    """Seven types of nodes, each described by its text, joined by edges without a name.
+
+    An `entity` is a normalised name. A `relationship`, told in `relationship_tokens`, is joined to
+    its two entities. A `semantic unit` is a distinct description of the extraction (without a
+    language model a sentence), joined to the entities that it is told of. An `attribute` tells, in
+    `attribute_tokens`, of an entity in two units or more that is important, which
+    `important_nodes` says; where none is, of the one in the most units. A `high-level element`
+    tells of a Leiden community in `element_tokens` and is joined to those of its units and
+    attributes that are in its k-means cluster of vectors, to all of them where clusters have
+    `cluster_size` members or fewer on average. Its `title` names the three most connected
+    entities. A `text` is a chunk, joined to its units. Units, attributes, elements and texts are
+    joined to the `neighbours` most similar of these. With `balance` an edge weighs 1 / the higher
+    degree of its ends, else 1. Attributes and elements are central sentences. Raises UserError when
+    nothing was extracted, or nothing is described.
+    Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation and enrichment; its release.
+    Deviation: extracted, not written by a model.
+    """
+    made = _Nodes(len(chunk_table))
+    central = partial(_central, embedder, progress)
+    _base(made, text_extraction, chunk_table, relationship_tokens)
+    _attributes(made, partial(central, most_tokens=attribute_tokens), pivots)
+    elements = _elements(made, partial(central, most_tokens=element_tokens), seed)
+    _join_elements(made, elements, embedder, progress, cluster_size, seed)
+    _texts(made, chunk_table)
+    _join_similar(made, embedder, progress, neighbours)
+    return _weighed(made, balance)
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The longer template, a chunk of statements, and half of what a text may take."""
+    template = max(map(template_tokens, (settings["attribute_prompt"], settings["element_prompt"])))
+    return template + sizes.chunk, settings["element_tokens"] / 2
+
+
+@artifact("graph.heterogeneous_llm", provides=PROVIDES, calls=1, tokens=_tokens)
+def heterogeneous_llm(
+    *,
+    text_extraction: TextExtraction,
+    chunk_table: ChunkTable,
+    embedder: Embedder,
+    llm_build: LLM,
+    progress: Progress,
+    relationship_tokens: PositiveInt = 60,
+    attribute_tokens: PositiveInt = 300,
+    element_tokens: PositiveInt = 300,
+    pivots: PositiveInt = 10,
+    cluster_size: PositiveInt = 39,
+    neighbours: NonNegativeInt = 10,
+    balance: bool = True,
+    seed: NonNegativeInt = 0,
+    attribute_prompt: Prompt = ATTRIBUTES_OF,
+    element_prompt: Prompt = ELEMENTS_OF,
+) -> Graph:
+    """As `graph.heterogeneous`, with attributes and elements written by the build model.
+
+    One call for each, from as much of what is told as fits the model's window. Where no reply came,
+    the central sentences stand in its place; raises UserError when that happens to all of a kind.
+    The announced call for each chunk is a guess: how many there are is not known before.
+    Source: NodeRAG (Xu et al. 2025), graph augmentation; prompts are ours.
+    """
+    made = _Nodes(len(chunk_table))
+    written = partial(_written, llm_build, embedder, progress)
+    _base(made, text_extraction, chunk_table, relationship_tokens)
+    _attributes(
+        made, partial(written, attribute_prompt, ATTRIBUTE, most_tokens=attribute_tokens), pivots
+    )
+    elements = _elements(
+        made, partial(written, element_prompt, ELEMENT, most_tokens=element_tokens), seed
+    )
+    _join_elements(made, elements, embedder, progress, cluster_size, seed)
+    _texts(made, chunk_table)
+    _join_similar(made, embedder, progress, neighbours)
+    return _weighed(made, balance)
+
+
+def _central(
+    embedder: Embedder,
+    progress: Progress,
+    names: Sequence[str],
+    told: Sequence[Sequence[str]],
+    most_tokens: int,
+) -> list[str]:
+    """The central sentences of what is told of each."""
+    known = Sentences.of([text for texts in told for text in texts], embedder, progress)
+    row_of = {text: row for row, text in enumerate(known.texts)}
+    rows = ([row_of[text] for text in texts] for texts in told)
+    return [known.joined(known.central(some, most_tokens), most_tokens) for some in rows]
+
+
+def _written(
+    llm: LLM,
+    embedder: Embedder,
+    progress: Progress,
+    prompt: Prompt,
+    kind: str,
+    names: Sequence[str],
+    told: Sequence[Sequence[str]],
+    most_tokens: int,
+) -> list[str]:
+    """What the model writes of each; the central sentences where no reply came."""
+    step = f"write {kind}s"
+    room = room_for(llm, prompt, most_tokens)
+    cut = [decode(encode("\n".join(texts))[:room]) for texts in told]
+    pairs = zip(names, cut, strict=True)
+    chats = [prompt.render({"name": name, "told": texts}) for name, texts in pairs]
+    with progress.task(step, len(chats)) as advance:
+        replies = ask_each(
+            llm,
+            chats,
+            Reading(step, partial(_plain, step)),
+            max_tokens=most_tokens,
+            items=list(names),
+            retry=False,
+            advance=advance,
+        )
+    failures = [reply for reply in replies if not isinstance(reply, str)]
+    advice = "build.graph=heterogeneous takes central sentences."
+    refuse_all_failed(f"Step '{step}'", failures, len(replies), advice, was="was of use")
+    if not failures:
+        return [reply for reply in replies if isinstance(reply, str)]
+    central = _central(embedder, progress, names, told, most_tokens)
+    pairs_of = zip(replies, central, strict=True)
+    return [reply if isinstance(reply, str) else text for reply, text in pairs_of]
+
+
+def _plain(step: str, text: str, cut: bool) -> str:
+    """The reply without the space around it."""
+    if not text.strip():
+        raise UnreadableReply(step, text)
+    return text.strip()
+
+
+@dataclass
+class _Nodes:
+    """Nodes as they come, and the pairs that are joined, each once."""
+
+    n_chunks: int
+    types: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    chunks: list[tuple[int, ...]] = field(default_factory=list)
+    pairs: dict[tuple[int, int], None] = field(default_factory=dict)
+
+    def add(self, kind: str, name: str, text: str, chunks: Iterable[int]) -> int:
+        """The row of a new node; an entity's name has no colon, so that others cannot be it."""
+        self.types.append(kind)
+        self.names.append(name if kind == ENTITY else f"{kind}: {name}")
+        self.texts.append(text)
+        self.chunks.append(tuple(sorted(set(chunks))))
+        return len(self.names) - 1
+
+    def join(self, node: int, others: Iterable[int]) -> None:
+        """Note edges from a node, but for those that are there, whichever way they point."""
+        for other in others:
+            if node != other and (other, node) not in self.pairs:
+                self.pairs[node, other] = None
+
+    def of(self, *types: str) -> list[int]:
+        """The nodes of some types."""
+        return [row for row, kind in enumerate(self.types) if kind in types]
+
+    def texts_of(self, rows: Sequence[int]) -> list[str]:
+        """The texts of some nodes."""
+        return [self.texts[row] for row in rows]
+
+    def graph(self) -> Graph:
+        """The nodes and edges so far, every weight 1; an edge is read where its first end is."""
+        ends = np.array(list(self.pairs), np.int64).reshape(-1, 2)
+        sizes = [len(held) for held in self.chunks]
+        of = np.repeat(np.arange(len(sizes)), sizes)
+        columns = np.array([chunk for held in self.chunks for chunk in held], np.int64)
+        node_chunk = cells(of, columns, (len(sizes), self.n_chunks))
+        return Graph(
+            names=Texts.of(self.names),
+            types=Texts.of(self.types),
+            descriptions=Texts.of(self.texts),
+            source=ends[:, 0],
+            target=ends[:, 1],
+            weight=np.ones(len(ends)),
+            synonym=np.zeros(len(ends), bool),
+            relations=Texts.of(["joined to"] * len(ends)),
+            node_chunk=node_chunk,
+            relationship_chunk=node_chunk[ends[:, 0]],
+            statistics={
+                f"nodes: {kind}": self.types.count(kind) for kind in dict.fromkeys(self.types)
+            },
+        )
+
+
+def _base(
+    made: _Nodes, extraction: TextExtraction, chunk_table: ChunkTable, most_tokens: int
+) -> None:
+    """Note entities, relationships and semantic units."""
+    base = text_graph(extraction, chunk_table, keywords=False, most_tokens=most_tokens)
+    assert base.facts is not None
+    for row, name in enumerate(base.names):
+        made.add(ENTITY, name, name, row_ids(base.node_chunk, row).tolist())
+    for row, fact in enumerate(base.facts):
+        ends = int(base.source[row]), int(base.target[row])
+        told = ", ".join(filter(None, (base.names[ends[0]], fact, base.names[ends[1]])))
+        held = row_ids(base.relationship_chunk, row).tolist()
+        made.join(made.add(RELATIONSHIP, str(row), told, held), ends)
+    units: dict[str, tuple[dict[int, None], dict[int, None]]] = {}
+    for chunk, records in enumerate(extraction.rows):
+        said: list[tuple[tuple[str, ...], str]] = [
+            ((one.name,), one.description) for one in records.entities
+        ]
+        said += [((one.source, one.target), one.description) for one in records.relationships]
+        for names, text in said:
+            if text := " ".join(text.split()):
+                named, held_by = units.setdefault(text, ({}, {}))
+                rows = (base.row_of.get(normalise_name(name)) for name in names)
+                named.update(dict.fromkeys(row for row in rows if row is not None))
+                held_by[chunk] = None
+    if not units:
+        raise UserError(
+            "The graph has no semantic unit: no record of the extraction has a description. "
+            "build.text_extraction=nlp describes every entity by its sentence."
+        )
+    for number, (text, (named, held_by)) in enumerate(units.items()):
+        made.join(made.add(UNIT, str(number), text, held_by), named)
+
+
+def _attributes(made: _Nodes, tell: Tell, pivots: int) -> None:
+    """Note the attributes of important entities."""
+    graph = made.graph()
+    important = important_nodes(graph, pivots)
+    is_unit = np.array([kind == UNIT for kind in made.types])
+    near = {entity: row_ids(graph.adjacency, entity) for entity in made.of(ENTITY)}
+    units = {entity: rows[is_unit[rows]].tolist() for entity, rows in near.items()}
+    chosen = [entity for entity, rows in units.items() if important[entity] and len(rows) > 1]
+    chosen = chosen or [max(units, key=lambda entity: len(units[entity]))]
+    names = [made.names[entity] for entity in chosen]
+    texts = tell(names, [made.texts_of(units[entity]) for entity in chosen])
+    for entity, text in zip(chosen, texts, strict=True):
+        attribute = made.add(ATTRIBUTE, made.names[entity], text, made.chunks[entity])
+        made.join(attribute, [entity])
+
+
+def important_nodes(graph: Graph, pivots: int) -> Any:
+    """Which nodes are in the dense core or on many shortest paths, bool (n_nodes,).
+
+    The core is the k-core with k = ln(n) * sqrt(mean degree), rounded; many is more than the mean
+    betweenness times log10(n), rounded, counted from the `pivots` most connected nodes.
+    Source: NodeRAG (Xu et al. 2025), node importance; its release samples the pivots.
+    """
+    n = graph.n_nodes
+    k = round(math.log(n) * math.sqrt(float(graph.degree.mean())))
+    core = np.array(graph.igraph.coreness()) >= max(k, 1)
+    starts = best_first(graph.degree.astype(np.float64))[:pivots].tolist()
+    between = np.array(graph.igraph.betweenness(directed=False, sources=starts))
+    return core | (between > between.mean() * round(math.log10(n)) + 1e-9)
+
+
+def _elements(made: _Nodes, tell: Tell, seed: int) -> Mapping[int, list[int]]:
+    """Note one element and its title for each community; the units and attributes of each."""
+    graph = made.graph()
+    telling = set(made.of(UNIT, ATTRIBUTE))
+    communities = leiden(graph=graph, max_cluster_size=max(graph.n_nodes, 1), seed=seed)
+    titles, told = [], []
+    for number in range(len(communities)):
+        members = row_ids(communities.nodes, number)
+        named = members[[made.types[row] == ENTITY for row in members.tolist()]]
+        said = [row for row in members.tolist() if row in telling]
+        if len(named) and said:
+            named = named[best_first(graph.degree[named].astype(np.float64), named)][:_IN_TITLE]
+            titles.append(", ".join(made.names[row] for row in named.tolist()))
+            told.append(said)
+    texts = tell(titles, [made.texts_of(rows) for rows in told])
+    found: dict[int, list[int]] = {}
+    for number, (title, text, said) in enumerate(zip(titles, texts, told, strict=True)):
+        held = [chunk for row in said for chunk in made.chunks[row]]
+        element = made.add(ELEMENT, str(number), text, held)
+        made.join(made.add(TITLE, title, title, held), [element])
+        found[element] = said
+    return found
+
+
+def _join_elements(
+    made: _Nodes,
+    elements: Mapping[int, list[int]],
+    embedder: Embedder,
+    progress: Progress,
+    cluster_size: int,
+    seed: int,
+) -> None:
+    """Join each element to the units and attributes of its community that are in its cluster."""
+    told = [*elements, *(row for said in elements.values() for row in said)]
+    n_clusters = math.ceil(math.sqrt(len(told)))
+    cluster = np.zeros(len(made.names), np.int64)
+    if told and len(told) / n_clusters > cluster_size:
+        vectors = vectors_of(made.texts_of(told), embedder, progress, "embedding elements")
+        cluster[told] = kmeans(vectors, n_clusters, seed)
+    for element, said in elements.items():
+        made.join(element, [row for row in said if cluster[row] == cluster[element]])
+
+
+def _texts(made: _Nodes, chunk_table: ChunkTable) -> None:
+    """Note one text for each chunk, joined to its units."""
+    first = len(made.names)
+    units = made.of(UNIT)
+    for row, passage in enumerate(chunk_table.passages):
+        made.add(TEXT, str(row), passage, (row,))
+    for unit in units:
+        made.join(unit, [first + chunk for chunk in made.chunks[unit]])
+
+
+def _weighed(made: _Nodes, balance: bool) -> Graph:
+    """The graph, with `balance` each edge at 1 / the higher degree of its ends."""
+    graph = made.graph()
+    if not balance:
+        return graph
+    degree = graph.degree
+    return replace(graph, weight=1.0 / np.maximum(degree[graph.source], degree[graph.target]))
+
+
+def _join_similar(made: _Nodes, embedder: Embedder, progress: Progress, neighbours: int) -> None:
+    """Join each embedded node to the most similar others."""
+    if not neighbours:
+        return
+    rows = made.of(*EMBEDDED)
+    vectors = vectors_of(made.texts_of(rows), embedder, progress, "embedding nodes")
+    for row, near in zip(rows, VectorIndex(vectors).search(vectors, neighbours + 1), strict=True):
+        others: IntArray = np.array(rows, np.int64)[near.ids]
+        made.join(row, others[others != row][:neighbours].tolist())
