@@ -392,6 +392,17 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(items))
 
 
+def in_turn(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
+    """Rank 1 of every list, then rank 2, and so on; each row once, with the score it first has."""
+    rows = [one.items() for one in lists]
+    first: dict[int, float] = {}
+    for rank in range(max(map(len, rows), default=0)):
+        for one in rows:
+            if rank < len(one):
+                first.setdefault(*one[rank])
+    return Ranked.of(first)
+
+
 def best_of(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
     """The `k` best of some rows, each given once, ties by lower id, as `Ranked.top` says."""
     kept = np.arange(len(rows))

@@ -21,7 +21,7 @@ from graphrag_bench.values import (
     Question,
     Ranked,
     Relationship,
-    unique,
+    in_turn,
 )
 from operators.similarity import vectors_of
 
@@ -111,7 +111,7 @@ def _picked(
     of_nodes = _best(scores, _held(graph.node_chunk, nodes), per_row)
     seen = set(of_nodes.ids.tolist())
     of_rows = _best(scores, _held(graph.relationship_chunk, relationships), per_row, seen)
-    picked = _in_turn((*before, of_nodes, of_rows))
+    picked = in_turn((*before, of_nodes, of_rows))
     return (picked if len(picked) else given).head(top_k)
 
 
@@ -135,11 +135,3 @@ def _best(
         first.update(dict.fromkeys(new))
     among = np.array(list(first), np.int64)
     return Ranked[Chunk].top(scores, int(per_row * n_rows / 2), among=among)
-
-
-def _in_turn(lists: Sequence[Ranked[Chunk]]) -> Ranked[Chunk]:
-    """Rank 1 of every list, then rank 2, each chunk once with its first score."""
-    longest = max(len(one) for one in lists)
-    rows = [one.items()[rank] for rank in range(longest) for one in lists if rank < len(one)]
-    first = dict(reversed(rows))
-    return Ranked[Chunk].of({chunk: first[chunk] for chunk in unique([row for row, _ in rows])})

@@ -29,7 +29,7 @@ from parity.freezing import ours  # noqa: E402
 from parity.page import Prompted, Result, page, unexplained  # noqa: E402
 
 from graphrag_bench.config.compose import load  # noqa: E402
-from graphrag_bench.engine_prompts import read_originals  # noqa: E402
+from graphrag_bench.engines.prompts import read_originals  # noqa: E402
 from graphrag_bench.experiment.original_prompts import prompt_of  # noqa: E402
 
 DRIVERS = ROOT / "scripts" / "parity" / "drivers"

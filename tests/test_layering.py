@@ -15,7 +15,7 @@ PLUGINS = frozenset({"operators", "methods"})
 LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"answer_forms", "values", "text", "errors", "fingerprint", "columns", "locations"})
     | {"progress", "unpacking", "terminal", "addresses", "version", "plain_json", "plain_yaml"}
-    | {"prompts", "engine_prompts", "expected", "question_plan", "registry", "lookup"},
+    | {"prompts", "expected", "question_plan", "registry", "lookup"},
     frozenset({"world", "executors", "engines"}),
     frozenset({"contract", "graph", "models", "data"}),
     frozenset({"pipeline", "offline", "evaluation", "config"}),

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, command_parser
-from graphrag_bench.engines.environments import FOLDER, Environments
+from graphrag_bench.engines.environments import Environments
+from graphrag_bench.engines.known import FOLDER
 from graphrag_bench.progress import Progress
 
 _ABOUT = """

@@ -18,6 +18,7 @@ from pydantic import (
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.answer_forms import FormName
 from graphrag_bench.data.splits import DEV_SHARE, Split
+from graphrag_bench.engines.known import FOLDER
 from graphrag_bench.errors import RENAMED, UserError, did_you_mean
 
 NO_SETTINGS = {"experiment", "given", "budget_asked"}
@@ -89,7 +90,7 @@ class PathSettings(_Settings):
     )
 
     engines: str = Field(
-        "~/.cache/graphrag-bench/engines",
+        FOLDER,
         description="folder with an environment of each released engine",
     )
 

@@ -18,12 +18,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from graphrag_bench.engines.known import ENGINES, LOCKS, Known
+from graphrag_bench.engines.known import ENGINES, FOLDER, LOCKS, Known
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.progress import Progress
 
-FOLDER = "~/.cache/graphrag-bench/engines"
 RANKS = "bpe-openai"
 """The package with the ranks of tokens that drivers put in the place of a download."""
 _STATE = "installed.json"

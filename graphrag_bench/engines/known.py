@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DRIVERS = Path(__file__).parent / "drivers"
+FOLDER = "~/.cache/graphrag-bench/engines"
+"""Where environments are, unless a setting says otherwise."""
 LOCKS = Path(__file__).parent / "locks"
 SHARED = DRIVERS / "driving.py"
 

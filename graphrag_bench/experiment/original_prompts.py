@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.engine_prompts import EnginePrompt, Originals, read_originals
+from graphrag_bench.engines.prompts import EnginePrompt, Originals, read_originals
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.method import Method
 from graphrag_bench.pipeline.edit import operator_steps, stages

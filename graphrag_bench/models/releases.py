@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import PositiveFloat, PositiveInt
 
-from graphrag_bench.engines.environments import FOLDER, Environments
-from graphrag_bench.engines.known import SHARED, Known
+from graphrag_bench.engines.environments import Environments
+from graphrag_bench.engines.known import FOLDER, SHARED, Known
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.models.engine import Engine, Release

@@ -80,12 +80,12 @@ def heterogeneous(
     Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation and enrichment; its release.
     Deviation: extracted, not written by a model.
     """
-    made = _Nodes(len(chunk_table))
     central = partial(_central, embedder, progress)
+    attributes = partial(central, most_tokens=attribute_tokens)
+    elements = partial(central, most_tokens=element_tokens)
+    made = _Nodes(len(chunk_table))
     _base(made, text_extraction, chunk_table, relationship_tokens)
-    _attributes(made, partial(central, most_tokens=attribute_tokens), pivots)
-    elements = _elements(made, partial(central, most_tokens=element_tokens), seed)
-    _join_elements(made, elements, embedder, progress, cluster_size, seed)
+    _told(made, attributes, elements, embedder, progress, pivots, cluster_size, seed)
     _texts(made, chunk_table)
     _join_similar(made, embedder, progress, neighbours)
     return _weighed(made, balance)
@@ -123,16 +123,12 @@ def heterogeneous_llm(
     The announced call for each chunk is a guess: how many there are is not known before.
     Source: NodeRAG (Xu et al. 2025), graph augmentation; prompts are ours.
     """
-    made = _Nodes(len(chunk_table))
     written = partial(_written, llm_build, embedder, progress)
+    attributes = partial(written, attribute_prompt, ATTRIBUTE, most_tokens=attribute_tokens)
+    elements = partial(written, element_prompt, ELEMENT, most_tokens=element_tokens)
+    made = _Nodes(len(chunk_table))
     _base(made, text_extraction, chunk_table, relationship_tokens)
-    _attributes(
-        made, partial(written, attribute_prompt, ATTRIBUTE, most_tokens=attribute_tokens), pivots
-    )
-    elements = _elements(
-        made, partial(written, element_prompt, ELEMENT, most_tokens=element_tokens), seed
-    )
-    _join_elements(made, elements, embedder, progress, cluster_size, seed)
+    _told(made, attributes, elements, embedder, progress, pivots, cluster_size, seed)
     _texts(made, chunk_table)
     _join_similar(made, embedder, progress, neighbours)
     return _weighed(made, balance)
@@ -284,6 +280,22 @@ def _base(
         )
     for number, (text, (named, held_by)) in enumerate(units.items()):
         made.join(made.add(UNIT, str(number), text, held_by), named)
+
+
+def _told(
+    made: _Nodes,
+    attributes: Tell,
+    elements: Tell,
+    embedder: Embedder,
+    progress: Progress,
+    pivots: int,
+    cluster_size: int,
+    seed: int,
+) -> None:
+    """Note attributes, elements and titles, each joined to what it is told of."""
+    _attributes(made, attributes, pivots)
+    found = _elements(made, elements, seed)
+    _join_elements(made, found, embedder, progress, cluster_size, seed)
 
 
 def _attributes(made: _Nodes, tell: Tell, pivots: int) -> None:

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
-from graphrag_bench.engine_prompts import EnginePrompt
+from graphrag_bench.engines.prompts import EnginePrompt
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinators

@@ -20,6 +20,7 @@ from graphrag_bench.values import (
     Ranked,
     RelationshipScores,
     Subgraph,
+    in_turn,
     unique,
 )
 
@@ -89,32 +90,12 @@ def _normalised(scores: Any) -> Any:
     return clipped / total if total > 0 else clipped
 
 
-def _interleave(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    longest = max(len(value) for value in values)
-    rows = [
-        (int(value.ids[rank]), float(value.scores[rank]))
-        for rank in range(longest)
-        for value in values
-        if rank < len(value)
-    ]
-    return _first_seen(rows)
-
-
 def _union(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    return _first_seen(
-        [
-            (int(row), float(score))
-            for value in values
-            for row, score in zip(value.ids, value.scores, strict=True)
-        ]
-    )
-
-
-def _first_seen(rows: list[tuple[int, float]]) -> Ranked[Any]:
-    kept: dict[int, float] = {}
-    for row, score in rows:
-        kept.setdefault(row, score)
-    return Ranked(np.array(list(kept), np.int64), np.array(list(kept.values())))
+    first: dict[int, float] = {}
+    for value in values:
+        for row, score in value.items():
+            first.setdefault(row, score)
+    return Ranked.of(first)
 
 
 def _scored(values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any]) -> Ranked[Any]:
@@ -139,7 +120,7 @@ def _sorted(scores: Mapping[int, float]) -> Ranked[Any]:
 
 
 _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
-    "interleave": _interleave,
+    "interleave": in_turn,
     "union": _union,
     "max": _best,
     "sum": lambda values: _scored(values, lambda v: v.scores),

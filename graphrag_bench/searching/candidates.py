@@ -59,7 +59,7 @@ class Candidate:
             **({"convert": convert} if convert else {}),
             "retrieve": [
                 *retrieve,
-                *({"op": step["op"], "top_k": sizes[0], **step} for step in ending.retrieve),
+                *(_counted(step, self.space, sizes[0]) for step in ending.retrieve),
             ],
             "generate": [_packed(step, sizes[1]) for step in ending.steps],
         }

@@ -16,7 +16,7 @@ from graphrag_bench.analysis.bundling.cleaning import Machine, refuse_secrets_an
 from graphrag_bench.analysis.bundling.data_sets import is_free, read_data_set, write_data_set
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.engine_prompts import EnginePrompt
+from graphrag_bench.engines.prompts import EnginePrompt
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment, safe_name
 from graphrag_bench.experiment.reopen import read_references, reopened

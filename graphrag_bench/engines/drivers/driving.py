@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, NamedTuple, Protocol, TextIO
 
 _KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LC_", "PYTHON", "OMP_", "OPENBLAS_", "MKL_", "CUDA_")
 _NAMES = "our_chunks.json"
@@ -25,11 +25,37 @@ _LONGEST_ERROR = 500
 Row = Mapping[str, str]
 
 
+class Opened(NamedTuple):
+    """What the call `open` gives: an index's folder and mode, and where models answer.
+
+    `mode` is `equal` or `as_released`; `settings` are the user's, by the engine's own names.
+    """
+
+    folder: str
+    mode: str
+    base_url: str
+    key: str
+    llm_model: str
+    embedding_model: str
+    embedding_dimension: int
+    embedding_max_tokens: int
+    settings: Mapping[str, Any]
+
+    @property
+    def equal(self) -> bool:
+        """Whether it takes our chunks, k and budget."""
+        return self.mode == "equal"
+
+
 class Driver(Protocol):
     """An engine behind the calls `hello`, `open`, `build`, `graph`, `ask` and `close`."""
 
     def hello(self) -> dict[str, Any]:
         """The engine, its version, and Python's."""
+        ...
+
+    def open(self, given: Opened) -> Any:
+        """Open an index; the settings in use, and what could not be made equal."""
         ...
 
 
@@ -52,7 +78,7 @@ async def _serve(driver: Driver, replies: TextIO) -> None:
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         asked = json.loads(line)
         try:
-            found = getattr(driver, asked["call"])(**asked["arguments"])
+            found = called(driver, asked["call"], asked["arguments"])
             outcome = {"result": await found if asyncio.iscoroutine(found) else found}
         except Exception as error:  # noqa: BLE001 (the boundary of the process)
             traceback.print_exc()
@@ -62,6 +88,13 @@ async def _serve(driver: Driver, replies: TextIO) -> None:
         replies.flush()
         if asked["call"] == "close":
             return
+
+
+def called(driver: Driver, call: str, arguments: Mapping[str, Any]) -> Any:
+    """What a call of the driver returns, which may have to be awaited."""
+    if call == "open":
+        return driver.open(Opened(**arguments))
+    return getattr(driver, call)(**arguments)
 
 
 def greeting(package: str) -> dict[str, str]:
@@ -113,6 +146,12 @@ def by_document(chunks: Sequence[Row]) -> list[list[Row]]:
     return [rows for rows in reversed(distinct.values())]
 
 
+def shared_out(budget: int, usual: Mapping[str, int]) -> dict[str, int]:
+    """A budget in tokens, shared out as the usual tokens are."""
+    whole = sum(usual.values())
+    return {name: budget * part // whole for name, part in usual.items()}
+
+
 class ChunkNames:
     """Which chunks of ours the chunks of an engine are, by the engine's keys.
 
@@ -148,6 +187,43 @@ class ChunkNames:
 def by_text(text: str) -> str:
     """The name of a chunk by its text, as LightRAG and nano-graphrag make one."""
     return "chunk-" + hashlib.md5(text.strip().encode()).hexdigest()
+
+
+def stored_texts(folder: Path) -> dict[str, str]:
+    """The chunks by key, of the file that LightRAG and nano-graphrag write; {} without one."""
+    path = folder / "kv_store_text_chunks.json"
+    held = json.loads(path.read_text()) if path.is_file() else {}
+    return {key: one["content"] for key, one in held.items()}
+
+
+def stored_graph(folder: Path, names: ChunkNames, quotes: str = "") -> dict[str, Any]:
+    """Nodes and relationships of the file that LightRAG and nano-graphrag write.
+
+    `quotes` are marks that the engine writes around texts. Without a file there are none.
+    """
+    import networkx
+
+    path = folder / "graph_chunk_entity_relation.graphml"
+    graph = networkx.read_graphml(path) if path.is_file() else networkx.Graph()
+    texts = stored_texts(folder)
+
+    def plain(text: object) -> str:
+        return str(text or "").strip(quotes)
+
+    def held(row: Mapping[str, Any]) -> dict[str, Any]:
+        keys = str(row.get("source_id") or "").split("<SEP>")
+        return {"description": plain(row.get("description")), "chunks": names.all(keys, texts)}
+
+    nodes = [
+        {"name": plain(name), "type": plain(row.get("entity_type")), **held(row)}
+        for name, row in graph.nodes(data=True)
+    ]
+    relationships = [
+        {"source": plain(one), "target": plain(other),
+         "weight": float(row.get("weight") or 1), **held(row)}
+        for one, other, row in graph.edges(data=True)
+    ]  # fmt: skip
+    return {"nodes": nodes, "relationships": relationships}
 
 
 class Ranks:

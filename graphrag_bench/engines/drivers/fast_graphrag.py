@@ -10,6 +10,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parent))  # last: a driver has the name of an engine's package
 from driving import (  # noqa: E402
     ChunkNames,
+    Opened,
     Row,
     by_document,
     by_text,
@@ -19,6 +20,7 @@ from driving import (  # noqa: E402
     ranks_in_place,
     released_texts,
     serve,
+    shared_out,
 )
 
 NEUTRAL = {
@@ -53,37 +55,30 @@ class FastGraphRag:
         """Name and version."""
         return greeting("fast-graphrag")
 
-    def open(
-        self,
-        folder: str,
-        mode: str,
-        base_url: str,
-        key: str,
-        llm_model: str,
-        embedding_model: str,
-        embedding_dimension: int,
-        embedding_max_tokens: int,
-        settings: dict[str, Any],
-    ) -> dict[str, Any]:
+    def open(self, given: Opened) -> dict[str, Any]:
         """Open the index of a folder; the release's own services ask for replies and vectors."""
-        os.chdir(folder)
+        os.chdir(given.folder)
         ranks_in_place()
         from fast_graphrag import GraphRAG, QueryParam
         from fast_graphrag._llm import OpenAIEmbeddingService, OpenAILLMService
 
-        self.folder, self.equal = Path(folder), mode == "equal"
+        self.folder, self.equal = Path(given.folder), given.equal
         self.asked, told, ranked = divided(
-            settings, plain_fields(QueryParam, "only_context"), NEUTRAL, ("chunk_top_k",)
+            given.settings, plain_fields(QueryParam, "only_context"), NEUTRAL, ("chunk_top_k",)
         )
         self.parameters, self.names = QueryParam, ChunkNames(self.folder)
         self.fixed_k = ranked.get("chunk_top_k")
         told = {**NEUTRAL, **told}
-        where = {"base_url": base_url, "api_key": key, "max_requests_concurrent": _AT_ONCE}
+        where = {
+            "base_url": given.base_url,
+            "api_key": given.key,
+            "max_requests_concurrent": _AT_ONCE,
+        }
         config = GraphRAG.Config(
-            llm_service=OpenAILLMService(model=llm_model, **where),
+            llm_service=OpenAILLMService(model=given.llm_model, **where),
             embedding_service=OpenAIEmbeddingService(
-                model=embedding_model,
-                embedding_dim=embedding_dimension,
+                model=given.embedding_model,
+                embedding_dim=given.embedding_dimension,
                 rate_limit_per_minute=False,
                 **where,
             ),
@@ -91,7 +86,7 @@ class FastGraphRag:
         self.chunking = OurChunks()
         if self.equal:
             config.chunking_service_cls = lambda: self.chunking
-        self.rag = GraphRAG(working_dir=folder, config=config, **told)
+        self.rag = GraphRAG(working_dir=given.folder, config=config, **told)
         self.ranking = self.rag.state_manager.chunk_ranking_policy.config
         self.n_lost = 0
         self.watch()
@@ -183,8 +178,7 @@ class FastGraphRag:
     def query(self, budget: int | None, **words: Any) -> Any:
         """The parameters of a question; a budget is shared out as the defaults share theirs."""
         if budget is not None:
-            whole = sum(_SHARES.values())
-            words |= {name: budget * part // whole for name, part in _SHARES.items()}
+            words |= shared_out(budget, _SHARES)
         return self.parameters(**{**words, **self.asked})
 
     async def ask(

@@ -12,6 +12,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parent))  # last: a driver has the name of an engine's package
 from driving import (  # noqa: E402
     ChunkNames,
+    Opened,
     Row,
     by_document,
     divided,
@@ -20,6 +21,8 @@ from driving import (  # noqa: E402
     ranks_in_place,
     released_texts,
     serve,
+    stored_graph,
+    stored_texts,
 )
 
 NOT_EQUAL = [
@@ -46,28 +49,17 @@ class LightRag:
         """Name and version."""
         return greeting("lightrag-hku")
 
-    async def open(
-        self,
-        folder: str,
-        mode: str,
-        base_url: str,
-        key: str,
-        llm_model: str,
-        embedding_model: str,
-        embedding_dimension: int,
-        embedding_max_tokens: int,
-        settings: dict[str, Any],
-    ) -> dict[str, Any]:
+    async def open(self, given: Opened) -> dict[str, Any]:
         """Open the index of a folder; the release's own clients ask for replies and vectors."""
-        os.chdir(folder)
+        os.chdir(given.folder)
         self.ranks = ranks_in_place()
         from lightrag import LightRAG, QueryParam
         from lightrag.llm.openai import openai_complete_if_cache, openai_embed
         from lightrag.utils import EmbeddingFunc
 
-        self.folder, self.equal = Path(folder), mode == "equal"
+        self.folder, self.equal = Path(given.folder), given.equal
         self.asked, built = divided(
-            settings, plain_fields(QueryParam), plain_fields(LightRAG, *_OWN)
+            given.settings, plain_fields(QueryParam), plain_fields(LightRAG, *_OWN)
         )
         self.parameters = QueryParam
         self.names = ChunkNames(self.folder)
@@ -76,17 +68,22 @@ class LightRag:
         async def reply(prompt: str, **words: Any) -> Any:
             words.pop("hashing_kv", None)
             return await openai_complete_if_cache(
-                llm_model, prompt, base_url=base_url, api_key=key, **words
+                given.llm_model, prompt, base_url=given.base_url, api_key=given.key, **words
             )
 
-        embed = partial(openai_embed.func, model=embedding_model, base_url=base_url, api_key=key)
+        embed = partial(
+            openai_embed.func,
+            model=given.embedding_model,
+            base_url=given.base_url,
+            api_key=given.key,
+        )
         if self.equal:
-            built["chunking_func"] = lambda *given: self.our_chunks(*given)  # copied, not its self
+            built["chunking_func"] = lambda *told: self.our_chunks(*told)  # copied, not its self
         self.rag = LightRAG(
-            working_dir=folder,
+            working_dir=given.folder,
             llm_model_func=reply,
-            llm_model_name=llm_model,
-            embedding_func=EmbeddingFunc(embedding_dim=embedding_dimension, func=embed),
+            llm_model_name=given.llm_model,
+            embedding_func=EmbeddingFunc(embedding_dim=given.embedding_dimension, func=embed),
             enable_llm_cache=False,
             enable_llm_cache_for_entity_extract=False,
             **built,
@@ -115,9 +112,9 @@ class LightRag:
         ids = [f"document-{at}" for at in range(len(texts))]
         await self.rag.ainsert(texts, ids=ids, file_paths=ids)
         self.refuse_failed()
-        graph = await self.graph()
+        graph = self.graph()
         await self.rag.finalize_storages()
-        n_chunks = len(self.texts())
+        n_chunks = len(stored_texts(self.folder))
         return {
             "n_nodes": len(graph["nodes"]),
             "n_relationships": len(graph["relationships"]),
@@ -150,36 +147,9 @@ class LightRag:
             why = next((one["error_msg"] for one in failed if one.get("error_msg")), "no reason")
             raise RuntimeError(f"{len(failed)} of {len(held)} documents failed: {why}")
 
-    def texts(self) -> dict[str, str]:
-        """The chunks of the index by LightRAG's keys."""
-        path = self.folder / "kv_store_text_chunks.json"
-        held = json.loads(path.read_text()) if path.is_file() else {}
-        return {key: one["content"] for key, one in held.items()}
-
-    async def graph(self) -> dict[str, Any]:
+    def graph(self) -> Any:
         """Its nodes and relationships."""
-        import networkx
-
-        path = self.folder / "graph_chunk_entity_relation.graphml"
-        graph = networkx.read_graphml(path) if path.is_file() else networkx.Graph()
-        texts = self.texts()
-
-        def held(row: dict[str, Any]) -> dict[str, Any]:
-            keys = str(row.get("source_id") or "").split("<SEP>")
-            return {
-                "description": str(row.get("description") or ""),
-                "chunks": self.names.all(keys, texts),
-            }
-
-        nodes = [
-            {"name": name, "type": str(row.get("entity_type") or ""), **held(row)}
-            for name, row in graph.nodes(data=True)
-        ]
-        relationships = [
-            {"source": one, "target": other, "weight": float(row.get("weight") or 1), **held(row)}
-            for one, other, row in graph.edges(data=True)
-        ]
-        return {"nodes": nodes, "relationships": relationships}
+        return stored_graph(self.folder, self.names)
 
     def query(self, top_k: int | None, budget: int | None, **words: Any) -> Any:
         """The parameters of a question; a budget is shared out as the defaults share theirs."""

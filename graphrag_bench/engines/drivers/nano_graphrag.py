@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parent))  # last: a driver has the name of an engine's package
 from driving import (  # noqa: E402
     ChunkNames,
+    Opened,
     Row,
     by_document,
     by_text,
@@ -21,6 +21,9 @@ from driving import (  # noqa: E402
     ranks_in_place,
     released_texts,
     serve,
+    shared_out,
+    stored_graph,
+    stored_texts,
 )
 
 NOT_EQUAL = [
@@ -55,30 +58,21 @@ class NanoGraphRag:
         """Name and version."""
         return greeting("nano-graphrag")
 
-    def open(
-        self,
-        folder: str,
-        mode: str,
-        base_url: str,
-        key: str,
-        llm_model: str,
-        embedding_model: str,
-        embedding_dimension: int,
-        embedding_max_tokens: int,
-        settings: dict[str, Any],
-    ) -> dict[str, Any]:
+    def open(self, given: Opened) -> dict[str, Any]:
         """Open the index of a folder; its own client asks for replies, which reads the address."""
-        os.chdir(folder)
-        os.environ |= {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": base_url}
+        os.chdir(given.folder)
+        os.environ |= {"OPENAI_API_KEY": given.key, "OPENAI_BASE_URL": given.base_url}
         self.ranks = ranks_in_place()
         import numpy as np
         from nano_graphrag import GraphRAG, QueryParam
         from nano_graphrag._llm import get_openai_async_client_instance, openai_complete_if_cache
         from nano_graphrag._utils import EmbeddingFunc
 
-        self.folder, self.equal = Path(folder), mode == "equal"
+        self.folder, self.equal = Path(given.folder), given.equal
         self.asked, built = divided(
-            settings, plain_fields(QueryParam, "only_need_context"), plain_fields(GraphRAG, *_OWN)
+            given.settings,
+            plain_fields(QueryParam, "only_need_context"),
+            plain_fields(GraphRAG, *_OWN),
         )
         self.asked.setdefault("mode", "local")
         if self.asked["mode"] not in _MODES:
@@ -90,18 +84,20 @@ class NanoGraphRag:
         async def embed(texts: list[str]) -> Any:
             client = get_openai_async_client_instance()
             found = await client.embeddings.create(
-                model=embedding_model, input=list(texts), encoding_format="float"
+                model=given.embedding_model, input=list(texts), encoding_format="float"
             )
             return np.array([one.embedding for one in found.data])
 
         if self.equal:
             built["chunk_func"] = lambda *given, **words: self.our_chunks(*given, **words)
-        model = partial(openai_complete_if_cache, llm_model)
+        model = partial(openai_complete_if_cache, given.llm_model)
         self.rag = GraphRAG(
-            working_dir=folder,
+            working_dir=given.folder,
             best_model_func=model,
             cheap_model_func=model,
-            embedding_func=EmbeddingFunc(embedding_dimension, embedding_max_tokens, embed),
+            embedding_func=EmbeddingFunc(
+                given.embedding_dimension, given.embedding_max_tokens, embed
+            ),
             enable_llm_cache=False,
             **built,
         )
@@ -143,7 +139,7 @@ class NanoGraphRag:
         """Insert everything in one go; raises RuntimeError where nothing was extracted."""
         texts = released_texts(documents) if chunks is None else self.documents_of(chunks)
         await self.rag.ainsert(texts)
-        held = self.texts()
+        held = stored_texts(self.folder)
         if not held:
             raise RuntimeError("it has extracted no node from any document, and stores nothing")
         graph = self.graph()
@@ -165,41 +161,14 @@ class NanoGraphRag:
         self.names.keep((by_text(row["text"]), row["id"]) for row in chunks)
         return texts
 
-    def texts(self) -> dict[str, str]:
-        """The chunks of the index by its keys."""
-        path = self.folder / "kv_store_text_chunks.json"
-        held = json.loads(path.read_text()) if path.is_file() else {}
-        return {key: one["content"] for key, one in held.items()}
-
-    def graph(self) -> dict[str, Any]:
+    def graph(self) -> Any:
         """Its nodes and relationships; it writes names in quotation marks."""
-        import networkx
-
-        graph = networkx.read_graphml(self.folder / "graph_chunk_entity_relation.graphml")
-        texts = self.texts()
-
-        def held(row: dict[str, Any]) -> dict[str, Any]:
-            keys = str(row.get("source_id") or "").split("<SEP>")
-            said = str(row.get("description") or "").strip('"')
-            return {"description": said, "chunks": self.names.all(keys, texts)}
-
-        nodes = [
-            {"name": name.strip('"'), "type": str(row.get("entity_type") or "").strip('"'),
-             **held(row)}
-            for name, row in graph.nodes(data=True)
-        ]  # fmt: skip
-        relationships = [
-            {"source": one.strip('"'), "target": other.strip('"'),
-             "weight": float(row.get("weight") or 1), **held(row)}
-            for one, other, row in graph.edges(data=True)
-        ]  # fmt: skip
-        return {"nodes": nodes, "relationships": relationships}
+        return stored_graph(self.folder, self.names, quotes='"')
 
     def query(self, budget: int | None, **words: Any) -> Any:
         """The parameters of a question; a budget is shared out as the defaults share theirs."""
         if budget is not None:
-            whole = sum(_SHARES.values())
-            words |= {name: budget * part // whole for name, part in _SHARES.items()}
+            words |= shared_out(budget, _SHARES)
         return self.parameters(**{**words, **self.asked})
 
     async def ask(

@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 import lightrag.operate as operate
 import numpy as np
-from frozen import arguments, chunk_id, chunk_row, write
+from frozen import Letters, arguments, chunk_id, chunk_row, write
 from lightrag import LightRAG, QueryParam
 from lightrag.utils import EmbeddingFunc, Tokenizer
 
@@ -20,18 +20,6 @@ DEFAULT_CHUNKS = 20
 SEP = "<SEP>"
 ANSWERED = 3
 """Questions whose answering prompt is rendered too."""
-
-
-class Letters:
-    """A tokenizer: budgets are lifted, so that its counts decide nothing."""
-
-    def encode(self, text):
-        """One token for each letter."""
-        return [ord(letter) for letter in text]
-
-    def decode(self, tokens):
-        """The letters."""
-        return "".join(map(chr, tokens))
 
 
 async def main():

@@ -14,7 +14,7 @@ from importlib.metadata import version
 import nano_graphrag._op as op
 import nano_graphrag._utils as utils
 import numpy as np
-from frozen import arguments, chunk_id, write
+from frozen import Letters, arguments, chunk_id, write
 from nano_graphrag import GraphRAG, QueryParam
 from nano_graphrag._utils import EmbeddingFunc
 
@@ -22,18 +22,6 @@ NO_LIMIT = 10**9
 SEP = "<SEP>"
 ANSWERED = 3
 """Prompts that are kept."""
-
-
-class Letters:
-    """A tokenizer in place of one that is downloaded: budgets are lifted."""
-
-    def encode(self, text):
-        """One token for each letter."""
-        return [ord(letter) for letter in text]
-
-    def decode(self, tokens):
-        """The letters."""
-        return "".join(map(chr, tokens))
 
 
 utils.ENCODER = Letters()

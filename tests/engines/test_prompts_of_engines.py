@@ -11,7 +11,7 @@ from toy_runs import TOY, ran
 import graphrag_bench as gb
 from graphrag_bench.cli.main import main
 from graphrag_bench.config.compose import compose, load
-from graphrag_bench.engine_prompts import (
+from graphrag_bench.engines.prompts import (
     EnginePrompt,
     Original,
     Originals,
