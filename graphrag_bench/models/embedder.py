@@ -61,6 +61,36 @@ class Embedder(Protocol):
         ...
 
 
+class AroundAnother:
+    """An embedder around another one, `inner`: all but how it embeds is told by that one."""
+
+    inner: Embedder
+
+    @property
+    def identity(self) -> str:
+        """That of the embedder inside."""
+        return self.inner.identity
+
+    @property
+    def dimension(self) -> int:
+        """That of the embedder inside."""
+        return self.inner.dimension
+
+    @property
+    def window(self) -> int | None:
+        """That of the embedder inside."""
+        return self.inner.window
+
+    @property
+    def reading(self) -> str:
+        """That of the embedder inside."""
+        return self.inner.reading
+
+    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
+        """That of the embedder inside."""
+        return self.inner.fit(texts, load=load)
+
+
 class Hashing:
     """Deterministic vectors without weights: hashed words and letter trigrams. For tests."""
 

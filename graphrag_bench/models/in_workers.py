@@ -13,8 +13,7 @@ import numpy as np
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.executors.executor import Executor
-from graphrag_bench.models.embedder import FIRST_BLOCK, Embedder, Kind, Vectors
-from graphrag_bench.models.fit import Fit
+from graphrag_bench.models.embedder import FIRST_BLOCK, AroundAnother, Embedder, Kind, Vectors
 from graphrag_bench.models.from_config import make
 from graphrag_bench.models.nlp import Nlp, Sentence, Spacy, memory_zone
 
@@ -101,7 +100,7 @@ def _read(recipe: Recipe, texts: Sequence[str]) -> list[list[Sentence]]:
         return list(tagger.sentences(texts))
 
 
-class EmbedderInWorkers:
+class EmbedderInWorkers(AroundAnother):
     """An embedder that embeds many passages in the workers of an executor.
 
     Questions, and passages of fewer than `LEAST_CHARACTERS`, are embedded in this process.
@@ -112,30 +111,6 @@ class EmbedderInWorkers:
         self.inner = inner
         self.executor = executor
         self._recipe = recipe
-
-    @property
-    def identity(self) -> str:
-        """That of the embedder inside."""
-        return self.inner.identity
-
-    @property
-    def dimension(self) -> int:
-        """That of the embedder inside."""
-        return self.inner.dimension
-
-    @property
-    def window(self) -> int | None:
-        """That of the embedder inside."""
-        return self.inner.window
-
-    @property
-    def reading(self) -> str:
-        """That of the embedder inside."""
-        return self.inner.reading
-
-    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
-        """That of the embedder inside."""
-        return self.inner.fit(texts, load=load)
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Float32 (n, dimension), unit rows in the order of the texts."""

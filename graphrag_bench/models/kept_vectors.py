@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphrag_bench.models.cached import Mode
-from graphrag_bench.models.embedder import Embedder, Kind, Vectors
-from graphrag_bench.models.fit import Fit
+from graphrag_bench.models.embedder import AroundAnother, Embedder, Kind, Vectors
 from graphrag_bench.models.reply_store import ReplyStore, StoredVector, vector_key
 
 
-class KeptVectors:
+class KeptVectors(AroundAnother):
     """The embedder inside, given only the texts whose vectors the store does not hold.
 
     A vector is found by the embedder's identity, its kind and its text, so that artifacts and data
@@ -25,30 +24,6 @@ class KeptVectors:
         self.inner = inner
         self.store = store
         self.mode: Mode = mode
-
-    @property
-    def identity(self) -> str:
-        """That of the embedder inside."""
-        return self.inner.identity
-
-    @property
-    def dimension(self) -> int:
-        """That of the embedder inside."""
-        return self.inner.dimension
-
-    @property
-    def window(self) -> int | None:
-        """That of the embedder inside."""
-        return self.inner.window
-
-    @property
-    def reading(self) -> str:
-        """That of the embedder inside."""
-        return self.inner.reading
-
-    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
-        """That of the embedder inside."""
-        return self.inner.fit(texts, load=load)
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
         """Float32 (n, dimension), unit rows in the order of the texts; equal texts once."""

@@ -1,9 +1,10 @@
-"""Evidence recall of every method that returns passages, on 100 MuSiQue questions with OpenIE.
+"""Evidence recall of every method that returns passages without a language model, on one set.
 
-Runs what is not stored, a process for each row, and writes the table of
-docs/results/musique_train100.md; what the page says about it is written by hand.
+Runs what is not stored, a process for each row, and writes the table of the set's page in
+docs/results; what the page says about it is written by hand.
 
-Usage: python scripts/musique_recall.py FOLDER [--home FOLDER]
+Usage: python scripts/evidence_recall.py musique FOLDER [--home FOLDER]
+       python scripts/evidence_recall.py sample [--home FOLDER]
   FOLDER  corpus.json, questions.json and openie*.json in HippoRAG's layout
 """
 
@@ -19,18 +20,22 @@ from llm_free import COMPARED, Row, run_alone
 from graphrag_bench.evaluation.statistics import paired_difference
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "results" / "musique_train100.md"
-BEGIN, END = "<!-- table: scripts/musique_recall.py -->", "<!-- end of table -->"
+RESULTS = ROOT / "docs" / "results"
+PAGES = {"musique": RESULTS / "musique_train100.md", "sample": RESULTS / "sample.md"}
+BEGIN, END = "<!-- table: scripts/evidence_recall.py -->", "<!-- end of table -->"
 HEADS = (
     "method", "graph", "linking", "@2", "@5", "@10", "@5 minus VanillaRAG [95 %]", "p",
     "better / same / worse",
 )  # fmt: skip
 FIRST = "VanillaRAG"
 OPENIE, ABOUT, TKG, RKG = "OpenIE", "OpenIE, titles=about", "TKG (spaCy)", "RKG (spaCy)"
+FACTS = "facts (spaCy)"
 NONE, ONE, TWO, ALL = "–", "vectors", "dictionary, mentions", "dictionary, mentions, vectors"
 UNLINKED, VECTORS = "method.linking=[]", "method.linking=[vectors]"
 NAMES = "method.linking=[dictionary,mentions,vectors]"
 TITLES = "build.graph.titles=about"
+ONLY = {OPENIE: "musique", ABOUT: "musique", FACTS: "sample"}
+"""Graphs that the rows of one set alone have: an OpenIE file comes with MuSiQue."""
 Told = tuple[str, str, str, tuple[str, ...]]
 ROWS: Sequence[Told] = (
     (FIRST, "none", NONE, ("method=vanilla",)),
@@ -47,6 +52,11 @@ ROWS: Sequence[Told] = (
     ("HippoRAG 2", ABOUT, ALL, ("method=hipporag2", TITLES, NAMES)),
     ("HippoRAG 2 (NER to node)", OPENIE, ALL, ("method=hipporag2_ner",)),
     ("HippoRAG 2 (NER to node)", OPENIE, ONE, ("method=hipporag2_ner", VECTORS)),
+    ("HippoRAG", FACTS, ALL, ("method=hipporag",)),
+    ("HippoRAG", FACTS, ONE, ("method=hipporag", VECTORS)),
+    ("HippoRAG 2", FACTS, "none", ("method=hipporag2", UNLINKED)),
+    ("HippoRAG 2", FACTS, ALL, ("method=hipporag2", NAMES)),
+    ("HippoRAG 2 (NER to node)", FACTS, ALL, ("method=hipporag2_ner",)),
     ("LinearRAG", "entities (spaCy)", ONE, ("method=linearrag",)),
     ("LinearRAG", "entities (spaCy)", ALL, ("method=linearrag", NAMES)),
     ("NodeRAG", "seven types of nodes (spaCy)", "mentions", ("method=noderag",)),
@@ -95,19 +105,22 @@ def cells(told: Told, row: Row, first: Row) -> list[str]:
 def main() -> int:
     """Run what is missing and write the table into the page; the exit code is 0."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder")
+    parser.add_argument("set", choices=PAGES)
+    parser.add_argument("folder", nargs="?", default="")
     parser.add_argument("--home", default=".")
     asked = parser.parse_args()
-    words = ("dataset=musique", f"dataset.root={asked.folder}", "budget_context=native")
-    held = [run_alone(told[0], (*words, *told[3]), asked.home) for told in ROWS]
-    lines = [cells(told, row, held[0]) for told, row in zip(ROWS, held, strict=True)]
+    root = (f"dataset.root={asked.folder}",) if asked.folder else ()
+    words = (f"dataset={asked.set}", *root, "budget_context=native")
+    rows = [told for told in ROWS if ONLY.get(told[1], asked.set) == asked.set]
+    held = [run_alone(told[0], (*words, *told[3]), asked.home) for told in rows]
+    lines = [cells(told, row, held[0]) for told, row in zip(rows, held, strict=True)]
     lines.sort(key=lambda line: (-float(line[4]), line[:3]))
     table = [HEADS, ["---"] * len(HEADS), *lines]
     text = "\n".join(f"| {' | '.join(line)} |" for line in table)
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
-    print(PAGE.relative_to(ROOT))
+    page = PAGES[asked.set]
+    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    print(page.relative_to(ROOT))
     return 0
 
 
