@@ -207,7 +207,7 @@ def relationship_rows(graph: Graph, relationships: Ranked[Relationship], form: F
     rows = []
     for position, (row, score) in enumerate(relationships.items()):
         head, tail = int(graph.source[row]), int(graph.target[row])
-        said = graph.facts[row] if graph.facts else graph.relations[row]
+        said = (graph.facts[row] if graph.facts else "") or graph.relations[row]
         if form == "table":
             words = graph.keywords[row] if graph.keywords else ""
             rank = int(degree[head] + degree[tail])

@@ -63,6 +63,7 @@ ROWS: Sequence[Told] = (
     ("HopRAG", "questions passages raise (spaCy)", NONE, ("method=hoprag",)),
     ("KET-RAG", "TKG of core passages (spaCy)", NONE, ("method=ketrag",)),
     ("DRIFT", TKG, NONE, ("method=drift_nlp",)),
+    ("HiRAG", "TKG in layers (spaCy)", NONE, ("method=hirag",)),
     ("FastGraphRAG", TKG, ALL, ("method=fastgraphrag",)),
     ("FastGraphRAG", TKG, ONE, ("method=fastgraphrag", VECTORS)),
     ("LGraphRAG", TKG, NONE, ("method=lgraphrag",)),

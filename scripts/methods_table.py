@@ -25,6 +25,7 @@ METHODS = (
      "communities and their reports", "", ""),
     ("msgraphrag", "VGraphRAG, VGraphRAG-CC, CheapRAG", "the same by vectors", "", ""),
     ("ketrag", "KET-RAG", "a graph of the core chunks, and keywords of all", "", ""),
+    ("hirag", "HiRAG", "entities, reports of their communities, and the way between them", "", ""),
     ("raptor", "RAPTOR, RAPTOR-K", "a tree of summaries", "", ""),
     ("pathrag", "PathRAG, PathRAG-lt", "paths by flow", "", ""),
     ("pathcorag", "PathCoRAG", "paths along reasoning steps", "", ""),

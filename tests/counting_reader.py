@@ -35,6 +35,9 @@ def _reply(asked: str, text: str) -> str:
         return json.dumps({"triples": [[names[0], "knows", name] for name in names[1:]]})
     if "named_entities" in asked:
         return json.dumps({"named_entities": names})
+    if '"entities"' in asked:
+        entity = {"name": f"Circle of {names[0]}", "type": "group", "description": SAID}
+        return json.dumps({"entities": [entity]})
     if '"follow_ups"' in asked:
         asking = [f"What is said of {name}?" for name in names]
         return json.dumps({"answer": f"{SAID} {SAID}", "score": 60, "follow_ups": asking})

@@ -87,6 +87,22 @@ def mixture_clusters(
     return _in_order(found)
 
 
+@_on_one_thread
+def mixture_layer(vectors: NDArray[Any], mixture: Mixture, rng: Generator) -> Clusters:
+    """Soft clusters of the rows of `vectors` (n, d) by one mixture, with no cluster split again.
+
+    As the first level of `mixture_clusters`, of whose settings `max_tokens` says nothing here.
+    Source: HiRAG (Huang et al. 2025), its release.
+    """
+    points = np.asarray(vectors, np.float64)
+    return _one_level(points, mixture, _neighbours_of(len(points)), rng)
+
+
+def _neighbours_of(n: int) -> int:
+    """The neighbours that UMAP looks at among n points."""
+    return max(int(np.sqrt(max(n - 1, 0))), 2)
+
+
 def _split(
     rows: IntArray,
     points: FloatArray,
@@ -113,9 +129,8 @@ def _split(
 
 def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Clusters:
     """The clusters within the clusters of all points."""
-    neighbours = max(int(np.sqrt(max(len(points) - 1, 0))), 2)
     found: Clusters = []
-    for whole in _one_level(points, mixture, neighbours, rng):
+    for whole in _one_level(points, mixture, _neighbours_of(len(points)), rng):
         if len(whole) <= mixture.dimension + 1:
             found.append(whole)
             continue

@@ -28,7 +28,7 @@ from graphrag_bench.models.structured import Reading, ask_each
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.communities import leiden
 from graphrag_bench.offline.parts import refuse_all_failed
-from graphrag_bench.offline.sentences import Sentences, vectors_of
+from graphrag_bench.offline.sentences import central_texts, vectors_of
 from graphrag_bench.offline.text_graph import room_for, text_graph
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -142,10 +142,7 @@ def _central(
     most_tokens: int,
 ) -> list[str]:
     """The central sentences of what is told of each."""
-    known = Sentences.of([text for texts in told for text in texts], embedder, progress)
-    row_of = {text: row for row, text in enumerate(known.texts)}
-    rows = ([row_of[text] for text in texts] for texts in told)
-    return [known.joined(known.central(some, most_tokens), most_tokens) for some in rows]
+    return central_texts(told, most_tokens, embedder, progress)
 
 
 def _written(
@@ -179,7 +176,7 @@ def _written(
     refuse_all_failed(f"Step '{step}'", failures, len(replies), advice, was="was of use")
     if not failures:
         return [reply for reply in replies if isinstance(reply, str)]
-    central = _central(embedder, progress, names, told, most_tokens)
+    central = central_texts(told, most_tokens, embedder, progress)
     pairs_of = zip(replies, central, strict=True)
     return [reply if isinstance(reply, str) else text for reply, text in pairs_of]
 

@@ -96,6 +96,16 @@ class Sentences:
         )
 
 
+def central_texts(
+    told: Sequence[Sequence[str]], max_tokens: int, embedder: Embedder, progress: Progress
+) -> list[str]:
+    """One text for each list of sentences: its central ones, at most `max_tokens` together."""
+    known = Sentences.of([text for texts in told for text in texts], embedder, progress)
+    row_of = {text: row for row, text in enumerate(known.texts)}
+    rows = ([row_of[text] for text in texts] for texts in told)
+    return [known.joined(known.central(some, max_tokens), max_tokens) for some in rows]
+
+
 def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
     """The sentences of the groups that are above their number of tokens: a choice is made there."""
     return frozenset(

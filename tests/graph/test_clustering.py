@@ -14,6 +14,7 @@ from graphrag_bench.graph.clustering import (
     _posteriors,
     balanced_clusters,
     mixture_clusters,
+    mixture_layer,
     reduce,
 )
 
@@ -53,6 +54,11 @@ def balanced(points: np.ndarray, size: int, **other: int) -> list[list[int]]:
 def test_a_mixture_keeps_two_far_crowds_apart():
     for cluster in by_mixture(TWO):
         assert set(cluster) <= set(range(20)) or set(cluster) <= set(range(20, 40))
+
+
+def test_one_layer_of_a_mixture_is_not_split_however_many_its_tokens():
+    found = mixture_layer(TWO, mixture(max_tokens=1), np.random.default_rng(0))
+    assert [cluster.tolist() for cluster in found] == [list(range(20)), list(range(20, 40))]
 
 
 def test_without_patience_the_search_goes_on_where_ten_numbers_in_a_row_were_in_vain(monkeypatch):

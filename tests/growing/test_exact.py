@@ -56,6 +56,8 @@ CASES: Mapping[str, tuple[Mapping[str, object], set[str]]] = {
         {"text_extraction": "llm", "node_index": "text"},
         {"chunk_table", "chunk_index", "graph", "node_index"},
     ),
+    "layered": ({"text_extraction": "nlp", **SAID}, OF_RELATIONSHIPS),
+    "layered_llm": ({"text_extraction": "llm", **SAID}, OF_RELATIONSHIPS),
     "entity_passage": ({"node_index": "name", "name_index": "graph"}, OF_ALL),
     "entities": ({"node_index": "name", "name_index": "graph"}, OF_ALL | {"sentence_index"}),
     "tkg of a core": (

@@ -21,7 +21,8 @@ from graphrag_bench.offline.store import Store
 from graphrag_bench.progress import Progress
 
 BY_POSITION = {
-    "tree", "tree_llm", "passage", "hop", "heterogeneous", "heterogeneous_llm", "tkg of a core",
+    "tree", "tree_llm", "passage", "hop", "heterogeneous", "heterogeneous_llm", "layered",
+    "layered_llm", "tkg of a core",
 }  # fmt: skip
 """Types whose nodes are passages or clusters of them, and are not named by what they say, and one
 that is made of passages which all of them choose."""

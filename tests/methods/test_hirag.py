@@ -1,0 +1,99 @@
+"""HiRAG's key entities and bridge by hand, on six nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_runs import metrics, ran, records
+
+from graphrag_bench.columns import cells
+from graphrag_bench.graph.communities import Communities
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.values import Ranked
+from methods.hirag.bridge import bridge, key
+
+A, B, C, D, E, ALONE = range(6)
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """A - B - C - D, a way from A to D over E as well, B and E joined by a heavier row."""
+    return Graph.from_arrays(
+        [A, B, C, A, E, B], [B, C, D, E, D, E], weight=[1, 1, 1, 1, 1, 5], n_nodes=6
+    )
+
+
+def ranked(*nodes: int) -> Ranked:
+    """Nodes in an order, the first with the score 1, the next with 0.9, and so on."""
+    return Ranked(np.array(nodes, np.int64), 1 - 0.1 * np.arange(len(nodes)))
+
+
+def two_communities() -> Communities:
+    """Community 0 holds A, B and E, community 1 holds B, C and D."""
+    members = [(0, A), (0, B), (0, E), (1, B), (1, C), (1, D)]
+    rows, nodes = np.array(members, np.int64).T
+    held = cells(rows, nodes, (2, 6))
+    return Communities(np.zeros(2, np.int64), np.full(2, -1), held, held[:, :1])
+
+
+def test_each_community_gives_its_best_nodes_in_the_order_of_the_communities() -> None:
+    """Community 1 first: D and B; then community 0, whose E is above its A, and B is there."""
+    found = key(ranked(D, E, B, A), ranked(1, 0), communities=two_communities(), per_community=2)
+    assert found.items() == [(D, 1.0), (B, 0.8), (E, 0.9)]
+
+
+def test_nodes_of_no_community_are_no_key_nodes() -> None:
+    found = key(ranked(ALONE, C), ranked(1), communities=two_communities())
+    assert found.ids.tolist() == [C]
+
+
+def test_the_way_leads_through_every_node_by_the_fewest_hops(graph) -> None:
+    """A to D is two hops over E, and from D back to B two over C, the lower of C and E."""
+    _, way = bridge(ranked(A, D, B), graph=graph)
+    assert [path.nodes for path in way.paths] == [(A, E, D, C, B)]
+    assert way.paths[0].relationships == (3, 4, 2, 1)
+
+
+def test_the_relationships_among_the_nodes_of_the_way_come_by_degree_then_weight(graph) -> None:
+    """Degrees: A 2, B 3, C 2, D 2, E 3. B-E has 6; A-B, B-C, A-E, E-D have 5; C-D has 4."""
+    found, _ = bridge(ranked(A, D, B), graph=graph)
+    assert found.items() == [(5, 6.0), (0, 5.0), (1, 5.0), (3, 5.0), (4, 5.0), (2, 4.0)]
+
+
+def test_a_node_that_cannot_be_reached_starts_a_way_of_its_own(graph) -> None:
+    _, way = bridge(ranked(A, ALONE, B), graph=graph)
+    assert [path.nodes for path in way.paths] == [(A,), (ALONE,), (B,)]
+
+
+def test_a_node_too_many_hops_away_starts_a_way_of_its_own(graph) -> None:
+    _, way = bridge(ranked(A, D), graph=graph, max_hops=1)
+    assert [path.nodes for path in way.paths] == [(A,), (D,)]
+
+
+def test_without_nodes_there_is_no_bridge(graph) -> None:
+    found, way = bridge(ranked(), graph=graph)
+    assert not len(found)
+    assert not len(way)
+
+
+WORDS = (
+    "dataset=toy", "method=hirag", "embedder=hashing", "nlp._target_=toy_runs.Capitals",
+    "reference_rows=off",
+)  # fmt: skip
+
+
+def test_without_a_language_model_the_evidence_is_found(tmp_path: Path) -> None:
+    held = metrics(ran(*WORDS, "answer=off", f"paths.home={tmp_path}").folder)
+    assert (held["n"], held["failed"]) == (6, 0)
+    assert held["metrics"]["evidence_recall@5"]["mean"] > 0.5
+
+
+@pytest.mark.slow
+def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Path) -> None:
+    scripted = ("fidelity=paper", "llm=scripted", "llm._target_=counting_reader.reader")
+    ended = ran(*WORDS, *scripted, f"paths.home={tmp_path}")
+    held = metrics(ended.folder)
+    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
+    assert all(row["calls"] >= 1 for row in records(ended.folder))
