@@ -78,7 +78,8 @@ class GraphSettings(_Settings):
     )
 
     checkpoint: str | None = Field(
-        None, description="released weights of build.gnn_weights=released: folder, or name on the hub"
+        None,
+        description="released weights of build.gnn_weights=released: folder, or name on the hub",
     )
     checkpoint_revision: str = Field("", description="revision of graph.checkpoint on the hub")
 

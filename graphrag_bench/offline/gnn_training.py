@@ -227,9 +227,7 @@ def _epoch(
     return total / n_questions
 
 
-def _found(
-    weights: dict[str, Any], one: Learnt, shape: Shape, rows: IntArray
-) -> tuple[Any, Any]:
+def _found(weights: dict[str, Any], one: Learnt, shape: Shape, rows: IntArray) -> tuple[Any, Any]:
     """The logits of some questions, and which nodes they want."""
     import torch
 
