@@ -348,7 +348,7 @@ class Models(Mapping[str, Any]):
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The released weights of a graph network; nothing is read or fetched before it is asked."""
+        """The released weights of a graph network; nothing is read before it is asked."""
         graph = self.settings.graph
         return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
 

@@ -160,7 +160,8 @@ def edges_of(graph: Graph) -> tuple[Edges, tuple[str, ...]]:
 def mentions_weight(graph: Graph) -> FloatArray:
     """One over the number of chunks that name each node, float64 (n_nodes,); 0 for none."""
     count = np.diff(graph.node_chunk.indptr).astype(np.float64)
-    return np.divide(1.0, count, out=np.zeros_like(count), where=count > 0)
+    weight: FloatArray = np.divide(1.0, count, out=np.zeros_like(count), where=count > 0)
+    return weight
 
 
 @dataclass(frozen=True, eq=False)

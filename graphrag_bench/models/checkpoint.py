@@ -1,4 +1,4 @@
-"""A released checkpoint of a graph network: `config.json` and weights, in a folder or on the hub."""
+"""A released checkpoint of a graph network: `config.json` and weights, of a folder or the hub."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def messages(state: Tensor, relation: Tensor, edges: Grouped) -> Tensor:
     """
     import torch
 
-    class Messages(torch.autograd.Function):
+    class Messages(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, state: Tensor, relation: Tensor) -> Tensor:
             ctx.save_for_backward(state, relation)
@@ -85,7 +85,7 @@ def messages(state: Tensor, relation: Tensor, edges: Grouped) -> Tensor:
                 )
             return torch.from_numpy(np.stack(of_states)), torch.from_numpy(of_relations)
 
-    found: Tensor = Messages.apply(state, relation)  # type: ignore[no-untyped-call]
+    found: Tensor = Messages.apply(state, relation)
     return found
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import numpy as np
+
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
@@ -112,6 +114,7 @@ def entity_scorer(
     """
     _fits(gnn_weights, embedder)
     edges, relations = edges_of(graph)
-    vectors = index_texts(relations, embedder, progress, "relations").vectors
+    index = index_texts(relations, embedder, progress, "relations")
     starts, held = edges.grouped("target", graph.n_nodes)
+    vectors = np.asarray(index.vectors, np.float32)
     return EntityScorer(gnn_weights, vectors, starts, held.source, held.kind)

@@ -28,7 +28,7 @@ from graphrag_bench.offline.gnn_network import (
     logits,
     loss_of,
 )
-from graphrag_bench.offline.indices import index_texts, name_index
+from graphrag_bench.offline.indices import name_index
 from graphrag_bench.offline.planted import planted_extraction
 from graphrag_bench.offline.synonymy import kg_synonymy
 from graphrag_bench.offline.triple_training import one_thread
@@ -107,10 +107,9 @@ def trained_weights(
     if not readings:
         raise UserError("build.gnn_weights.readings must name a reading: stated, tagged or both.")
     chance = np.random.default_rng(training_seed)
-    settings = WorldSettings(
-        size=world_size, n_questions=questions, seed=WORLD_SEED + training_seed
-    )
-    world = make_world(settings)
+    seed = WORLD_SEED + training_seed
+    asked = {"size": world_size, "n_questions": questions, "seed": seed}
+    world = make_world(WorldSettings.model_validate(asked))
     is_dev = np.zeros(questions, bool)
     is_dev[chance.permutation(questions)[: max(1, round(dev_share * questions))]] = True
     learnt = [

@@ -67,10 +67,11 @@ def test_states_travel_along_relations_and_layers_add_their_input():
     | start | (0.5, 1) | 0 | 0 |
     | sums 1 | (0.5, 1) | (0.5, 1) x (2, 0) = (1, 0) | 0 |
     | layer 1 | (0.5, 1) + (0.5, 1) + (0.5, 1) = (1.5, 3) | (1, 0) | 0 |
-    | sums 2 | (1, 0) x (0, 1) + (0.5, 1) = (0.5, 1) | (1.5, 3) x (2, 0) = (3, 0) | (1, 0) x (1, 3) |
+    | sums 2 | (1, 0) x (0, 1) + (0.5, 1) = (0.5, 1) | (1.5, 3) x (2, 0) = (3, 0) | (1, 0) |
     | layer 2 | 2 (1.5, 3) + (0.5, 1) = (3.5, 7) | 2 (1, 0) + (3, 0) = (5, 0) | (1, 0) |
 
-    The end adds a state's numbers, and 1 - 2 of the question.
+    The last sum of node 2 is (1, 0) x (1, 3). The end adds a state's numbers, and 1 - 2 of the
+    question.
     """
     found = scorer(plain(), line(), RELATIONS).logits(QUESTION, np.array([0.5]), np.array([0]))
     assert found.tolist() == [9.5, 4.0, 0.0, -1.0]
