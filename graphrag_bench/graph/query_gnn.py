@@ -111,6 +111,8 @@ def checked(parameters: Mapping[str, Vectors], shape: Shape, short_cut: bool) ->
                 f"The weights hold {name} of shape {parameters[name].shape}; "
                 f"the network that is described has {size}."
             )
+        if not np.isfinite(parameters[name]).all():
+            raise UserError(f"The weights hold numbers in {name} that are not finite.")
     return GnnWeights({name: parameters[name] for name in expected}, short_cut)
 
 

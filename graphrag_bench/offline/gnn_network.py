@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.graph.query_gnn import EPSILON, Edges, Shape
-from graphrag_bench.graph.query_gnn_kernels import sums_of_products
 from graphrag_bench.values import IntArray
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ def messages(state: Tensor, relation: Tensor, edges: Grouped) -> Tensor:
     The kernel that inference uses gives it and its gradients, for edges in three orders.
     """
     import torch
+
+    from graphrag_bench.graph.query_gnn_kernels import sums_of_products
 
     class Messages(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod

@@ -199,6 +199,16 @@ def trained(
                 best = measured["dev_loss"]
                 statistics = {"epoch": epoch, "train_loss": round(told, 6), **measured}
                 kept = GnnWeights(arrays(weights), statistics=statistics)
+    if not np.isfinite(best):
+        raise UserError(
+            f"The graph network did not learn: its loss is no number after {schedule.epochs} "
+            f"epochs. Lower build.gnn_weights.learning_rate, which is {schedule.learning_rate}."
+        )
+    progress.say(
+        f"graph network: {kept.statistics['dev_recall']:.0%} of the wanted entities of "
+        f"{int(is_dev.sum())} development questions are among the {N_BEST} best "
+        f"(epoch {kept.statistics['epoch']:.0f} of {schedule.epochs})"
+    )
     n_questions = {"train_questions": int((~is_dev).sum()), "dev_questions": int(is_dev.sum())}
     return replace(kept, statistics={**kept.statistics, **n_questions})
 

@@ -31,6 +31,7 @@ _ROWS_OF = {
     "node_index": "graph",
     "tfidf": "graph",
     "chunk_graph": "chunk_table",
+    "entity_scorer": "graph",
     "keyword_index": "keyword_graph",
     "question_index": "pseudo_questions",
     "community_index": "reports",
@@ -61,7 +62,7 @@ def misfits_together(held: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _n_rows(made: object) -> int | None:
-    if isinstance(made, Graph):
+    if isinstance(made, Graph | EntityScorer):
         return made.n_nodes
     if isinstance(made, Bm25):
         return int(made.retriever.scores["num_docs"])

@@ -28,16 +28,19 @@ def query_gnn(
     """The nodes that the answer most likely needs, as the graph network scores them.
 
     It starts with the question's state at the given nodes, each once, and passes it along the
-    relationships. Score: a logit, any number; ties by lower id; `top_k` of null gives every node.
-    With `inverse_start` a node begins with one over the number of chunks that name it, else with
-    one. What a question gets does not depend on the others.
+    relationships; no nodes find none. Score: a logit, any number; ties by lower id; `top_k` of
+    null gives every node. With `inverse_start` a node begins with one over the number of chunks
+    that name it, else with one. What a question gets does not depend on the others.
     Source: GFM-RAG (Luo et al. 2025), its release (`init_entities_weight`).
     """
     vectors = embedder.encode([asked.text for asked in question], kind="question")
     weight = mentions_weight(graph) if inverse_start else np.ones(graph.n_nodes)
-    found = []
+    found: list[Ranked[Node]] = []
     for vector, given in zip(vectors, nodes, strict=True):
         rows = np.unique(given.ids)
+        if not len(rows):
+            found.append(Ranked.empty())
+            continue
         logits = entity_scorer.logits(vector, weight[rows], rows)
         found.append(Ranked[Node].top(logits, top_k))
     return found

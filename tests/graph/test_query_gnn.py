@@ -219,6 +219,7 @@ def test_parameters_have_the_names_and_the_number_of_the_release():
         ({"rel_mlp.bias": None}, r"lack rel_mlp\.bias"),
         ({"ent_mlp.bias": np.zeros(2)}, r"hold ent_mlp\.bias"),
         ({"rel_mlp.bias": np.zeros(3)}, r"rel_mlp\.bias of shape \(3,\).*\(2,\)"),
+        ({"rel_mlp.bias": np.array([0, np.nan])}, r"rel_mlp\.bias that are not finite"),
     ],
 )
 def test_parameters_that_are_not_those_of_the_network_are_named(change, said):

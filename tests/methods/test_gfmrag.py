@@ -74,8 +74,9 @@ def scorer(graph) -> EntityScorer:
 
 
 def asked(graph, scorer, nodes: list[int], **settings) -> Ranked:
+    start = Ranked(np.array(nodes, np.int64), np.ones(len(nodes)))
     return alone(query_gnn)(
-        Question("q", "Who founded Norvik?"), Ranked(np.array(nodes), np.ones(len(nodes))),
+        Question("q", "Who founded Norvik?"), start,
         entity_scorer=scorer, graph=graph, embedder=WORDS, **settings,
     )  # fmt: skip
 
@@ -90,6 +91,10 @@ def test_a_node_begins_with_one_over_the_chunks_that_name_it(graph, scorer):
 
 def test_a_node_that_is_named_twice_counts_once(graph, scorer):
     assert asked(graph, scorer, [ADA, ADA]).items() == asked(graph, scorer, [ADA]).items()
+
+
+def test_without_a_node_to_start_at_nothing_is_found(graph, scorer):
+    assert not len(asked(graph, scorer, []))
 
 
 def test_only_the_best_are_kept(graph, scorer):

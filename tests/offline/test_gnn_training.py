@@ -89,6 +89,11 @@ def test_without_readings_or_questions_to_train_on_it_says_what_is_missing() -> 
         learnt(questions=2, dev_share=0.9)
 
 
+def test_training_that_diverges_says_so() -> None:
+    with pytest.raises(UserError, match=r"Lower build\.gnn_weights\.learning_rate"):
+        learnt(epochs=2, questions=20, hidden=8, learning_rate=1e30)
+
+
 def test_the_default_is_small() -> None:
     shape = Shape(384, 64, 3)
     n = sum(int(np.prod(size)) for _, size in shape.parameters())
