@@ -112,42 +112,55 @@ def trained_weights(
     world = make_world(WorldSettings.model_validate(asked))
     is_dev = np.zeros(questions, bool)
     is_dev[chance.permutation(questions)[: max(1, round(dev_share * questions))]] = True
-    learnt = [
-        _learnt(world, read_graph(world, reading, embedder, nlp, progress), embedder, is_dev)
-        for reading in dict.fromkeys(readings)
-    ]
+    table = chunks_of(world)
+    graphs = (
+        read_graph(table, reading, embedder, nlp, progress) for reading in dict.fromkeys(readings)
+    )
+    learnt = [_learnt(world, table, graph, embedder, is_dev) for graph in graphs]
     shape = Shape(embedder.dimension, hidden, layers)
     return trained(learnt, shape, Schedule(learning_rate, epochs, batch), chance, progress)
 
 
+def chunks_of(world: World) -> ChunkTable:
+    """The passages of a world, each of them a chunk; passages that say the same are one."""
+    return ChunkTable.of([(one.id, one.title, one.text) for one in world.passages])
+
+
 def read_graph(
-    world: World, reading: Reading, embedder: Embedder, nlp: Nlp, progress: Progress
+    table: ChunkTable, reading: Reading, embedder: Embedder, nlp: Nlp, progress: Progress
 ) -> Graph:
-    """The knowledge graph of a world's passages, each of them a chunk, with synonymy edges."""
-    table = ChunkTable.of([(one.id, one.title, one.text) for one in world.passages])
+    """The knowledge graph of a world's passages, with synonymy edges."""
     extraction: Extraction
     if reading == "stated":
         extraction = planted_extraction(chunk_table=table, aliases="as_written")
     else:
         extraction = nlp_extraction(chunk_table=table, nlp=nlp, progress=progress)
-    shared = {"extraction": extraction, "chunk_table": table, "progress": progress}
-    names = name_index(embedder=embedder, **shared)  # type: ignore[arg-type]
-    return kg_synonymy(name_index=names, **shared)  # type: ignore[arg-type]
+    names = name_index(
+        extraction=extraction, chunk_table=table, embedder=embedder, progress=progress
+    )
+    return kg_synonymy(
+        extraction=extraction, chunk_table=table, name_index=names, progress=progress
+    )
 
 
-def _learnt(world: World, graph: Graph, embedder: Embedder, is_dev: NDArray[np.bool_]) -> Learnt:
+def _learnt(
+    world: World,
+    table: ChunkTable,
+    graph: Graph,
+    embedder: Embedder,
+    is_dev: NDArray[np.bool_],
+) -> Learnt:
     """What the questions of a world, whose passages are the graph's chunks, teach about it.
 
     A question whose entity is no node, or that all or no nodes are wanted for, is left out.
     """
-    chunk_of = {passage.id: row for row, passage in enumerate(world.passages)}
     weight = mentions_weight(graph)
     named = graph.node_chunk.T.tocsr()
     named.sort_indices()
     texts, start, wanted, kept = [], [], [], []
     for number, chain in enumerate(world.chains):
         node = graph.row_of.get(normalise_name(world.entities[chain.start].name))
-        chunks = [chunk_of[name] for name in world.evidence(chain) if name in chunk_of]
+        chunks = [row for name in world.evidence(chain) for row in table.chunks_of(name)]
         nodes = np.unique(named[chunks].indices).astype(np.int64)
         if node is None or not 0 < len(nodes) < graph.n_nodes:
             continue

@@ -13,7 +13,7 @@ from graphrag_bench.graph.query_gnn import GnnWeights, Shape, mentions_weight
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.offline.gnn_network import first_parameters
 from graphrag_bench.offline.gnn_scorers import entity_scorer
-from graphrag_bench.offline.gnn_training import read_graph, trained_weights
+from graphrag_bench.offline.gnn_training import chunks_of, read_graph, trained_weights
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Ranked
@@ -35,15 +35,16 @@ def learnt(**settings: object) -> GnnWeights:
 def recall_of(weights: GnnWeights) -> float:
     """The mean share of a question's evidence entities among the 20 best, in a world of its own."""
     world = make_world(WorldSettings(size=120, n_questions=40, seed=9))
-    graph = read_graph(world, "stated", WORDS, Capitals(), QUIET)
+    table = chunks_of(world)
+    graph = read_graph(table, "stated", WORDS, Capitals(), QUIET)
     scorer = entity_scorer(gnn_weights=weights, graph=graph, embedder=WORDS, progress=QUIET)
-    rows = {passage.id: row for row, passage in enumerate(world.passages)}
     share, found = mentions_weight(graph), []
     for chain in world.chains:
         start = np.array([graph.row_of[normalise_name(world.entities[chain.start].name)]])
         (vector,) = WORDS.encode([chain.text], kind="question")
         best = Ranked.top(scorer.logits(vector, share[start], start), 20)
-        wanted = graph.node_chunk.T.tocsr()[[rows[one] for one in world.evidence(chain)]].indices
+        chunks = [row for one in world.evidence(chain) for row in table.chunks_of(one)]
+        wanted = graph.node_chunk.T.tocsr()[chunks].indices
         found.append(np.isin(np.unique(wanted), best.ids).mean())
     return float(np.mean(found))
 
