@@ -27,6 +27,7 @@ from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.keyword_graph import KeywordGraph
+from graphrag_bench.graph.query_gnn import EntityScorer, GnnWeights, Shape
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.graph.tri_graph import TriGraph
@@ -38,6 +39,8 @@ from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.gnn_network import first_parameters
+from graphrag_bench.offline.gnn_scorers import entity_scorer
 from graphrag_bench.offline.knowledge_graph import fact_graph
 from graphrag_bench.progress import Progress
 from graphrag_bench.question_plan import Dependencies
@@ -182,6 +185,7 @@ class World:
             "relationship_index": index(list(graph.relations)),
             "triple_index": index(list(graph.relations)),
             "triple_scorer": index(list(graph.relations)),
+            "entity_scorer": network_of(graph, embedder),
             "bm25": Bm25.of(texts),
             "communities": communities,
             "reports": reports,
@@ -231,6 +235,15 @@ class World:
             ),
             "points": Points(("Ada Marsh founded it.", "It stands.")[:k], (80, 5)[:k]),
         }
+
+
+def network_of(graph: Graph, embedder: Hashing) -> EntityScorer:
+    """A small graph network with parameters that nothing has trained."""
+    shape = Shape(embedder.dimension, 8, 2)
+    weights = GnnWeights(dict(first_parameters(shape, np.random.default_rng(0))))
+    return entity_scorer(
+        gnn_weights=weights, graph=graph, embedder=embedder, progress=Progress(quiet=True)
+    )
 
 
 def named_by_sentences(graph: Graph, texts: Sequence[str]) -> TriGraph:

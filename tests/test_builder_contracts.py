@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gnn_checkpoints import checkpoint
 from small_worlds import Babbling, Capitals, Obliging, dataset, said_by_a_process
 
 from graphrag_bench.contract import REQUIRED, Builder, builders
@@ -22,6 +23,7 @@ from graphrag_bench.experiment.derived_settings import complete
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.checkpoint import Checkpoint
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.offline.earlier import Earlier
 from graphrag_bench.offline.manifest import MANIFEST, RECIPE
@@ -75,8 +77,15 @@ USUAL = {
     "communities": "leiden",
     "triple_scorer": "cosine",
     "reports": "extractive",
+    "gnn_weights": "trained",
 }
 """What a builder is built from, where there are several variants of that."""
+QUICK: Mapping[tuple[str, str], Mapping[str, int]] = {
+    ("gnn_weights", "trained"): {
+        "hidden": 4, "layers": 1, "epochs": 1, "world_size": 12, "questions": 6,
+    }
+}  # fmt: skip
+"""Settings of builders that would take long with their defaults."""
 
 each_builder = pytest.mark.parametrize("builder", BUILDERS, ids=lambda builder: builder.name)
 
@@ -103,13 +112,17 @@ def given(home: Path) -> dict[str, Any]:
         "llm": model,
         "llm_build": model,
         "earlier_version": Earlier(home, ""),
+        "checkpoint": Checkpoint(str(checkpoint(home / "checkpoint"))),
     }
 
 
 def planned(builder: Builder) -> list[Planned]:
     """The plan of an artifact and of all it is built from."""
     chosen = {**USUAL, builder.resource: builder.variant}
-    choices = {resource: {"variant": variant} for resource, variant in chosen.items()}
+    choices = {
+        resource: {"variant": variant, **QUICK.get((resource, variant), {})}
+        for resource, variant in chosen.items()
+    }
     complete(choices, CORPUS)
     identities = {name: lambda name=name: name for name in Models.NAMES}
     return plan({builder.resource}, choices, identities)

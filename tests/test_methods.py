@@ -18,9 +18,19 @@ METHODS = names("method")
 """`original` takes an installed engine to answer: tests/engines runs it."""
 
 
+QUICK = {
+    "gfmrag": (
+        "build.gnn_weights.world_size=12", "build.gnn_weights.questions=6",
+        "build.gnn_weights.epochs=1",
+    )
+}  # fmt: skip
+"""Settings of methods that train something for longer than a test may take."""
+
+
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "original"])
 def test_the_method_answers_every_question_of_toy(name: str, tmp_path: Path) -> None:
-    ended = ran(*TOY, f"method={name}", "reference_rows=off", f"paths.home={tmp_path}")
+    quick = QUICK.get(name, ())
+    ended = ran(*TOY, f"method={name}", *quick, "reference_rows=off", f"paths.home={tmp_path}")
     held = metrics(ended.folder)
     assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
     assert all(row["answer"] for row in records(ended.folder))
@@ -86,6 +96,7 @@ def test_the_method_answers_with_names_by_vectors_alone(name: str, tmp_path: Pat
     settings = [*TOY, f"method={name}", "reference_rows=off", f"paths.home={tmp_path}"]
     ended = ran(
         *settings,
+        *QUICK.get(name, ()),
         "method.linking=[vectors]",
         *(["method.linker=link", "build.node_index=name"] if name == "entitypassage" else []),
         "limit=2",

@@ -77,7 +77,13 @@ class GraphSettings(_Settings):
         None, description="graph to import: GraphRAG folder, .graphml, triples as .jsonl or .csv"
     )
 
-    _text = field_validator("import_from", mode="before")(_number_as_text)
+    checkpoint: str | None = Field(
+        None,
+        description="released weights of build.gnn_weights=released: folder, or name on the hub",
+    )
+    checkpoint_revision: str = Field("", description="revision of graph.checkpoint on the hub")
+
+    _text = field_validator("import_from", "checkpoint", mode="before")(_number_as_text)
 
 
 class PathSettings(_Settings):

@@ -20,6 +20,7 @@ from graphrag_bench.experiment.known_identities import identity_of
 from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.models.budget import Budget, Budgeted
 from graphrag_bench.models.cached import Cached
+from graphrag_bench.models.checkpoint import Checkpoint
 from graphrag_bench.models.cross_encoder import PassageScorer
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.engine import Engine
@@ -59,7 +60,7 @@ class Models(Mapping[str, Any]):
 
     NAMES = (
         "corpus", "openie", "import_from", "training", "earlier_version", "embedder", "nlp",
-        "llm", "llm_build", "tokenizer", "cross_encoder", "engine",
+        "llm", "llm_build", "tokenizer", "cross_encoder", "engine", "checkpoint",
     )  # fmt: skip
 
     def __init__(self, settings: RunSettings, dataset: Dataset) -> None:
@@ -344,6 +345,12 @@ class Models(Mapping[str, Any]):
         if self.settings.graph.import_from is None:
             raise UserError("An imported graph needs its path: graph.import_from=PATH.")
         return file_of(Path(self.settings.graph.import_from))
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The released weights of a graph network; nothing is read before it is asked."""
+        graph = self.settings.graph
+        return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
 
     def bare(self, group: str) -> Any:
         """The model of a group without cache and budget: for its prices and limits."""

@@ -62,6 +62,8 @@ class _Reads:
             return self._model(first, rest)
         if name == "graph.import_from" and "import_from" not in self.experiment.used:
             return f"{self._named} builds no graph that could be imported."
+        if name.startswith("graph.checkpoint") and "checkpoint" not in self.experiment.used:
+            return f"{self._named} reads no released weights; add build.gnn_weights=released."
         if name == "dataset.openie":
             return self._openie()
         if name == "dev_share" and self.experiment.settings.split == "all":

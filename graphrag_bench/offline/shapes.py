@@ -16,6 +16,7 @@ from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.keyword_graph import KeywordGraph
 from graphrag_bench.graph.pseudo_questions import PseudoQuestions
+from graphrag_bench.graph.query_gnn import EntityScorer, GnnWeights
 from graphrag_bench.graph.tri_graph import TriGraph
 from graphrag_bench.graph.triple_scorer import N_DISTANCES, MlpTripleScorer, MlpWeights
 from graphrag_bench.graph.views import Pairs
@@ -30,6 +31,7 @@ _ROWS_OF = {
     "node_index": "graph",
     "tfidf": "graph",
     "chunk_graph": "chunk_table",
+    "entity_scorer": "graph",
     "keyword_index": "keyword_graph",
     "question_index": "pseudo_questions",
     "community_index": "reports",
@@ -60,7 +62,7 @@ def misfits_together(held: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _n_rows(made: object) -> int | None:
-    if isinstance(made, Graph):
+    if isinstance(made, Graph | EntityScorer):
         return made.n_nodes
     if isinstance(made, Bm25):
         return int(made.retriever.scores["num_docs"])
@@ -251,3 +253,28 @@ def _(made: MlpTripleScorer) -> Iterator[str]:
         yield f"relation: an id is not one of the {len(made.relations)} relations"
     if {made.names.shape[1:], made.relations.shape[1:]} != {(made.weights.dimension,)}:
         yield "names: vectors of another length than the weights were trained with"
+
+
+@_misfits.register
+def _(made: GnnWeights) -> Iterator[str]:
+    if "question_mlp.weight" not in made.parameters:
+        yield "weights: no map of the question"
+        return
+    expected = dict(made.shape.parameters())
+    if {name: held.shape for name, held in made.parameters.items()} != expected:
+        yield "weights: the layers do not fit each other"
+
+
+@_misfits.register
+def _(made: EntityScorer) -> Iterator[str]:
+    yield from _misfits(made.weights)
+    n_edges = len(made.source)
+    yield from _lengths(n_edges, kind=made.kind)
+    if made.starts[0] != 0 or made.starts[-1] != n_edges or np.any(np.diff(made.starts) < 0):
+        yield "starts: the groups do not fit the edges"
+    if not _within(made.source, made.n_nodes):
+        yield f"source: an id is not one of the {made.n_nodes} nodes"
+    if not _within(made.kind, len(made.relations)):
+        yield f"kind: an id is not one of the {len(made.relations)} relations"
+    if made.relations.shape[1:] != (made.weights.shape.text,):
+        yield "relations: vectors of another length than the weights were trained with"

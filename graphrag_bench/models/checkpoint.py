@@ -1,0 +1,132 @@
+"""A released checkpoint of a graph network: `config.json` and weights, of a folder or the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.models.weights_identity import of_file
+from graphrag_bench.plain_json import read_json
+
+CONFIG = "config.json"
+WEIGHTS = ("model.safetensors", "model.pth")
+"""Names of the file with the weights, the first that is there."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint by its folder or its name on the model hub, with a revision for the latter."""
+
+    model: str
+    revision: str = ""
+
+    @property
+    def identity(self) -> str:
+        """Name with the content of a folder's files, or with the revision; loads no weights.
+
+        Raises UserError where no checkpoint is named, and for a folder without its files.
+        """
+        if not self.model:
+            raise UserError(
+                "Released weights need their checkpoint: graph.checkpoint=FOLDER_OR_NAME, e.g. "
+                "graph.checkpoint=rmanluo/GFM-RAG-8M."
+            )
+        if (folder := self._folder) is None:
+            return f"{self.model}@{self.revision}"
+        files = [self._in_folder(folder, CONFIG), self._weights_in(folder)]
+        return f"{folder.resolve().name}@{digest([of_file(path) for path in files])}"
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What `config.json` says; raises UserError where it is no JSON object."""
+        path = self._file(CONFIG)
+        try:
+            held = read_json(path.read_text(encoding="utf-8"), str(path))
+        except ValueError as error:
+            raise UserError(f"{path}: this file is not JSON ({error}).") from None
+        if not isinstance(held, dict):
+            raise UserError(f"{path}: this file holds no object of settings.")
+        return held
+
+    def parameters(self) -> dict[str, NDArray[np.float32]]:
+        """The weights by their names, float32; nothing but tensors is ever read.
+
+        A file of torch holds them under `model` or as they are. Raises UserError for a file that
+        holds anything else.
+        """
+        folder = self._folder
+        path = self._weights_in(folder) if folder else self._fetched_weights()
+        held = _safetensors(path) if path.suffix == ".safetensors" else _tensors(path)
+        return {name: np.array(values, np.float32) for name, values in held.items()}
+
+    @property
+    def _folder(self) -> Path | None:
+        folder = Path(self.model).expanduser()
+        return folder if folder.is_dir() else None
+
+    def _file(self, name: str) -> Path:
+        return self._in_folder(self._folder, name) if self._folder else self._fetched(name)
+
+    def _in_folder(self, folder: Path, name: str) -> Path:
+        if not (path := folder / name).is_file():
+            raise UserError(f"graph.checkpoint: '{folder}' has no file {name}.")
+        return path
+
+    def _weights_in(self, folder: Path) -> Path:
+        found = [folder / name for name in WEIGHTS if (folder / name).is_file()]
+        if not found:
+            raise UserError(f"graph.checkpoint: '{folder}' has none of {', '.join(WEIGHTS)}.")
+        return found[0]
+
+    def _fetched_weights(self) -> Path:
+        """The file of the weights from the hub: `model.pth`, which the release has."""
+        return self._fetched(WEIGHTS[-1])
+
+    def _fetched(self, name: str) -> Path:
+        """A file from the hub, or from its local cache."""
+        from huggingface_hub import hf_hub_download
+
+        _ = self.identity  # a checkpoint must be named
+        try:
+            return Path(hf_hub_download(self.model, name, revision=self.revision or None))
+        except (OSError, ValueError) as error:  # the hub's own errors are of these
+            first = (str(error).splitlines() or [type(error).__name__])[0]
+            raise UserError(
+                f"graph.checkpoint: '{self.model}' is no folder here, and its {name} could not be "
+                f"fetched from the hub: {first}"
+            ) from None
+
+
+def _tensors(path: Path) -> dict[str, Any]:
+    """The tensors of a file that torch wrote, read by the loader that makes no other objects."""
+    import pickle
+
+    import torch
+
+    try:
+        held = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{path}: no file of tensors alone, as torch writes it: {first}") from None
+    held = held.get("model", held) if isinstance(held, dict) else held
+    if not isinstance(held, dict) or not all(torch.is_tensor(one) for one in held.values()):
+        raise UserError(f"{path}: the file holds no tensors by name.")
+    return {str(name): one.to(torch.float32).numpy() for name, one in held.items()}
+
+
+def _safetensors(path: Path) -> dict[str, Any]:
+    """The tensors of a safetensors file."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        return dict(load_file(path))
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: no safetensors file: {error}") from None

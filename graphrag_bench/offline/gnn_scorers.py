@@ -1,0 +1,120 @@
+"""Released weights of a graph network, and a network made ready for one graph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from graphrag_bench.contract import artifact
+from graphrag_bench.errors import UserError
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.query_gnn import EntityScorer, GnnWeights, Shape, checked, edges_of
+from graphrag_bench.models.checkpoint import Checkpoint
+from graphrag_bench.models.embedder import Embedder
+from graphrag_bench.offline.indices import index_texts
+from graphrag_bench.progress import Progress
+
+FIXED = {
+    "message_func": "distmult",
+    "aggregate_func": "sum",
+    "activation": "relu",
+    "concat_hidden": False,
+    "use_ent_emb": None,
+}
+"""What a checkpoint may say of its network; of anything else none is built here."""
+EmbedderCheck = Literal["name", "length"]
+
+
+@artifact("gnn_weights.released")
+def released_weights(
+    *, checkpoint: Checkpoint, embedder: Embedder, embedder_check: EmbedderCheck = "name"
+) -> GnnWeights:
+    """The weights of a released checkpoint (`graph.checkpoint`): `config.json` and `model.pth`.
+
+    The embedder must be the one that the checkpoint was trained with, by the last part of its
+    name; with `embedder_check="length"` its vectors need only be as long, for the same model
+    under another name. Raises UserError for another embedder, for a network of another kind, and
+    for parameters that do not fit what `config.json` says.
+    Source: GFM-RAG (Luo et al. 2025), its release, `rmanluo/GFM-RAG-8M`.
+    """
+    config = checkpoint.config
+    if embedder_check == "name":
+        _same_embedder(config.get("text_emb_model_config"), embedder)
+    shape, short_cut = _described(config, checkpoint.model)
+    weights = checked(checkpoint.parameters(), shape, short_cut)
+    _fits(weights, embedder)
+    return weights
+
+
+def _same_embedder(told: Any, embedder: Embedder) -> None:
+    """Raise UserError unless the embedder's identity has the name that the checkpoint tells."""
+    name = str(told.get("text_emb_model_name", "")) if isinstance(told, Mapping) else ""
+    short = name.rstrip("/").rpartition("/")[2]
+    if short and re.search(rf"(^|[:/]){re.escape(short)}(?![\w.-])", embedder.identity):
+        return
+    raise UserError(
+        f"The checkpoint was trained with the embedder '{name or 'that it does not name'}'; this "
+        f"run has {embedder.identity.split(':long=')[0]}. Choose it: embedder.model={name}; where "
+        "it is the same under another name: build.gnn_weights.embedder_check=length."
+    )
+
+
+def _described(config: Mapping[str, Any], model: str) -> tuple[Shape, bool]:
+    """The size of the network that a checkpoint describes, and whether layers add their input."""
+    told = config.get("model_config")
+    network = told.get("entity_model") if isinstance(told, Mapping) else None
+    if not isinstance(told, Mapping) or not isinstance(network, Mapping):
+        raise UserError(
+            f"graph.checkpoint: config.json of '{model}' has no model_config with an entity_model."
+        )
+    for name, value in FIXED.items():
+        found = network.get(name, told.get(name, value))
+        if found != value:
+            raise UserError(
+                f"graph.checkpoint: the network of '{model}' has {name}={found!r}; only {value!r} "
+                "can be computed here."
+            )
+    text, hidden, states = (
+        told.get("feat_dim"), network.get("input_dim"), network.get("hidden_dims"),
+    )  # fmt: skip
+    if not isinstance(text, int) or not isinstance(hidden, int) or not isinstance(states, list):
+        raise UserError(
+            f"graph.checkpoint: config.json of '{model}' must state feat_dim, input_dim and "
+            "hidden_dims."
+        )
+    if not states or set(states) != {hidden}:
+        raise UserError(
+            f"graph.checkpoint: the layers of '{model}' are {states} wide, with an input of "
+            f"{hidden}; only layers of one width can be computed here."
+        )
+    mlp, norm = network.get("num_mlp_layer", 2), bool(network.get("layer_norm", False))
+    return Shape(text, hidden, len(states), int(mlp), norm), bool(network.get("short_cut", False))
+
+
+def _fits(weights: GnnWeights, embedder: Embedder) -> None:
+    if weights.shape.text != embedder.dimension:
+        raise UserError(
+            f"The graph network was trained with vectors of {weights.shape.text} numbers; the "
+            f"embedder gives {embedder.dimension}."
+        )
+
+
+@artifact("entity_scorer")
+def entity_scorer(
+    *, gnn_weights: GnnWeights, graph: Graph, embedder: Embedder, progress: Progress
+) -> EntityScorer:
+    """The network with the edges of a graph, inverses too, and the vectors of its relations' names.
+
+    The inverse of a relation is embedded as "inverse_" and its name, a synonymy edge as
+    "equivalent". Raises UserError when the weights were trained with vectors of another length.
+    Source: GFM-RAG (Luo et al. 2025), its release.
+    """
+    _fits(gnn_weights, embedder)
+    edges, relations = edges_of(graph)
+    index = index_texts(relations, embedder, progress, "relations")
+    starts, held = edges.grouped("target", graph.n_nodes)
+    vectors = np.asarray(index.vectors, np.float32)
+    return EntityScorer(gnn_weights, vectors, starts, held.source, held.kind)

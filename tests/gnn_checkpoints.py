@@ -1,0 +1,60 @@
+"""A checkpoint of a small graph network, in the layout and with the names of the release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.graph.query_gnn import Shape
+from graphrag_bench.offline.gnn_network import first_parameters
+
+TEXT, HIDDEN, LAYERS = 32, 4, 2
+SHAPE = Shape(TEXT, HIDDEN, LAYERS)
+
+
+def parameters(shape: Shape = SHAPE) -> dict[str, np.ndarray]:
+    """Parameters that nothing has trained."""
+    return dict(first_parameters(shape, np.random.default_rng(5)))
+
+
+def config(embedder: str = "tests/hashing", **network: Any) -> dict[str, Any]:
+    """What the release writes into `config.json`, with other settings of the network."""
+    return {
+        "text_emb_model_config": {
+            "_target_": "gfmrag.text_emb_models.BaseTextEmbModel",
+            "text_emb_model_name": embedder,
+            "normalize": False,
+        },
+        "model_config": {
+            "_target_": "gfmrag.models.GNNRetriever",
+            "entity_model": {
+                "_target_": "gfmrag.ultra.models.QueryNBFNet",
+                "input_dim": HIDDEN,
+                "hidden_dims": [HIDDEN] * LAYERS,
+                "message_func": "distmult",
+                "aggregate_func": "sum",
+                "short_cut": True,
+                "layer_norm": True,
+                **network,
+            },
+            "feat_dim": TEXT,
+        },
+    }
+
+
+def checkpoint(
+    folder: Path, held: Mapping[str, np.ndarray] | None = None, told: Any = None
+) -> Path:
+    """The folder with `config.json` and `model.pth`, the parameters under `model` as released."""
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config() if told is None else told))
+    named = parameters() if held is None else held
+    state = {name: torch.from_numpy(np.array(values)) for name, values in named.items()}
+    torch.save({"model": state}, folder / "model.pth")
+    return folder
