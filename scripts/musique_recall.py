@@ -50,6 +50,8 @@ ROWS: Sequence[Told] = (
     ("LinearRAG", "entities (spaCy)", ONE, ("method=linearrag",)),
     ("LinearRAG", "entities (spaCy)", ALL, ("method=linearrag", NAMES)),
     ("NodeRAG", "seven types of nodes (spaCy)", "mentions", ("method=noderag",)),
+    ("HyperGraphRAG", "facts with their entities (spaCy)", "vectors of names",
+     ("method=hypergraphrag",)),
     ("HopRAG", "questions passages raise (spaCy)", NONE, ("method=hoprag",)),
     ("KET-RAG", "TKG of core passages (spaCy)", NONE, ("method=ketrag",)),
     ("DRIFT", TKG, NONE, ("method=drift_nlp",)),
