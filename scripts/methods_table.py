@@ -36,6 +36,8 @@ METHODS = (
     ("hoprag", "HopRAG", "hops along questions that passages raise", "", ""),
     ("noderag", "NodeRAG", "a short walk over nodes of seven types", "", ""),
     ("hypergraphrag", "HyperGraphRAG", "facts that join any number of entities", "", ""),
+    ("proprag", "PropRAG", "paths of facts by beam search, then a walk among their passages", "",
+     ""),
     ("kgp", "KGP", "a model walks the passages", "", ""),
     ("original", "released engines", "LightRAG, nano-graphrag and fast-graphrag, as released",
      "", ""),

@@ -52,6 +52,7 @@ ROWS: Sequence[Told] = (
     ("NodeRAG", "seven types of nodes (spaCy)", "mentions", ("method=noderag",)),
     ("HyperGraphRAG", "facts with their entities (spaCy)", "vectors of names",
      ("method=hypergraphrag",)),
+    ("PropRAG", "facts, entities, synonyms (spaCy)", NONE, ("method=proprag",)),
     ("HopRAG", "questions passages raise (spaCy)", NONE, ("method=hoprag",)),
     ("KET-RAG", "TKG of core passages (spaCy)", NONE, ("method=ketrag",)),
     ("DRIFT", TKG, NONE, ("method=drift_nlp",)),

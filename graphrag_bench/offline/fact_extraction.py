@@ -98,16 +98,15 @@ def llm_facts(
     release; prompts are ours.
     """
     gleaning = Gleaning(
-        STEP,
-        partial(read_facts, purpose=STEP),
-        FactReply,
-        max_gleaning,
-        max_tokens,
-        continue_prompt,
-        more_prompt,
-        {},
-        ADVICE,
-        "fact_extraction.llm",
+        step=STEP,
+        builder="fact_extraction.llm",
+        advice=ADVICE,
+        read=partial(read_facts, purpose=STEP),
+        nothing=FactReply,
+        rounds=max_gleaning,
+        max_tokens=max_tokens,
+        continue_prompt=continue_prompt,
+        more_prompt=more_prompt,
     )
     held = Conversations(
         llm_build,

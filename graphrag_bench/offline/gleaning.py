@@ -37,26 +37,26 @@ class Reply(Protocol):
 R = TypeVar("R", bound=Reply)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Gleaning(Generic[R]):
     """How often, by which prompts and with which reader the model is asked again.
 
     At most `rounds` rounds of `continue_prompt`, and `more_prompt` between them, both with the
     variables `told`. `read` raises UnreadableReply for a reply without records that does not say
-    that there are none; in a round such a reply is `nothing`. `step` names what is asked for in
-    messages, `advice` says what to do when no chunk has a reply.
+    that there are none; in a round such a reply is `nothing`. `step` and `builder` name what is
+    asked for in messages, `advice` says what to do when no chunk has a reply.
     """
 
     step: str
+    builder: str
+    advice: str
     read: Callable[[str, bool], R]
     nothing: Callable[[str], R]
     rounds: int
     max_tokens: int
     continue_prompt: Prompt
     more_prompt: Prompt
-    told: Mapping[str, object]
-    advice: str
-    builder: str
+    told: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass

@@ -70,16 +70,16 @@ def llm_text_extraction(
     passages = chunk_table.passages
     asked = {"entity_types": entity_types, "keywords": keywords}
     gleaning = Gleaning(
-        STEP,
-        partial(read_records, keywords=keywords, purpose=STEP),
-        partial(RecordReply, records=ChunkRecords()),
-        max_gleaning,
-        max_tokens,
-        continue_prompt,
-        more_prompt,
-        {"keywords": keywords},
-        ADVICE,
-        "text_extraction.llm",
+        step=STEP,
+        builder="text_extraction.llm",
+        advice=ADVICE,
+        read=partial(read_records, keywords=keywords, purpose=STEP),
+        nothing=partial(RecordReply, records=ChunkRecords()),
+        rounds=max_gleaning,
+        max_tokens=max_tokens,
+        continue_prompt=continue_prompt,
+        more_prompt=more_prompt,
+        told={"keywords": keywords},
     )
     held = Conversations(
         llm_build,
@@ -88,7 +88,12 @@ def llm_text_extraction(
         [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))],
         progress,
     )
-    replies = held.hold()
+    return _extraction(held.hold(), held.failed_chunks, held.failed_gleanings)
+
+
+def _extraction(
+    replies: Sequence[Sequence[RecordReply]], failed_chunks: int, failed_gleanings: int
+) -> TextExtraction:
     every = [reply for of in replies for reply in of]
     return TextExtraction.of(
         [_joined([reply.records for reply in of]) for of in replies],
@@ -96,8 +101,8 @@ def llm_text_extraction(
             "malformed_records": sum(reply.malformed for reply in every),
             "negative_strengths": sum(reply.negative for reply in every),
             "truncated_replies": sum(reply.cut for reply in every),
-            "failed_chunks": held.failed_chunks,
-            "failed_gleanings": held.failed_gleanings,
+            "failed_chunks": failed_chunks,
+            "failed_gleanings": failed_gleanings,
         },
     )
 

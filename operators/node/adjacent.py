@@ -103,6 +103,7 @@ def expand(
     *,
     graph: Graph,
     score: Literal["sum", "best", "degree"] = "sum",
+    alike: bool = False,
     include_seeds: bool = False,
     top_k: PositiveInt | None = None,
     types: tuple[str, ...] = (),
@@ -111,7 +112,8 @@ def expand(
 
     Score: the sum of these scores, the best of them, or with `degree` the highest sum of the
     degrees of the two ends, whatever the given scores are. Of a node given twice the best score
-    counts. Ties by lower id; `top_k` bounds the neighbours. The given nodes are left out; with
+    counts. Ties by lower id; `top_k` bounds the neighbours. With `alike` they keep this order, and
+    each has score 1. The given nodes are left out; with
     `include_seeds` they come first, with their own scores. With `types` only neighbours of these
     types are given.
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
@@ -132,6 +134,8 @@ def expand(
     if (typed := nodes_of(graph, types)) is not None:
         kept &= typed[found]
     best: Ranked[Node] = best_of(found[kept], total[kept], top_k or int(kept.sum()))
+    if alike:
+        best = Ranked(best.ids, np.ones(len(best)))
     if not include_seeds:
         return best
     own = dict(zip(seeds.tolist(), given.tolist(), strict=True))
