@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.columns import cells, row_ids
@@ -39,7 +40,7 @@ def beam(
     graph: Graph,
     node_index: VectorIndex,
     embedder: Embedder,
-    types: tuple[str, ...] = ("hyperedge",),
+    types: tuple[str, ...] = (),
     width: PositiveInt = 4,
     max_facts: PositiveInt = 3,
     n_rescored: PositiveInt = 40,
@@ -47,19 +48,19 @@ def beam(
 ) -> list[RankedPaths]:
     """The paths of facts in the given chunks whose texts together are most similar to the question.
 
-    Facts are nodes of these `types`. The `width` most similar ones begin a path each. A path goes
-    on from its last fact to a fact that shares an entity with it, or has a synonym of one, and to
-    each of the `n_parallel` most similar facts, up to `max_facts` facts, none twice; of paths with
-    the same facts the first found counts. Of all longer paths the `n_rescored` with the best mean
-    vector are scored by the vector of their joined texts, and the best `width` go on. Score: cosine
-    with the question, -1..1; paths of all lengths, ties to the shorter one, then by lower ids. A
-    path names the entities between its facts; a step to a fact without a common entity has no
-    relationship. The texts of a block of questions are embedded together, once for each length.
+    Facts are nodes of these `types`, without them all nodes. The `width` most similar ones begin a
+    path each. A path goes on from its last fact to a fact that shares an entity with it, or has a
+    synonym of one, and to each of the `n_parallel` most similar facts, up to `max_facts` facts,
+    none twice; of paths with the same facts the first found counts. Of all longer paths the
+    `n_rescored` with the best mean vector are scored by the vector of their joined texts, and the
+    best `width` go on. Score: cosine with the question, -1..1; paths of all lengths, ties to the
+    shorter one, then by lower ids. A path names the entities between its facts; a step to a fact
+    without a common entity has no relationship. The texts of a block of questions are embedded
+    together, once for each length.
     Source: PropRAG (Wang and Han 2025), beam search over proposition paths; its release.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     typed = nodes_of(graph, types)
-    assert typed is not None
     searches = [
         _Search.of(vectors[row : row + 1], _facts_in(graph, some, typed), graph, node_index)
         for row, some in enumerate(chunks)
@@ -78,10 +79,10 @@ def beam(
     return [RankedPaths(tuple(one.paths(graph))) for one in searches]
 
 
-def _facts_in(graph: Graph, chunks: Ranked[Chunk], typed: Any) -> IntArray:
+def _facts_in(graph: Graph, chunks: Ranked[Chunk], typed: NDArray[np.bool_] | None) -> IntArray:
     """The facts in some chunks, ascending."""
     inside = np.unique(graph.chunk_node[chunks.ids].indices).astype(np.int64)
-    return inside[typed[inside]]
+    return inside if typed is None else inside[typed[inside]]
 
 
 @dataclass

@@ -27,22 +27,22 @@ def of_paths(
     paths: RankedPaths,
     *,
     graph: Graph,
-    types: tuple[str, ...] = ("entity",),
+    types: tuple[str, ...] = (),
     n_paths: PositiveInt = 5,
     top_k: PositiveInt = 5,
 ) -> Ranked[Node]:
     """The entities of the facts on the best paths, and those of the facts that begin paths.
 
-    Entities are nodes of these `types`, facts the other nodes of a path; a fact's entities are
-    joined to it. Of the first `n_paths` paths, and of all paths of one fact, come the `top_k`
-    entities each with the highest sum of the scores of their paths, which counts once for each fact
-    that names the entity. Score: the best of these scores divided by the largest of any entity of
-    the same paths, 0..1; the higher one where an entity is among both. Ties by lower id. Paths
-    whose scores are not above 0 give no entities.
+    Entities are nodes of these `types`, facts the other nodes of a path; without types a path has
+    facts alone, and all nodes are entities. A fact's entities are joined to it. Of the first
+    `n_paths` paths, and of all paths of one fact, come the `top_k` entities each with the highest
+    sum of the scores of their paths; a score counts once for each fact that names the entity.
+    Score: the best of these scores divided by the largest of any chosen entity of the same paths,
+    0..1; the higher one where an entity is among both. Ties by lower id. Paths whose scores are not
+    above 0 give no entities.
     Source: PropRAG (Wang and Han 2025), seeds of the last walk, as in its release.
     """
     typed = nodes_of(graph, types)
-    assert typed is not None
     starts = [path for path in paths.paths if len(path.nodes) == 1]
     found: dict[int, float] = {}
     for some in (paths.paths[:n_paths], starts):
@@ -53,15 +53,16 @@ def of_paths(
 
 
 def _entities(
-    paths: Iterable[Path], graph: Graph, typed: NDArray[np.bool_], top_k: int
+    paths: Iterable[Path], graph: Graph, typed: NDArray[np.bool_] | None, top_k: int
 ) -> dict[int, float]:
     """The entities with the highest summed scores, and their best ones as parts of the largest."""
     total: dict[int, float] = {}
     best: dict[int, float] = {}
     for path in paths:
-        for fact in (node for node in path.nodes if not typed[node] and path.score > 0):
+        facts = path.nodes if typed is None else [node for node in path.nodes if not typed[node]]
+        for fact in facts if path.score > 0 else ():
             near = row_ids(graph.adjacency, fact)
-            for entity in near[typed[near]].tolist():
+            for entity in (near if typed is None else near[typed[near]]).tolist():
                 total[entity] = total.get(entity, 0.0) + path.score
                 best[entity] = max(best.get(entity, 0.0), path.score)
     rows = np.array(list(total), np.int64)
@@ -89,7 +90,8 @@ def focused_ppr(
     these. It restarts at the given nodes, each with its score, and at the chunks with their chunk
     scores times `passage_weight`; negative scores count as 0, nodes outside are left out, of a node
     given twice the best score counts. `damping` is the chance that the walk goes on. Score: the
-    mass of the chunk, divided by that of the best one, 0..1; ties by lower id.
+    mass of the chunk, divided by that of the best one, 0..1; ties by lower id. Without any weight
+    it restarts everywhere alike.
     Source: PropRAG (Wang and Han 2025), the walk over the subgraph, as in its release.
     """
     if not len(chunks):
