@@ -113,9 +113,8 @@ def expand(
     Score: the sum of these scores, the best of them, or with `degree` the highest sum of the
     degrees of the two ends, whatever the given scores are. Of a node given twice the best score
     counts. Ties by lower id; `top_k` bounds the neighbours. With `alike` they keep this order, and
-    each has score 1. The given nodes are left out; with
-    `include_seeds` they come first, with their own scores. With `types` only neighbours of these
-    types are given.
+    each has score 1. The given nodes are left out; with `include_seeds` they come first, with their
+    own scores. With `types` only neighbours of these types are given.
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
     PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
     """

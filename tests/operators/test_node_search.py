@@ -1,8 +1,11 @@
 """Nodes found by vectors, by TF-IDF, beside other nodes and at relationships, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.tfidf import Tfidf
@@ -206,6 +209,16 @@ def test_of_a_node_given_twice_the_best_score_counts(star):
 def test_the_number_bounds_what_is_brought_and_not_what_was_given(star):
     found = expand(ranked(C, B), graph=star, include_seeds=True, top_k=1)
     assert found.ids.tolist() == [C, B, A]
+
+
+def test_alike_they_keep_their_order_and_lose_their_scores(star):
+    found = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, alike=True)
+    assert found.items() == [(A, 1.0), (D, 1.0)]
+
+
+def test_with_types_only_neighbours_of_these_are_brought(star):
+    typed = replace(star, types=Texts.of(["place", "person", "person", "person"]))
+    assert expand(ranked(C), graph=typed, types=("person",)).ids.tolist() == [D]
 
 
 def test_a_node_that_was_given_is_not_brought_again(star):
