@@ -23,6 +23,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Reports
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import nodes_of
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.text import fit
 from graphrag_bench.values import (
@@ -94,13 +95,17 @@ def nodes_context(
     share: Share = 1.0,
     form: Form = "table",
     cut: Cut = "last",
+    types: tuple[str, ...] = (),
 ) -> Context:
     """The context with nodes added: name, type, description and degree, or the description alone.
 
     Rows keep the order given. Of more rows than `top_k` (None: no limit), or than fit, the last are
     cut; with `cut="lowest"` those with the lowest scores, ties by higher id, wherever they are.
+    With `types` only nodes of these types are added.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search.
     """
+    typed = nodes_of(graph, types)
+    nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
     pack = Packing("node", tokenizer, top_k, budget, share, cut)
     return _packed(context, nodes, partial(node_rows, graph, form=form), pack)
 

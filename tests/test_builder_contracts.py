@@ -72,6 +72,7 @@ USUAL = {
     "chunk_table": "presplit",
     "extraction": "nlp",
     "text_extraction": "nlp",
+    "fact_extraction": "nlp",
     "pseudo_questions": "nlp",
     "graph": "kg",
     "communities": "leiden",

@@ -11,6 +11,7 @@ from graphrag_bench.data.dataset import Document
 from graphrag_bench.expected import Sizes
 from graphrag_bench.experiment.calls_left import calls_left
 from graphrag_bench.experiment.changed_corpus import Growth, grown
+from graphrag_bench.experiment.derived_settings import REPLACED
 from graphrag_bench.experiment.expected_steps import (
     PLAIN_ROW_TOKENS,
     ROW_TOKENS,
@@ -135,7 +136,7 @@ def _kinds(experiment: Experiment) -> Kinds:
     """The tokens of a row of each kind, and how many communities there are or will be."""
     graph = next((item for item in experiment.plan if item.resource == "graph"), None)
     described = graph is not None and "node.description" in graph.builder.provides
-    of_chunks = graph is not None and not {"extraction", "text_extraction"} & set(graph.inputs)
+    of_chunks = graph is not None and not REPLACED & set(graph.inputs)
     tokens = ROW_TOKENS if described else {**ROW_TOKENS, **PLAIN_ROW_TOKENS}
     return Kinds(tokens, {"communities": _communities(experiment)}, of_chunks and described)
 

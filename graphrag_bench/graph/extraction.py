@@ -1,4 +1,4 @@
-"""The extraction of each chunk: entity names and triples, or described records of both."""
+"""The extraction of each chunk: entity names and triples, described records, or n-ary facts."""
 
 from __future__ import annotations
 
@@ -108,6 +108,55 @@ def _records(row: Mapping[str, list[dict[str, Any]]]) -> ChunkRecords:
         for told in row["relationships"]
     )
     return ChunkRecords(entities, relationships)
+
+
+@dataclass(frozen=True)
+class FactRecord:
+    """A fact as one place of a chunk tells it, with all entities that it names.
+
+    `completeness` says how much of what is needed to understand it the text holds, 0 to 10.
+    """
+
+    text: str
+    entities: tuple[EntityRecord, ...]
+    completeness: float = 10.0
+
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """The facts of one chunk, as written, in order."""
+
+    facts: tuple[FactRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class FactExtraction:
+    """One row for each chunk, in chunk order, and counts worth reporting about the whole."""
+
+    rows: tuple[ChunkFacts, ...]
+    statistics: Mapping[str, float]
+
+    @classmethod
+    def of(cls, rows: Sequence[ChunkFacts], counts: Mapping[str, float]) -> FactExtraction:
+        """The extraction of these rows, with the numbers of their records before other counts."""
+        every = [fact for row in rows for fact in row.facts]
+        named = sum(len(fact.entities) for fact in every)
+        return cls(tuple(rows), {"fact_records": len(every), "entity_records": named, **counts})
+
+    def save(self, folder: Path) -> None:
+        """Write one JSON line for each chunk, and the statistics."""
+        save_rows(folder, self.rows, self.statistics)
+
+    @classmethod
+    def load(cls, folder: Path) -> FactExtraction:
+        """The extraction that `save` wrote."""
+        rows, statistics = load_rows(folder)
+        return cls(tuple(ChunkFacts(tuple(map(_fact, row["facts"]))) for row in rows), statistics)
+
+
+def _fact(told: Mapping[str, Any]) -> FactRecord:
+    entities = tuple(EntityRecord(**entity) for entity in told["entities"])
+    return FactRecord(told["text"], entities, told["completeness"])
 
 
 def save_rows(folder: Path, rows: Sequence[Any], statistics: Mapping[str, float]) -> None:

@@ -161,6 +161,13 @@ class Graph(Columns):
         return turned
 
     @cached_property
+    def chunk_node(self) -> Any:
+        """CSR (n_chunks, n_nodes): the nodes that each chunk holds, sorted."""
+        turned = self.node_chunk.T.tocsr()
+        turned.sort_indices()
+        return turned
+
+    @cached_property
     def node_relationship(self) -> Any:
         """Bool CSR (n_nodes, n_relationships): the rows that each node is an end of, sorted."""
         return node_relationship_of(self.source, self.target, self.n_nodes)

@@ -89,6 +89,17 @@ def walk_with_chunks(
     return found
 
 
+def walk_among(walk: Walk, rows: IntArray) -> Walk:
+    """The walk over some rows of a walk alone, each given once, by the edges between them."""
+    from scipy.sparse import diags
+
+    weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
+    strength = np.asarray(weights.sum(axis=0), np.float64).ravel()
+    transition = (weights @ diags(_inverse(strength))).tocsr()
+    transition.sort_indices()
+    return Walk(transition, strength)
+
+
 def _joined(graph: Graph, relationships: bool, contains: Contains, contains_weight: float) -> Walk:
     from scipy.sparse import bmat, csr_matrix, diags
 

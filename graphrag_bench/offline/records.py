@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphrag_bench.errors import UnreadableReply
@@ -29,6 +30,11 @@ class RecordReply:
     negative: int = 0
     cut: bool = False
 
+    @property
+    def has_records(self) -> bool:
+        """Whether a record was read."""
+        return self.records != ChunkRecords()
+
 
 @dataclass
 class _Found:
@@ -50,22 +56,36 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
     Source: the released code of Zhou et al. 2025 (4e87938) and nano-graphrag; names in quotes are
     accepted with and without them.
     """
-    parts = _BETWEEN_RECORDS.split(text)
     found = _Found()
-    for part in parts[:-1] if cut else parts:
-        _read(part, keywords, found)
+    for fields in record_fields(text, cut):
+        _read(fields, keywords, found)
     records = ChunkRecords(tuple(found.entities), tuple(found.relationships))
     if not (found.entities or found.relationships) and (COMPLETE not in text or found.malformed):
         raise UnreadableReply(purpose, text)
     return RecordReply(text, records, found.malformed, found.negative, cut)
 
 
-def _read(part: str, keywords: bool, found: _Found) -> None:
-    """Add the record of one part, if it holds one."""
-    start, end = part.find("("), part.rfind(")")
-    if FIELD not in part:
-        return
-    fields = [_bare(text) for text in part[start + 1 : end].split(FIELD)] if end > start else []
+def record_fields(text: str, cut: bool) -> Iterator[list[str]]:
+    """The fields of each record of a reply, without spaces and quotes around them.
+
+    Records are told apart as `read_records` says; one without brackets has no fields, and what has
+    no `<|>` is no record. The last record of a `cut` reply is left out.
+    """
+    parts = _BETWEEN_RECORDS.split(text)
+    for part in parts[:-1] if cut else parts:
+        if FIELD in part:
+            start, end = part.find("("), part.rfind(")")
+            inside = part[start + 1 : end].split(FIELD) if end > start else []
+            yield [_bare(field) for field in inside]
+
+
+def number_of(field: str, otherwise: float) -> float:
+    """The signed decimal number that a field is, `otherwise` where it is none."""
+    return float(field) if _NUMBER.fullmatch(field) else otherwise
+
+
+def _read(fields: list[str], keywords: bool, found: _Found) -> None:
+    """Add the record of these fields, if they are one."""
     kind = fields[0].lower() if fields else ""
     if kind == _IGNORED:
         return
@@ -79,7 +99,7 @@ def _read(part: str, keywords: bool, found: _Found) -> None:
 
 
 def _relationship(fields: list[str], keywords: bool, found: _Found) -> RelationshipRecord:
-    strength = float(fields[-1]) if _NUMBER.fullmatch(fields[-1]) else 1.0
+    strength = number_of(fields[-1], 1.0)
     found.negative += strength < 0
     themes = re.split(r"[,;]", fields[4]) if keywords and len(fields) >= 6 else []
     kept = tuple(dict.fromkeys(theme.strip() for theme in themes if theme.strip()))

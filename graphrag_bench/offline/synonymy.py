@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
@@ -66,16 +66,8 @@ def kg_synonymy(
     """
     graph = fact_graph(titled(extraction, chunk_table, titles), len(chunk_table), counted=counted)
     vectors = np.ascontiguousarray(name_index.vectors)
-    k = min(synonyms_per_node + 1, len(vectors))
-    statistics: dict[str, float] = {}
-    if len(vectors) <= exact_up_to:
-        nearest = _exact(vectors, np.arange(len(vectors)), k)
-    else:
-        lists = _trained(vectors, probes)
-        statistics = _recall(vectors, lists, k, synonymy_threshold)
-        progress.say(_told(len(vectors), lists, statistics))
-        nearest = _listed(vectors, lists, k)
-    codes, cosine = synonym_pairs(nearest, len(vectors), synonymy_threshold)
+    search = NameSearch(synonyms_per_node, synonymy_threshold, exact_up_to, probes)
+    codes, cosine, statistics = search.pairs(vectors, progress)
     known = graph.pairs.source * graph.n_nodes + graph.pairs.target
     place = np.searchsorted(known, codes)
     joined = np.append(known, -1)[place] == codes
@@ -87,7 +79,31 @@ def kg_synonymy(
         lost[place[joined]] = True
         weight[lost[graph.pairs.of]] = 0.0
     facts = replace(graph, weight=weight, statistics=statistics)
-    return _with_synonyms(facts, codes // graph.n_nodes, codes % graph.n_nodes, cosine)
+    return with_synonyms(facts, codes // graph.n_nodes, codes % graph.n_nodes, cosine)
+
+
+class NameSearch(NamedTuple):
+    """How names are compared: see `kg_synonymy`."""
+
+    per_node: int
+    threshold: float
+    exact_up_to: int
+    probes: int
+
+    def pairs(
+        self, vectors: Vectors, progress: Progress
+    ) -> tuple[IntArray, FloatArray, dict[str, float]]:
+        """The pairs of `synonym_pairs`, their cosines, and the statistics of `kg_synonymy`."""
+        k = min(self.per_node + 1, len(vectors))
+        statistics: dict[str, float] = {}
+        if len(vectors) <= self.exact_up_to:
+            nearest = _exact(vectors, np.arange(len(vectors)), k)
+        else:
+            lists = _trained(vectors, self.probes)
+            statistics = _recall(vectors, lists, k, self.threshold)
+            progress.say(_told(len(vectors), lists, statistics))
+            nearest = _listed(vectors, lists, k)
+        return *synonym_pairs(nearest, len(vectors), self.threshold), statistics
 
 
 def synonym_pairs(
@@ -195,7 +211,7 @@ def _told(n_nodes: int, lists: Any, statistics: dict[str, float]) -> str:
     )
 
 
-def _with_synonyms(graph: Graph, source: IntArray, target: IntArray, cosine: FloatArray) -> Graph:
+def with_synonyms(graph: Graph, source: IntArray, target: IntArray, cosine: FloatArray) -> Graph:
     """The graph with synonymy rows after its facts; their chunk rows are empty."""
     from scipy.sparse import csr_matrix, vstack
 

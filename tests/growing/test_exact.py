@@ -58,6 +58,18 @@ CASES: Mapping[str, tuple[Mapping[str, object], set[str]]] = {
     ),
     "layered": ({"text_extraction": "nlp", **SAID}, OF_RELATIONSHIPS),
     "layered_llm": ({"text_extraction": "llm", **SAID}, OF_RELATIONSHIPS),
+    "hypergraph": (
+        {"fact_extraction": "nlp", "node_index": "text"},
+        {"chunk_table", "chunk_index", "graph", "node_index"},
+    ),
+    "hypergraph of an llm": (
+        {"fact_extraction": "llm", "graph": "hypergraph", "node_index": "text"},
+        {"chunk_table", "graph", "node_index"},
+    ),
+    "hypergraph_synonymy": (
+        {"fact_extraction": "nlp", "node_index": "text"},
+        {"chunk_table", "chunk_index", "graph", "node_index"},
+    ),
     "entity_passage": ({"node_index": "name", "name_index": "graph"}, OF_ALL),
     "entities": ({"node_index": "name", "name_index": "graph"}, OF_ALL | {"sentence_index"}),
     "tkg of a core": (

@@ -22,7 +22,7 @@ from graphrag_bench.progress import Progress
 
 BY_POSITION = {
     "tree", "tree_llm", "passage", "hop", "heterogeneous", "heterogeneous_llm", "layered",
-    "layered_llm", "tkg of a core",
+    "layered_llm", "tkg of a core", "hypergraph", "hypergraph of an llm", "hypergraph_synonymy",
 }  # fmt: skip
 """Types whose nodes are passages or clusters of them, and are not named by what they say, and one
 that is made of passages which all of them choose."""

@@ -1,14 +1,17 @@
 """Nodes found by vectors, by TF-IDF, beside other nodes and at relationships, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
-from operators.node.adjacent import onehop, relnode
+from operators.node.adjacent import expand, onehop, relnode
 from operators.node.search import tfidf, vdb
 
 A, B, C, D = range(4)
@@ -178,3 +181,50 @@ def test_a_node_has_the_best_score_of_its_relationships(star):
 
 def test_the_ends_are_cut_from_behind(star):
     assert relnode(ranked(3, 1), graph=star, top_k=2).ids.tolist() == [C, D]
+
+
+# ---- node.expand
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    [
+        ("sum", [(A, 0.9 + 0.5), (D, 0.9)]),
+        ("best", [(A, 0.9), (D, 0.9)]),
+        ("degree", [(A, 2.0 + 3.0), (D, 2.0 + 2.0)]),
+    ],
+)
+def test_neighbours_are_scored_by_the_nodes_that_bring_them(star, score, expected):
+    """C (0.9) brings A and D, B (0.5) brings A. Degrees: A 3, B 1, C 2, D 2."""
+    found = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score)
+    assert found.ids.tolist() == [node for node, _ in expected]
+    assert found.scores.tolist() == pytest.approx([value for _, value in expected])
+
+
+def test_of_a_node_given_twice_the_best_score_counts(star):
+    found = expand(ranked(B, B, scores=(0.2, 0.5)), graph=star)
+    assert found.items() == [(A, 0.5)]
+
+
+def test_the_number_bounds_what_is_brought_and_not_what_was_given(star):
+    found = expand(ranked(C, B), graph=star, include_seeds=True, top_k=1)
+    assert found.ids.tolist() == [C, B, A]
+
+
+def test_alike_they_keep_their_order_and_lose_their_scores(star):
+    found = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, alike=True)
+    assert found.items() == [(A, 1.0), (D, 1.0)]
+
+
+def test_with_types_only_neighbours_of_these_are_brought(star):
+    typed = replace(star, types=Texts.of(["place", "person", "person", "person"]))
+    assert expand(ranked(C), graph=typed, types=("person",)).ids.tolist() == [D]
+
+
+def test_a_node_that_was_given_is_not_brought_again(star):
+    assert expand(ranked(A, C), graph=star).ids.tolist() == [D, B]
+
+
+def test_nothing_brings_nothing(star):
+    assert len(expand(Ranked.empty(), graph=star)) == 0
+    assert len(expand(ranked(A), graph=Graph.from_arrays([], [], n_nodes=1))) == 0

@@ -1,0 +1,176 @@
+"""Records of chunks by a language model, and rounds that ask for what was missed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.models.llm import LLM, Chat
+from graphrag_bench.models.outcomes import CallFailed
+from graphrag_bench.models.structured import Reading, ask_each
+from graphrag_bench.offline.parts import refuse_all_failed, window_of
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Message, Prompt
+from graphrag_bench.text import count_tokens
+
+_YES_TOKENS = 8
+
+T = TypeVar("T")
+
+
+class Reply(Protocol):
+    """A reply that was read: its text, and whether any record is in it."""
+
+    @property
+    def text(self) -> str:
+        """The reply as it came."""
+        ...
+
+    @property
+    def has_records(self) -> bool:
+        """Whether a record was read."""
+        ...
+
+
+R = TypeVar("R", bound=Reply)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gleaning(Generic[R]):
+    """How often, by which prompts and with which reader the model is asked again.
+
+    At most `rounds` rounds of `continue_prompt`, and `more_prompt` between them, both with the
+    variables `told`. `read` raises UnreadableReply for a reply without records that does not say
+    that there are none; in a round such a reply is `nothing`. `step` and `builder` name what is
+    asked for in messages, `advice` says what to do when no chunk has a reply.
+    """
+
+    step: str
+    builder: str
+    advice: str
+    read: Callable[[str, bool], R]
+    nothing: Callable[[str], R]
+    rounds: int
+    max_tokens: int
+    continue_prompt: Prompt
+    more_prompt: Prompt
+    told: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass
+class Conversations(Generic[R]):
+    """One chat for each chunk, and the rows whose chats go on.
+
+    `replies` are those with records, in order, of each chunk that has a readable one;
+    `failed_gleanings` counts the rounds that failed or had no room in the model's window.
+    """
+
+    llm: LLM
+    gleaning: Gleaning[R]
+    chats: list[Chat]
+    items: Sequence[str]
+    progress: Progress
+    going: list[int] = field(default_factory=list)
+    replies: dict[int, list[R]] = field(default_factory=dict)
+    failed_gleanings: int = 0
+
+    def hold(self) -> list[list[R]]:
+        """The replies of each chunk, of all rounds; raises UserError when none can be read."""
+        self._extract()
+        rounds = self.gleaning.rounds
+        for number in range(rounds):
+            self._say(self.gleaning.continue_prompt)
+            self._glean(last=number + 1 == rounds)
+            if number + 1 < rounds:
+                self._say(self.gleaning.more_prompt)
+                self._keep_those_that_want_more()
+        return [self.replies.get(row, []) for row in range(len(self.chats))]
+
+    @property
+    def failed_chunks(self) -> int:
+        """How many chunks have no readable reply."""
+        return len(self.chats) - len(self.replies)
+
+    def _extract(self) -> None:
+        """Ask for the records of every chunk; raises UserError when no reply can be read."""
+        step, read = self.gleaning.step, self.gleaning.read
+        self.going = list(range(len(self.chats)))
+        results = self._asked(Reading(step, read), step, self.gleaning.max_tokens, retry=True)
+        failures = [
+            one for one in results.values() if isinstance(one, UnreadableReply | CallFailed)
+        ]
+        where = f"Step '{step}' ({self.gleaning.builder})"
+        refuse_all_failed(where, failures, len(results), self.gleaning.advice)
+        self._keep(results)
+
+    def _glean(self, last: bool) -> None:
+        """Ask for what was missed; a reply without records ends a chunk's conversation.
+
+        A conversation that has no room left in the model's window ends as if the call had failed.
+        """
+        fitting = [row for row in self.going if self._fits(self.chats[row])]
+        self.failed_gleanings += len(self.going) - len(fitting)
+        self.going = fitting
+        reading = Reading("glean", self._read_more)
+        results = self._asked(reading, "gleaning", self.gleaning.max_tokens)
+        self.failed_gleanings += sum(isinstance(one, CallFailed) for one in results.values())
+        self._keep(results)
+        if last:
+            self.going = []
+
+    def _keep_those_that_want_more(self) -> None:
+        """Go on with the chunks of which the model says that there is more."""
+        results = self._asked(Reading("anything left", _is_yes), "asking for more", _YES_TOKENS)
+        self.going = [row for row in self.going if results[row] is True]
+        for row in self.going:
+            self.chats[row] = (*self.chats[row], Message("assistant", "YES"))
+
+    def _say(self, prompt: Prompt) -> None:
+        """Add the user's next message to the chats that go on."""
+        said = prompt.render(self.gleaning.told)
+        for row in self.going:
+            self.chats[row] = (*self.chats[row], *said)
+
+    def _fits(self, chat: Chat) -> bool:
+        """Whether chat and reply fit the window, as far as it is known."""
+        if (window := window_of(self.llm)) is None:
+            return True
+        return sum(count_tokens(one.content) for one in chat) + self.gleaning.max_tokens <= window
+
+    def _read_more(self, text: str, cut: bool) -> R:
+        """As `read`, but a reply without records says that nothing was missed."""
+        try:
+            return self.gleaning.read(text, cut)
+        except UnreadableReply:
+            return self.gleaning.nothing(text)
+
+    def _keep(self, results: Mapping[int, R | UnreadableReply | CallFailed]) -> None:
+        """Note the records; a chat whose reply had some goes on, the reply being its next turn."""
+        self.going = []
+        for row, reply in results.items():
+            if not isinstance(reply, UnreadableReply | CallFailed):
+                self.replies.setdefault(row, []).append(reply)
+                if reply.has_records:
+                    self.chats[row] = (*self.chats[row], Message("assistant", reply.text))
+                    self.going.append(row)
+
+    def _asked(
+        self, reading: Reading[T], label: str, max_tokens: int, retry: bool = False
+    ) -> dict[int, T | UnreadableReply | CallFailed]:
+        with self.progress.task(label, len(self.going)) as advance:
+            results = ask_each(
+                self.llm,
+                [self.chats[row] for row in self.going],
+                reading,
+                max_tokens=max_tokens,
+                items=[self.items[row] for row in self.going],
+                retry=retry,
+                advance=advance,
+            )
+        return dict(zip(self.going, results, strict=True))
+
+
+def _is_yes(text: str, cut: bool) -> bool:
+    return text.strip().strip(".!\"'*").lower() == "yes"

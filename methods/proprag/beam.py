@@ -1,0 +1,204 @@
+"""PropRAG's beam search: paths of facts that share an entity, by what their joined text says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import NonNegativeInt, PositiveInt
+
+from graphrag_bench.columns import cells, row_ids
+from graphrag_bench.contract import operator
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import nodes_of
+from graphrag_bench.graph.ranked_paths import RankedPaths
+from graphrag_bench.models.embedder import Embedder, Vectors
+from graphrag_bench.models.nearest import products
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import (
+    Chunk,
+    FloatArray,
+    IntArray,
+    Path,
+    Question,
+    Ranked,
+    best_first,
+)
+
+Steps = tuple[int, ...]
+"""The facts of a path, as places among the facts that are searched."""
+
+
+@operator("path.beam", batched=True, requires={"node.description"})
+def beam(
+    question: Sequence[Question],
+    chunks: Sequence[Ranked[Chunk]],
+    *,
+    graph: Graph,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    types: tuple[str, ...] = (),
+    width: PositiveInt = 4,
+    max_facts: PositiveInt = 3,
+    n_rescored: PositiveInt = 40,
+    n_parallel: NonNegativeInt = 3,
+) -> list[RankedPaths]:
+    """The paths of facts in the given chunks whose texts together are most similar to the question.
+
+    Facts are nodes of these `types`, without them all nodes. The `width` most similar ones begin a
+    path each. A path goes on from its last fact to a fact that shares an entity with it, or has a
+    synonym of one, and to each of the `n_parallel` most similar facts, up to `max_facts` facts,
+    none twice; of paths with the same facts the first found counts. Of all longer paths the
+    `n_rescored` with the best mean vector are scored by the vector of their joined texts, and the
+    best `width` go on. Score: cosine with the question, -1..1; paths of all lengths, ties to the
+    shorter one, then by lower ids. A path names the entities between its facts; a step to a fact
+    without a common entity has no relationship. The texts of a block of questions are embedded
+    together, once for each length.
+    Source: PropRAG (Wang and Han 2025), beam search over proposition paths; its release.
+    """
+    vectors = embedder.encode([one.text for one in question], kind="question")
+    typed = nodes_of(graph, types)
+    searches = [
+        _Search.of(vectors[row : row + 1], _facts_in(graph, some, typed), graph, node_index)
+        for row, some in enumerate(chunks)
+    ]
+    for one in searches:
+        one.begin(width)
+    for _ in range(1, max_facts):
+        found = [one.longer(n_parallel, n_rescored) for one in searches]
+        pairs = list(zip(searches, found, strict=True))
+        texts = [one.text(graph, steps) for one, some in pairs for steps in some]
+        if not texts:
+            break
+        embedded = iter(embedder.encode(texts, kind="passage"))
+        for one, some in pairs:
+            one.keep(some, [next(embedded) for _ in some], width)
+    return [RankedPaths(tuple(one.paths(graph))) for one in searches]
+
+
+def _facts_in(graph: Graph, chunks: Ranked[Chunk], typed: NDArray[np.bool_] | None) -> IntArray:
+    """The facts in some chunks, ascending."""
+    inside = np.unique(graph.chunk_node[chunks.ids].indices).astype(np.int64)
+    return inside if typed is None else inside[typed[inside]]
+
+
+@dataclass
+class _Search:
+    """The search of one question: its facts, what joins them, and the paths so far.
+
+    `rows` (n_facts, dimension) are their vectors, `scores` (n_facts,) cosines with the question,
+    `joined` a bool CSR (n_facts, n_facts). `going` are the paths that can become longer, `found`
+    all that were kept.
+    """
+
+    vector: Vectors
+    facts: IntArray
+    rows: Vectors
+    scores: FloatArray
+    joined: Any
+    going: list[Steps] = field(default_factory=list)
+    found: dict[Steps, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, vector: Vectors, facts: IntArray, graph: Graph, index: VectorIndex) -> _Search:
+        """The search over some facts, before its first path."""
+        rows = np.asarray(index.vectors[facts], np.float32)
+        scores = products(vector, index.vectors, facts[None, :])[0].astype(np.float64)
+        return cls(vector, facts, rows, scores, _joined(graph, facts))
+
+    def begin(self, width: int) -> None:
+        """Paths of one fact."""
+        self.going = [(place,) for place in best_first(self.scores)[:width].tolist()]
+        self.found = {steps: float(self.scores[steps[0]]) for steps in self.going}
+
+    def longer(self, n_parallel: int, n_rescored: int) -> list[Steps]:
+        """The paths with one more fact whose mean vectors are the most similar to the question."""
+        first = best_first(self.scores)[:n_parallel]
+        seen: dict[frozenset[int], tuple[Steps, float]] = {}
+        for steps in self.going:
+            near = np.union1d(row_ids(self.joined, steps[-1]), first)
+            near = near[~np.isin(near, steps)]
+            means = self._means(steps, near).tolist()
+            for place, mean in zip(near.tolist(), means, strict=True):
+                seen.setdefault(frozenset((*steps, place)), ((*steps, place), mean))
+        candidates = sorted(seen.values())
+        best = best_first(np.array([mean for _, mean in candidates]))[:n_rescored]
+        return [candidates[row][0] for row in best.tolist()]
+
+    def _means(self, steps: Steps, near: IntArray) -> FloatArray:
+        """The cosine with the question of the mean vector of a path and each fact, (n_near,)."""
+        base = self.rows[list(steps)].sum(axis=0)
+        others = self.rows[near]
+        squares = base @ base + 2 * (others @ base) + (others * others).sum(axis=1)
+        told = self.scores[list(steps)].sum() + self.scores[near]
+        means: FloatArray = told / np.sqrt(np.maximum(squares, 1e-12))
+        return means
+
+    def keep(self, candidates: Sequence[Steps], vectors: Sequence[Vectors], width: int) -> None:
+        """The best of these paths by the vectors of their texts; they go on."""
+        ordered = sorted(zip(candidates, vectors, strict=True), key=lambda pair: pair[0])
+        scores = np.array([float(self.vector[0] @ vector) for _, vector in ordered])
+        best = best_first(scores)[:width].tolist()
+        self.going = [ordered[row][0] for row in best]
+        self.found |= {ordered[row][0]: float(scores[row]) for row in best}
+
+    def text(self, graph: Graph, steps: Steps) -> str:
+        """The texts of a path's facts with a space between."""
+        assert graph.descriptions is not None
+        return " ".join(graph.descriptions.take(self.facts[list(steps)]))
+
+    def paths(self, graph: Graph) -> Iterator[Path]:
+        """The paths that were kept, best first."""
+        kept = sorted(self.found, key=lambda steps: (len(steps), steps))
+        best = best_first(np.array([self.found[steps] for steps in kept]))
+        for steps in (kept[row] for row in best.tolist()):
+            nodes, rows = _walk(graph, self.facts[list(steps)].tolist())
+            yield Path(nodes, rows, self.found[steps])
+
+
+def _joined(graph: Graph, facts: IntArray) -> Any:
+    """Which facts share an entity or have synonyms of one, bool CSR (n_facts, n_facts)."""
+    named = graph.adjacency[facts].astype(bool).astype(np.int64)
+    rows = np.unique(named.indices)
+    named = named[:, rows]
+    alike = cells(*_synonyms(graph, rows), (len(rows), len(rows))).astype(np.int64)
+    near = named + named @ (alike + alike.T)
+    joined = (near @ named.T).astype(bool).tocsr()
+    joined.sort_indices()
+    return joined
+
+
+def _synonyms(graph: Graph, entities: IntArray) -> tuple[IntArray, IntArray]:
+    """The places, among some entities, of the ends of synonymy edges between them."""
+    rows = graph.relationships_at(entities)
+    rows = rows[graph.synonym[rows]]
+    ends = np.stack([graph.source[rows], graph.target[rows]])
+    ends = ends[:, np.isin(ends, entities).all(axis=0)]
+    head, tail = np.searchsorted(entities, ends)
+    return head, tail
+
+
+def _walk(graph: Graph, facts: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Facts with the entities between them, and the relationships of the hops where there are."""
+    nodes, rows = [facts[0]], list[int]()
+    for last, fact in zip(facts, facts[1:], strict=False):
+        between = _between(graph, last, fact)
+        rows += graph.neighbours.rows_along((last, *between, fact)) if between else ()
+        nodes += [*between, fact]
+    return tuple(nodes), tuple(rows)
+
+
+def _between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:
+    """The lowest entity of both facts, else of each one where two are synonyms; () for none."""
+    own, other = row_ids(graph.adjacency, last), row_ids(graph.adjacency, fact)
+    shared = np.intersect1d(own, other)
+    if len(shared):
+        return (int(shared[0]),)
+    for entity in np.sort(own).tolist():
+        alike = np.intersect1d(row_ids(graph.adjacency, entity), other)
+        if len(alike):
+            return (entity, int(alike[0]))
+    return ()

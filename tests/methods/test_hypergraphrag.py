@@ -1,0 +1,92 @@
+"""HyperGraphRAG's two searches by hand, on three entities and two hyperedges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_runs import metrics, ran, records
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.tokenizer import BytePairs
+from graphrag_bench.values import Ranked
+from methods.context import nodes_context
+from operators.chunk import leaves, occurrence
+from operators.node.adjacent import expand, onehop
+from operators.relationship.ranking import onehop as relationships_of
+
+ADA, BO, YS, MET, MOVED = range(5)
+TYPES = ["entity", "entity", "entity", "hyperedge", "hyperedge"]
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """Ada and Bo met (chunk 0); Ada, Bo and Ys moved (chunk 1). Chunk 2 names Ada in no fact."""
+    base = Graph.from_arrays(
+        [MET, MET, MOVED, MOVED, MOVED],
+        [ADA, BO, ADA, BO, YS],
+        node_chunk=[[1, 1, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]],
+        relationship_chunk=[[1, 0, 0]] * 2 + [[0, 1, 0]] * 3,
+        names=["ada", "bo", "ys", "hyperedge: 0", "hyperedge: 1"],
+    )
+    texts = ["ada", "bo", "ys", "Ada met Bo.", "Ada and Bo moved to Ys."]
+    return replace(base, types=Texts.of(TYPES), descriptions=Texts.of(texts))
+
+
+def ranked(*nodes: int, scores=()) -> Ranked:
+    return Ranked(np.array(nodes, np.int64), np.array(scores or [1.0] * len(nodes)))
+
+
+def test_hyperedges_bring_the_entities_that_they_join_in_their_order(graph):
+    found = onehop(ranked(MOVED, MET), graph=graph, types=("entity",), include_seeds=True)
+    assert found.ids.tolist() == [MOVED, MET, ADA, BO, YS]
+    assert leaves(ranked(MOVED, MET), graph=graph).ids.tolist() == [1, 0]
+
+
+def test_entities_bring_their_hyperedges_those_of_many_entities_first(graph):
+    """Degrees: Ys 1 + moved 3 = 4; Ada 2 + met 2 = 4, Ada 2 + moved 3 = 5."""
+    bring = {"graph": graph, "types": ("hyperedge",), "score": "degree"}
+    assert expand(ranked(ADA), **bring).items() == [(MOVED, 5.0), (MET, 4.0)]
+    assert expand(ranked(YS), **bring).items() == [(MOVED, 4.0)]
+
+
+def test_chunks_of_an_entity_come_by_how_many_of_its_facts_they_tell(graph):
+    """Chunk 2 tells no fact of Ada; 0 and 1 tell one each, ties by lower id."""
+    rows = relationships_of(ranked(ADA), graph=graph)
+    found = occurrence(rows, ranked(ADA), graph=graph, scoring="entity_order")
+    assert found.items() == [(0, 1.0), (1, 1.0), (2, 0.0)]
+
+
+def test_a_prompt_tells_entities_and_hyperedges_in_blocks_of_their_own(graph):
+    given = {"graph": graph, "tokenizer": BytePairs("cl100k"), "form": "text"}
+    nodes = ranked(MET, BO, MOVED, ADA)
+    entities = nodes_context(nodes, types=("entity",), **given)
+    both = nodes_context(nodes, entities, types=("hyperedge",), **given)
+    assert [piece.text for piece in both.pieces] == [
+        "bo", "ada", "Ada met Bo.", "Ada and Bo moved to Ys.",
+    ]  # fmt: skip
+
+
+WORDS = (
+    "dataset=toy", "method=hypergraphrag", "embedder=hashing", "nlp._target_=toy_runs.Capitals",
+    "reference_rows=off",
+)  # fmt: skip
+
+
+def test_without_a_language_model_the_evidence_is_found(tmp_path: Path) -> None:
+    held = metrics(ran(*WORDS, "answer=off", f"paths.home={tmp_path}").folder)
+    assert (held["n"], held["failed"]) == (6, 0)
+    assert held["metrics"]["evidence_recall@5"]["mean"] > 0.5
+
+
+@pytest.mark.slow
+def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Path) -> None:
+    """Every question takes a call for its keywords and one for its answer."""
+    scripted = ("fidelity=paper", "llm=scripted", "llm._target_=counting_reader.reader")
+    ended = ran(*WORDS, *scripted, f"paths.home={tmp_path}")
+    held = metrics(ended.folder)
+    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
+    assert all(row["calls"] >= 2 for row in records(ended.folder))

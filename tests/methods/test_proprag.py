@@ -1,0 +1,262 @@
+"""PropRAG's beam search and its walk by hand, on three entities and three facts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path as Folder
+
+import numpy as np
+import pytest
+from toy_runs import metrics, ran, records
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.contract import alone
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.ranked_paths import RankedPaths
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import ChunkScores, Path, Question, Ranked
+from methods.proprag.beam import beam
+from methods.proprag.search import focused_ppr, of_paths
+
+ADA, BO, CY, MET, LED, SANG = range(6)
+TEXTS = ["ada", "bo", "cy", "met", "led", "sang"]
+FACTS = ("hyperedge",)
+ANGLES = {
+    "?": 0, "ada": 90, "bo": 90, "cy": 90, "met": 30, "led": 60, "sang": 80,
+    "met led": 10, "met led sang": 40, "met sang": 20, "led met": 50, "led sang": 70,
+    "met sang led": 35, "sang led": 85,
+}  # fmt: skip
+"""What each text is about, in degrees: the question is at 0."""
+
+
+class Angles:
+    """A text is a direction."""
+
+    identity = "angles"
+    dimension = 2
+    asked: list[list[str]]
+
+    def __init__(self) -> None:
+        self.asked = []
+
+    def encode(self, texts, *, kind):
+        self.asked.append(list(texts))
+        angles = np.deg2rad([ANGLES[text] for text in texts])
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+
+def at(degrees: float) -> float:
+    return float(np.cos(np.deg2rad(degrees)))
+
+
+def typed(base: Graph) -> Graph:
+    types = ["entity"] * 3 + ["hyperedge"] * 3
+    return replace(base, types=Texts.of(types), descriptions=Texts.of(TEXTS))
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """Ada and Bo met (chunk 0), Bo led Cy (chunk 1), Cy sang (chunk 2). Row 0: met - Ada."""
+    chunks = [[1, 0, 0], [1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    ends = [MET, MET, LED, LED, SANG], [ADA, BO, BO, CY, CY]
+    return typed(Graph.from_arrays(*ends, node_chunk=chunks, names=TEXTS))
+
+
+def ranked(*ids: int, scores=()) -> Ranked:
+    return Ranked(np.array(ids, np.int64), np.array(scores or [1.0] * len(ids)))
+
+
+def searched(graph: Graph, *chunks: int, embedder=None, **settings) -> RankedPaths:
+    used = embedder or Angles()
+    vectors = Angles().encode(TEXTS, kind="passage")
+    return alone(beam)(
+        Question("q", "?"),
+        ranked(*(chunks or (0, 1, 2))),
+        graph=graph,
+        node_index=VectorIndex(vectors),
+        embedder=used,
+        types=FACTS,
+        **{"width": 1, "n_parallel": 0, **settings},
+    )
+
+
+def told(paths: RankedPaths) -> list[tuple[tuple[int, ...], float]]:
+    return [(path.nodes, pytest.approx(path.score, abs=1e-6)) for path in paths.paths]
+
+
+def test_a_path_goes_on_to_facts_that_share_an_entity_and_is_scored_by_its_joined_text(graph):
+    """30 degrees alone; with `led` 10, and with `sang`, which shares Cy with `led`, 40."""
+    paths = searched(graph)
+    assert told(paths) == [
+        ((MET, BO, LED), at(10)),
+        ((MET,), at(30)),
+        ((MET, BO, LED, CY, SANG), at(40)),
+    ]
+    assert [path.relationships for path in paths.paths] == [(1, 2), (), (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize(("most", "lengths"), [(1, {1}), (2, {1, 3}), (3, {1, 3, 5})])
+def test_paths_have_so_many_facts_at_most(graph, most, lengths):
+    assert {len(path.nodes) for path in searched(graph, max_facts=most).paths} == lengths
+
+
+def test_only_facts_in_the_given_chunks_are_on_paths(graph):
+    assert told(searched(graph, 0, 1)) == [((MET, BO, LED), at(10)), ((MET,), at(30))]
+    assert told(searched(graph, 2)) == [((SANG,), at(80))]
+
+
+def test_the_best_begin_and_go_on(graph):
+    """`led` goes to `met`, which has been found the other way round, and to `sang` (70)."""
+    paths = searched(graph, width=2, max_facts=2)
+    assert told(paths) == [
+        ((MET, BO, LED), at(10)),
+        ((MET,), at(30)),
+        ((LED,), at(60)),
+        ((LED, CY, SANG), at(70)),
+    ]
+
+
+def test_a_path_may_go_to_the_most_similar_facts_without_a_common_entity(graph):
+    """`led` begins in chunks 1 and 2 with `sang` after it; here `met`, the best, comes in too."""
+    apart = typed(Graph.from_arrays([MET, SANG], [ADA, CY], node_chunk=graph.node_chunk.toarray()))
+    alone_ = searched(apart, 0, 2, n_parallel=0)
+    assert told(alone_) == [((MET,), at(30))]
+    paths = searched(apart, 0, 2, n_parallel=2)
+    assert told(paths) == [((MET, SANG), at(20)), ((MET,), at(30))]
+    assert [path.relationships for path in paths.paths] == [(), ()]
+
+
+def test_only_the_paths_of_the_best_mean_vectors_are_embedded(graph):
+    """From `met` at 30: the mean with `led` is at 45, with `sang` at 55; `led` alone is read."""
+    shared = typed(
+        Graph.from_arrays(
+            [MET, LED, SANG], [BO, BO, BO], node_chunk=graph.node_chunk.toarray(), names=TEXTS
+        )
+    )
+    embedder = Angles()
+    paths = searched(shared, max_facts=2, n_rescored=1, embedder=embedder)
+    assert embedder.asked == [["?"], ["met led"]]
+    assert told(paths) == [((MET, BO, LED), at(10)), ((MET,), at(30))]
+
+
+def test_synonyms_join_facts_and_are_both_on_the_path():
+    """Met names Ada, sang names Cy, and Ada is called Cy too."""
+    base = Graph.from_arrays([MET, SANG, ADA], [ADA, CY, CY], node_chunk=np.ones((6, 1)))
+    graph = typed(replace(base, synonym=np.array([False, False, True])))
+    paths = searched(graph, 0, max_facts=2)
+    assert told(paths) == [((MET, ADA, CY, SANG), at(20)), ((MET,), at(30))]
+    assert paths.paths[0].relationships == (0, 2, 1)
+
+
+def test_no_chunk_gives_no_path(graph):
+    assert searched(graph, max_facts=3).paths
+    none = alone(beam)(
+        Question("q", "?"), Ranked.empty(), graph=graph, embedder=Angles(), types=FACTS,
+        node_index=VectorIndex(Angles().encode(TEXTS, kind="passage")),
+    )  # fmt: skip
+    assert none == RankedPaths()
+
+
+def test_the_texts_of_a_block_are_embedded_together(graph):
+    embedder = Angles()
+    asked = [Question("q", "?"), Question("r", "?")]
+    found = beam(
+        asked, [ranked(0, 1, 2), ranked(0, 1, 2)], graph=graph, embedder=embedder, types=FACTS,
+        node_index=VectorIndex(Angles().encode(TEXTS, kind="passage")), width=1, n_parallel=0,
+    )  # fmt: skip
+    assert embedder.asked == [["?", "?"], ["met led"] * 2, ["met led sang"] * 2]
+    assert found[0] == found[1] == searched(graph)
+
+
+# ---- entities of paths
+
+PATHS = RankedPaths((Path((MET, BO, LED), (1, 2), 0.8), Path((SANG,), (), 0.4)))
+
+
+def test_entities_come_by_the_sum_of_their_paths_and_start_with_their_best_score(graph):
+    """Of both paths: Bo 2 * 0.8, Cy 0.8 + 0.4, Ada 0.8, all at best 0.8. Of `sang` alone: Cy."""
+    found = of_paths(PATHS, graph=graph, types=("entity",), top_k=2)
+    assert found.items() == [(BO, 1.0), (CY, 1.0)]
+    first = of_paths(PATHS, graph=graph, types=("entity",), top_k=1)
+    assert first.items() == [(BO, 1.0), (CY, 1.0)]
+
+
+def test_an_entity_of_a_worse_path_starts_with_less(graph):
+    """Met 0.8: Ada and Bo. Led 0.4: Bo and Cy, which has 0.4 / 0.8."""
+    paths = RankedPaths((Path((MET,), (), 0.8), Path((LED,), (), 0.4)))
+    found = of_paths(paths, graph=graph, types=("entity",))
+    assert found.items() == [(ADA, 1.0), (BO, 1.0), (CY, 0.5)]
+
+
+def test_of_the_first_paths_alone(graph):
+    """Ada, Bo and Cy of the first path; Cy of `sang` too, which begins a path."""
+    rest = RankedPaths((*PATHS.paths, Path((LED, CY, SANG), (3, 4), 0.1)))
+    assert of_paths(rest, graph=graph, types=("entity",), n_paths=1).ids.tolist() == [ADA, BO, CY]
+
+
+@pytest.mark.parametrize("paths", [RankedPaths(), RankedPaths((Path((MET,), (), -0.1),))])
+def test_paths_that_say_nothing_give_no_entities(graph, paths):
+    assert len(of_paths(paths, graph=graph, types=("entity",))) == 0
+
+
+# ---- the walk among some chunks
+
+
+@pytest.fixture
+def shared() -> Graph:
+    """Ada in chunks 0, 1 and 2, Bo in chunk 1, and no edge between nodes."""
+    return Graph.from_arrays([], [], node_chunk=[[1, 1, 1], [0, 1, 0]], n_nodes=2)
+
+
+def walked(graph: Graph, nodes: Ranked, *chunks: int, dense=(0, 0, 0), **settings) -> Ranked:
+    scores = ChunkScores(np.array(dense, float))
+    return focused_ppr(nodes, ranked(*chunks), scores, graph=graph, **settings)
+
+
+def test_the_walk_stays_among_the_given_chunks(shared):
+    """Damping 1/2: c0 = a/4, c1 = a/4 + b/2, b = c1/4, so that c1 = 2a/7 and c0 : c1 = 7 : 8."""
+    found = walked(shared, ranked(ADA), 0, 1, damping=0.5)
+    assert found.ids.tolist() == [1, 0]
+    assert found.scores.tolist() == pytest.approx([1.0, 7 / 8])
+
+
+def test_without_damping_the_chunks_have_their_scores(shared):
+    found = walked(
+        shared, ranked(ADA), 2, 1, 0, dense=(0.2, 0.8, -1), damping=0.0, passage_weight=1.0
+    )
+    assert found.items() == [(1, 1.0), (0, pytest.approx(0.25)), (2, 0.0)]
+
+
+def test_nodes_outside_the_chunks_are_left_out(shared):
+    found = walked(shared, ranked(BO), 0, 2, dense=(1, 0, 0), damping=0.0)
+    assert found.items() == [(0, 1.0), (2, 0.0)]
+
+
+def test_no_chunks_give_none(shared):
+    assert len(walked(shared, ranked(ADA))) == 0
+
+
+def test_so_many_chunks_are_given(shared):
+    assert walked(shared, ranked(ADA), 0, 1, 2, top_k=1).ids.tolist() == [1]
+
+
+WORDS = (
+    "dataset=toy", "method=proprag", "embedder=hashing", "nlp._target_=toy_runs.Capitals",
+    "reference_rows=off",
+)  # fmt: skip
+
+
+def test_without_a_language_model_the_evidence_is_found(tmp_path: Folder) -> None:
+    held = metrics(ran(*WORDS, "answer=off", f"paths.home={tmp_path}").folder)
+    assert (held["n"], held["failed"]) == (6, 0)
+    assert held["metrics"]["evidence_recall@5"]["mean"] > 0.5
+
+
+@pytest.mark.slow
+def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Folder) -> None:
+    """Retrieval takes no call: a question costs its answer alone."""
+    scripted = ("fidelity=paper", "llm=scripted", "llm._target_=counting_reader.reader")
+    ended = ran(*WORDS, *scripted, f"paths.home={tmp_path}")
+    held = metrics(ended.folder)
+    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
+    assert all(row["calls"] == 1 for row in records(ended.folder))
