@@ -27,6 +27,7 @@ from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.keyword_graph import KeywordGraph
+from graphrag_bench.graph.node_attributes import NodeAttributes
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.graph.tri_graph import TriGraph
@@ -38,6 +39,7 @@ from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.offline.indices import attribute_texts
 from graphrag_bench.offline.knowledge_graph import fact_graph
 from graphrag_bench.progress import Progress
 from graphrag_bench.question_plan import Dependencies
@@ -180,6 +182,7 @@ class World:
             "name_index": index(names),
             "node_index": index(names),
             "relationship_index": index(list(graph.relations)),
+            "attribute_index": index(attribute_texts(graph)),
             "triple_index": index(list(graph.relations)),
             "triple_scorer": index(list(graph.relations)),
             "bm25": Bm25.of(texts),
@@ -255,6 +258,9 @@ def described(graph: Graph) -> Graph:
         descriptions=Texts.of([f"{name} is known." for name in names]),
         facts=Texts.of([f"They {relation}." for relation in relations]),
         keywords=Texts.of(relations),
+        node_attributes=NodeAttributes.of(
+            ((row, "known as", name, (0,)) for row, name in enumerate(names)), graph.n_chunks
+        ),
     )
 
 

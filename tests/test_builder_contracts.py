@@ -71,12 +71,15 @@ USUAL = {
     "extraction": "nlp",
     "text_extraction": "nlp",
     "pseudo_questions": "nlp",
+    "schema_extraction": "nlp",
     "graph": "kg",
     "communities": "leiden",
     "triple_scorer": "cosine",
     "reports": "extractive",
 }
 """What a builder is built from, where there are several variants of that."""
+OTHERWISE = {"attribute_index": {"graph": "attributed"}}
+"""What else a resource is built from, where the usual graph has not what it takes."""
 
 each_builder = pytest.mark.parametrize("builder", BUILDERS, ids=lambda builder: builder.name)
 
@@ -108,7 +111,8 @@ def given(home: Path) -> dict[str, Any]:
 
 def planned(builder: Builder) -> list[Planned]:
     """The plan of an artifact and of all it is built from."""
-    chosen = {**USUAL, builder.resource: builder.variant}
+    special = OTHERWISE.get(builder.resource, {})
+    chosen = {**USUAL, **special, builder.resource: builder.variant}
     choices = {resource: {"variant": variant} for resource, variant in chosen.items()}
     complete(choices, CORPUS)
     identities = {name: lambda name=name: name for name in Models.NAMES}

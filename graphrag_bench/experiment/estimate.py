@@ -135,7 +135,8 @@ def _kinds(experiment: Experiment) -> Kinds:
     """The tokens of a row of each kind, and how many communities there are or will be."""
     graph = next((item for item in experiment.plan if item.resource == "graph"), None)
     described = graph is not None and "node.description" in graph.builder.provides
-    of_chunks = graph is not None and not {"extraction", "text_extraction"} & set(graph.inputs)
+    extracted = {"extraction", "text_extraction", "schema_extraction"}
+    of_chunks = graph is not None and not extracted & set(graph.inputs)
     tokens = ROW_TOKENS if described else {**ROW_TOKENS, **PLAIN_ROW_TOKENS}
     return Kinds(tokens, {"communities": _communities(experiment)}, of_chunks and described)
 

@@ -1,4 +1,4 @@
-"""The extraction of each chunk: entity names and triples, or described records of both."""
+"""The extraction of each chunk: names and triples, described records, or facts by a schema."""
 
 from __future__ import annotations
 
@@ -108,6 +108,60 @@ def _records(row: Mapping[str, list[dict[str, Any]]]) -> ChunkRecords:
         for told in row["relationships"]
     )
     return ChunkRecords(entities, relationships)
+
+
+@dataclass(frozen=True)
+class AttributeRecord:
+    """A named value that a chunk states of an entity."""
+
+    entity: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """The typed entities, triples and attributes of one chunk, as written, in order."""
+
+    entities: tuple[EntityRecord, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    attributes: tuple[AttributeRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class SchemaExtraction:
+    """One row for each chunk, in chunk order, and counts worth reporting about the whole."""
+
+    rows: tuple[ChunkFacts, ...]
+    statistics: Mapping[str, float]
+
+    @classmethod
+    def of(cls, rows: Sequence[ChunkFacts], counts: Mapping[str, float]) -> SchemaExtraction:
+        """The extraction of these rows, with the numbers of what they hold before other counts."""
+        numbers: dict[str, float] = {
+            "entity_records": sum(len(row.entities) for row in rows),
+            "triples": sum(len(row.triples) for row in rows),
+            "attribute_records": sum(len(row.attributes) for row in rows),
+        }
+        return cls(tuple(rows), {**numbers, **counts})
+
+    def save(self, folder: Path) -> None:
+        """Write one JSON line for each chunk, and the statistics."""
+        save_rows(folder, self.rows, self.statistics)
+
+    @classmethod
+    def load(cls, folder: Path) -> SchemaExtraction:
+        """The extraction that `save` wrote."""
+        rows, statistics = load_rows(folder)
+        return cls(tuple(_facts(row) for row in rows), statistics)
+
+
+def _facts(row: Mapping[str, list[dict[str, Any]]]) -> ChunkFacts:
+    return ChunkFacts(
+        tuple(EntityRecord(**one) for one in row["entities"]),
+        tuple(Triple(**one) for one in row["triples"]),
+        tuple(AttributeRecord(**one) for one in row["attributes"]),
+    )
 
 
 def save_rows(folder: Path, rows: Sequence[Any], statistics: Mapping[str, float]) -> None:
