@@ -12,8 +12,10 @@ from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.node_attributes import NodeAttributes
+from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
+from methods.context import nodes_context
 from operators.attributes import chunks_by_attribute, nodes_by_attribute, with_attribute
 
 ADA, BO, CY = range(3)
@@ -107,6 +109,23 @@ def test_nodes_that_have_an_attribute_stay_in_the_order_given(held, settings, le
 def test_a_name_that_no_attribute_has_is_named(held):
     with pytest.raises(UserError, match="profession"):
         nodes(held, names=("proffesion",))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, ["0,node 0,person,,1", "1,node 2,place,,1"]),
+        ({"attributes": 1}, ["0,node 0,person,profession: painter,1",
+                             "1,node 2,place,profession: house painter,1"]),
+        ({"attributes": 5, "form": "text"}, ["node 0. profession: painter; born: 1867",
+                                             "node 2. profession: house painter"]),
+    ],
+)  # fmt: skip
+def test_a_context_tells_as_many_attributes_of_a_node_as_it_is_told(held, settings, told):
+    """Ada's profession is stated by two chunks, her birth by one."""
+    given = Ranked(np.array([ADA, CY]), np.ones(2))
+    made = nodes_context(given, graph=held["graph"], tokenizer=BytePairs(), **settings)
+    assert [piece.text for piece in made.pieces] == told
 
 
 def test_operators_say_that_they_need_attributes():
