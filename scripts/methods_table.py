@@ -35,6 +35,7 @@ METHODS = (
     ("dalk", "DALK", "paths and neighbours, filtered by a model", "", ""),
     ("hoprag", "HopRAG", "hops along questions that passages raise", "", ""),
     ("noderag", "NodeRAG", "a short walk over nodes of seven types", "", ""),
+    ("youtugraphrag", "Youtu-GraphRAG", "typed nodes, triples, attributes and communities", "", ""),
     ("kgp", "KGP", "a model walks the passages", "", ""),
     ("original", "released engines", "LightRAG, nano-graphrag and fast-graphrag, as released",
      "", ""),

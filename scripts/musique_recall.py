@@ -50,6 +50,7 @@ ROWS: Sequence[Told] = (
     ("LinearRAG", "entities (spaCy)", ONE, ("method=linearrag",)),
     ("LinearRAG", "entities (spaCy)", ALL, ("method=linearrag", NAMES)),
     ("NodeRAG", "seven types of nodes (spaCy)", "mentions", ("method=noderag",)),
+    ("Youtu-GraphRAG", "types, attributes (spaCy)", TWO, ("method=youtugraphrag",)),
     ("HopRAG", "questions passages raise (spaCy)", NONE, ("method=hoprag",)),
     ("KET-RAG", "TKG of core passages (spaCy)", NONE, ("method=ketrag",)),
     ("DRIFT", TKG, NONE, ("method=drift_nlp",)),

@@ -35,7 +35,7 @@ def nlp_schema_extraction(
     chunk_table: ChunkTable,
     nlp: Nlp,
     progress: Progress,
-    noun_phrases: bool = False,
+    noun_phrases: bool = True,
     co_occurrence: NonNegativeInt = 8,
     title: TitleUse = "about",
 ) -> SchemaExtraction:
