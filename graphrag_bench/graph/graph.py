@@ -277,8 +277,8 @@ class Graph(Columns):
     @classmethod
     def load(cls, folder: Path) -> Graph:
         """The graph that `save` wrote, its columns and stored views by memory map."""
-        beside = {"merges": load_merges(folder), "node_attributes": load_attributes(folder)}
-        graph = replace(super().load(folder), **beside)
+        merges, attributes = load_merges(folder), load_attributes(folder)
+        graph = replace(super().load(folder), merges=merges, node_attributes=attributes)
         vars(graph).update(load_views(folder, graph.names))  # where cached properties look first
         return graph
 

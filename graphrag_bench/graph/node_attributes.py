@@ -73,13 +73,14 @@ class NodeAttributes(Columns):
     @cached_property
     def n_stating(self) -> IntArray:
         """The number of chunks that state each row, int64 (n,)."""
-        return np.diff(self.chunk.indptr).astype(np.int64)
+        return np.asarray(np.diff(self.chunk.indptr), np.int64)
 
     def rows_of(self, node: int) -> IntArray:
         """The rows of a node, int64 (n_found,), those that most chunks state first; ties as is."""
         first, last = np.searchsorted(self.node, [node, node + 1])
-        rows = np.arange(first, last)
-        return rows[np.argsort(-self.n_stating[rows], kind="stable")]
+        rows: IntArray = np.arange(first, last)
+        order = np.argsort(-self.n_stating[rows], kind="stable")
+        return np.asarray(rows[order], np.int64)
 
     def told(self, row: int) -> str:
         """A row as "name: value"."""

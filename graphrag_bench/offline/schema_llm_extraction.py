@@ -199,7 +199,7 @@ def _row(facts: Facts) -> tuple[ChunkFacts, int]:
     """The facts of a reply as records, and how many triples were skipped."""
     whole = [one for one in facts.triples if len(one) == 3 and all(part.strip() for part in one)]
     entities = tuple(EntityRecord(one.name, normalise_name(one.type)) for one in facts.entities)
-    triples = tuple(Triple(*one) for one in whole)
+    triples = tuple(Triple(head, relation, tail) for head, relation, tail in whole)
     attributes = tuple(
         AttributeRecord(one.name, value.name, value.value)
         for one in facts.entities
