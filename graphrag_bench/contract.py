@@ -85,8 +85,13 @@ class Operator(Registered):
     expected: ExpectedOf | None = None
 
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
-        """The attributes that the graph must have; node types for a setting `types`."""
-        return self.requires | ({"node.type"} if settings.get("types") else frozenset())
+        """The attributes that the graph must have, those that settings ask for among them.
+
+        `types` asks for node types, and `attributes`, how many of each node are told, for these.
+        """
+        asked = {"node.type"} if settings.get("types") else set()
+        told = {"node.attributes"} if settings.get("attributes") else set()
+        return self.requires | asked | told
 
     def bound(self, settings: Mapping[str, Any]) -> int:
         """The most LLM calls one question can cost."""

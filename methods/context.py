@@ -17,12 +17,12 @@ from itertools import groupby
 from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Reports
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.graph import Graph, attributes_of
 from graphrag_bench.graph.node_types import nodes_of
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.text import fit
@@ -96,18 +96,22 @@ def nodes_context(
     form: Form = "table",
     cut: Cut = "last",
     types: tuple[str, ...] = (),
+    attributes: NonNegativeInt = 0,
 ) -> Context:
     """The context with nodes added: name, type, description and degree, or the description alone.
 
-    Rows keep the order given. Of more rows than `top_k` (None: no limit), or than fit, the last are
-    cut; with `cut="lowest"` those with the lowest scores, ties by higher id, wherever they are.
-    With `types` only nodes of these types are added.
+    Behind its description, or in a text its name where it has none, stand as many `attributes` of
+    a node as "name: value", those that most chunks state first. Rows keep the order given. Of more
+    rows than `top_k` (None: no limit), or than fit, the last are cut; with `cut="lowest"` those
+    with the lowest scores, ties by higher id, wherever they are. With `types` only nodes of these
+    types are added.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search.
     """
     typed = nodes_of(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
     pack = Packing("node", tokenizer, top_k, budget, share, cut)
-    return _packed(context, nodes, partial(node_rows, graph, form=form), pack)
+    told = partial(node_rows, graph, form=form, n_attributes=attributes)
+    return _packed(context, nodes, told, pack)
 
 
 @operator("context.relationships")
@@ -191,8 +195,9 @@ def fitting(
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))
 
 
-def node_rows(graph: Graph, nodes: Ranked[Node], form: Form) -> list[Row]:
+def node_rows(graph: Graph, nodes: Ranked[Node], form: Form, n_attributes: int = 0) -> list[Row]:
     """Name, text and score of every node, numbered from 0 where they are CSV rows."""
+    held = attributes_of(graph) if n_attributes else None
     degree = graph.degree
     rows = []
     for position, (row, score) in enumerate(nodes.items()):
@@ -200,6 +205,9 @@ def node_rows(graph: Graph, nodes: Ranked[Node], form: Form) -> list[Row]:
         described = graph.descriptions[row] if graph.descriptions else ""
         kind = graph.types[row] if graph.types else ""
         shown = described or name
+        if held is not None and len(best := held.rows_of(row)[:n_attributes]):
+            told = "; ".join(map(held.told, best.tolist()))
+            shown, described = f"{shown}. {told}", f"{described} {told}".strip()
         if form == "table":
             shown = _csv(position, name, kind, described, int(degree[row]))
         rows.append((name, shown, score))

@@ -1,4 +1,4 @@
-"""Community operators: ranked communities that have a report."""
+"""Community operators: ranked communities that have a report, and the members of some."""
 
 from __future__ import annotations
 
@@ -120,3 +120,27 @@ def vdb(
         scores = np.max([community_index.scores(vector) for vector in vectors], axis=0)
         found.append(Ranked.top(scores, top_k, among=among))
     return found
+
+
+@operator("node.members")
+def members(
+    question: Question,
+    found: Ranked[Community],
+    query: Query | None = None,
+    *,
+    communities: Communities,
+    node_index: VectorIndex,
+    embedder: Embedder,
+    top_k: PositiveInt = 20,
+) -> Ranked[Node]:
+    """The members of the communities most similar to the question, or to a query used instead.
+
+    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id.
+    Source: Youtu-GraphRAG (Dong et al. 2025), top-down filtering by communities.
+    """
+    (vectors,) = vectors_of([question], [query], embedder)
+    inside = np.unique(communities.nodes[found.ids].indices).astype(np.int64)
+    if not len(vectors) or not len(inside):
+        return Ranked.empty()
+    scores = np.max([node_index.scores(vector) for vector in vectors], axis=0)
+    return Ranked.top(scores, top_k, among=inside)

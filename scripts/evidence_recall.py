@@ -66,6 +66,7 @@ ROWS: Sequence[Told] = (
     ("HyperGraphRAG", "facts with their entities (spaCy)", "vectors of names",
      ("method=hypergraphrag",)),
     ("PropRAG", "facts, entities, synonyms (spaCy)", NONE, ("method=proprag",)),
+    ("Youtu-GraphRAG", "types, attributes (spaCy)", TWO, ("method=youtugraphrag",)),
     ("HopRAG", "questions passages raise (spaCy)", NONE, ("method=hoprag",)),
     ("KET-RAG", "TKG of core passages (spaCy)", NONE, ("method=ketrag",)),
     ("DRIFT", TKG, NONE, ("method=drift_nlp",)),

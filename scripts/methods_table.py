@@ -40,6 +40,7 @@ METHODS = (
     ("hypergraphrag", "HyperGraphRAG", "facts that join any number of entities", "", ""),
     ("proprag", "PropRAG", "paths of facts by beam search, then a walk among their passages", "",
      ""),
+    ("youtugraphrag", "Youtu-GraphRAG", "typed nodes, triples, attributes and communities", "", ""),
     ("kgp", "KGP", "a model walks the passages", "", ""),
     ("original", "released engines", "LightRAG, nano-graphrag and fast-graphrag, as released",
      "", ""),

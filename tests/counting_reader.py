@@ -31,6 +31,11 @@ def _reply(asked: str, text: str) -> str:
     if '"rating_explanation"' in asked or '"rating_explanation"' in text:
         told = " ".join(dict.fromkeys(NAME.findall(text)))
         return json.dumps({"title": names[0], "summary": f"{SAID} {told}", "rating": 5.0})
+    if '"new_types"' in asked:
+        told = [{"name": "note", "value": f"{name} is told of here"} for name in names[:1]]
+        entities = [{"name": name, "type": "person", "attributes": told} for name in names]
+        triples = [[names[0], "related to", name] for name in names[1:]]
+        return json.dumps({"entities": entities, "triples": triples, "new_types": {}})
     if '"triples"' in asked:
         return json.dumps({"triples": [[names[0], "knows", name] for name in names[1:]]})
     if "named_entities" in asked:

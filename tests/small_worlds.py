@@ -27,6 +27,7 @@ from graphrag_bench.graph.exploration import Choice, Exploration, Hop
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.keyword_graph import KeywordGraph
+from graphrag_bench.graph.node_attributes import NodeAttributes
 from graphrag_bench.graph.query_gnn import EntityScorer, GnnWeights, Shape
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
@@ -41,6 +42,7 @@ from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.gnn_network import first_parameters
 from graphrag_bench.offline.gnn_scorers import entity_scorer
+from graphrag_bench.offline.indices import attribute_texts
 from graphrag_bench.offline.knowledge_graph import fact_graph
 from graphrag_bench.progress import Progress
 from graphrag_bench.question_plan import Dependencies
@@ -183,6 +185,7 @@ class World:
             "name_index": index(names),
             "node_index": index(names),
             "relationship_index": index(list(graph.relations)),
+            "attribute_index": index(attribute_texts(graph)),
             "triple_index": index(list(graph.relations)),
             "triple_scorer": index(list(graph.relations)),
             "entity_scorer": network_of(graph, embedder),
@@ -268,6 +271,9 @@ def described(graph: Graph) -> Graph:
         descriptions=Texts.of([f"{name} is known." for name in names]),
         facts=Texts.of([f"They {relation}." for relation in relations]),
         keywords=Texts.of(relations),
+        node_attributes=NodeAttributes.of(
+            ((row, "known as", name, (0,)) for row, name in enumerate(names)), graph.n_chunks
+        ),
     )
 
 

@@ -74,6 +74,7 @@ USUAL = {
     "text_extraction": "nlp",
     "fact_extraction": "nlp",
     "pseudo_questions": "nlp",
+    "schema_extraction": "nlp",
     "graph": "kg",
     "communities": "leiden",
     "triple_scorer": "cosine",
@@ -87,6 +88,8 @@ QUICK: Mapping[tuple[str, str], Mapping[str, int]] = {
     }
 }  # fmt: skip
 """Settings of builders that would take long with their defaults."""
+OTHERWISE = {"attribute_index": {"graph": "attributed"}}
+"""What else a resource is built from, where the usual graph has not what it takes."""
 
 each_builder = pytest.mark.parametrize("builder", BUILDERS, ids=lambda builder: builder.name)
 
@@ -119,7 +122,8 @@ def given(home: Path) -> dict[str, Any]:
 
 def planned(builder: Builder) -> list[Planned]:
     """The plan of an artifact and of all it is built from."""
-    chosen = {**USUAL, builder.resource: builder.variant}
+    special = OTHERWISE.get(builder.resource, {})
+    chosen = {**USUAL, **special, builder.resource: builder.variant}
     choices = {
         resource: {"variant": variant, **QUICK.get((resource, variant), {})}
         for resource, variant in chosen.items()

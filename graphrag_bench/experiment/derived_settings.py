@@ -12,7 +12,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.offline.importers.paths import variants_for
 
-REPLACED = frozenset({"extraction", "text_extraction", "fact_extraction"})
+REPLACED = frozenset({"extraction", "text_extraction", "fact_extraction", "schema_extraction"})
 """What an imported graph makes unnecessary, even where a variant was set."""
 DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
 

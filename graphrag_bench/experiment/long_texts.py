@@ -12,6 +12,7 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.fit import Fit
 from graphrag_bench.offline.indices import (
+    attribute_texts,
     named_node_texts,
     node_texts,
     relationship_texts,
@@ -39,6 +40,7 @@ _TEXTS: Mapping[str, tuple[str, str, Callable[[Any], list[str]]]] = {
     "node_index.description": ("graph", "node descriptions", named_node_texts),
     "node_index.text": ("graph", "node descriptions", node_texts),
     "relationship_index": ("graph", "relationships", _facts),
+    "attribute_index": ("graph", "attributes", attribute_texts),
     "community_index": ("reports", "reports", _reports),
 }
 """What an index is made of, what its texts are called, and which they are."""

@@ -1,4 +1,4 @@
-"""The extraction of each chunk: entity names and triples, described records, or n-ary facts."""
+"""The extraction of each chunk: triples, described records, n-ary facts, or records by a schema."""
 
 from __future__ import annotations
 
@@ -157,6 +157,60 @@ class FactExtraction:
 def _fact(told: Mapping[str, Any]) -> FactRecord:
     entities = tuple(EntityRecord(**entity) for entity in told["entities"])
     return FactRecord(told["text"], entities, told["completeness"])
+
+
+@dataclass(frozen=True)
+class AttributeRecord:
+    """A named value that a chunk states of an entity."""
+
+    entity: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class SchemaRecords:
+    """The typed entities, triples and attributes of one chunk, as written, in order."""
+
+    entities: tuple[EntityRecord, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    attributes: tuple[AttributeRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class SchemaExtraction:
+    """One row for each chunk, in chunk order, and counts worth reporting about the whole."""
+
+    rows: tuple[SchemaRecords, ...]
+    statistics: Mapping[str, float]
+
+    @classmethod
+    def of(cls, rows: Sequence[SchemaRecords], counts: Mapping[str, float]) -> SchemaExtraction:
+        """The extraction of these rows, with the numbers of what they hold before other counts."""
+        numbers: dict[str, float] = {
+            "entity_records": sum(len(row.entities) for row in rows),
+            "triples": sum(len(row.triples) for row in rows),
+            "attribute_records": sum(len(row.attributes) for row in rows),
+        }
+        return cls(tuple(rows), {**numbers, **counts})
+
+    def save(self, folder: Path) -> None:
+        """Write one JSON line for each chunk, and the statistics."""
+        save_rows(folder, self.rows, self.statistics)
+
+    @classmethod
+    def load(cls, folder: Path) -> SchemaExtraction:
+        """The extraction that `save` wrote."""
+        rows, statistics = load_rows(folder)
+        return cls(tuple(_typed(row) for row in rows), statistics)
+
+
+def _typed(row: Mapping[str, list[dict[str, Any]]]) -> SchemaRecords:
+    return SchemaRecords(
+        tuple(EntityRecord(**one) for one in row["entities"]),
+        tuple(Triple(**one) for one in row["triples"]),
+        tuple(AttributeRecord(**one) for one in row["attributes"]),
+    )
 
 
 def save_rows(folder: Path, rows: Sequence[Any], statistics: Mapping[str, float]) -> None:

@@ -17,9 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts
+from graphrag_bench.errors import UserError
 from graphrag_bench.graph.merges import Merge, load_merges, save_merges, unambiguous
 from graphrag_bench.graph.name_dictionary import NameDictionary
 from graphrag_bench.graph.neighbours import Neighbours
+from graphrag_bench.graph.node_attributes import (
+    NodeAttributes,
+    load_attributes,
+    save_attributes,
+)
 from graphrag_bench.graph.views import (
     Pairs,
     adjacency_of,
@@ -37,11 +43,12 @@ ATTRIBUTES = {
     "names": "node.name",
     "types": "node.type",
     "descriptions": "node.description",
+    "node_attributes": "node.attributes",
     "relations": "relationship.name",
     "facts": "relationship.description",
     "keywords": "relationship.keywords",
 }
-"""The attribute (Zhou et al. 2025, Table 2) of each text column."""
+"""The attribute (Zhou et al. 2025, Table 2; `node.attributes` is ours) of each such column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +60,7 @@ class Graph(Columns):
     float64 and `synonym` bool are (n_relationships,); `relations` names each row, `facts` describes
     it, `keywords` holds its themes. `node_chunk` and `relationship_chunk` are bool CSR with one
     column for each chunk; in an entity-passage graph `node_chunk` is int64, the weight of an edge.
+    `node_attributes` are named values of nodes, None where the graph type has none.
     `merges` are the names that were taken for a node's. `statistics` are what its builder counted:
     they go into the recipe of the artifact and do not come back with it.
     """
@@ -69,6 +77,7 @@ class Graph(Columns):
     descriptions: Texts | None = None
     facts: Texts | None = None
     keywords: Texts | None = None
+    node_attributes: NodeAttributes | None = field(default=None, metadata=NOT_STORED)
     merges: tuple[Merge, ...] = field(default=(), metadata=NOT_STORED)
     statistics: Mapping[str, float] = field(default_factory=dict, metadata=NOT_STORED)
 
@@ -266,17 +275,28 @@ class Graph(Columns):
         return view
 
     def save(self, folder: Path) -> None:
-        """Write the columns, the merges and what questions read besides them into a folder."""
+        """Write the columns, attributes, merges and what questions read besides into a folder."""
         super().save(folder)
+        save_attributes(folder, self.node_attributes)
         save_merges(folder, self.merges)
         save_views(folder, self)
 
     @classmethod
     def load(cls, folder: Path) -> Graph:
         """The graph that `save` wrote, its columns and stored views by memory map."""
-        graph = replace(super().load(folder), merges=load_merges(folder))
+        merges, attributes = load_merges(folder), load_attributes(folder)
+        graph = replace(super().load(folder), merges=merges, node_attributes=attributes)
         vars(graph).update(load_views(folder, graph.names))  # where cached properties look first
         return graph
+
+
+def attributes_of(graph: Graph) -> NodeAttributes:
+    """The attributes of the nodes; raises UserError where the graph type has none."""
+    if graph.node_attributes is None:
+        raise UserError(
+            "The nodes of this graph have no attributes; build.graph=attributed gives them some."
+        )
+    return graph.node_attributes
 
 
 show_briefly(Graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.graphml import SEPARATOR
 from graphrag_bench.offline.importers.parquet import arrow
+from graphrag_bench.offline.importers.rows import ATTRIBUTES
 from graphrag_bench.offline.importers.sources import chunk_id
 from graphrag_bench.text import count_tokens
 
@@ -24,9 +26,10 @@ _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
     """Write the graph as one GraphML file that `graph.import_from` reads back over its corpus.
 
-    Nodes have name, type and description, edges relation, description, keywords and weight, as
-    far as the graph has them; `source_id` names chunks as LightRAG does. Characters that XML does
-    not allow are left out.
+    Nodes have name, type, description and attributes, edges relation, description, keywords and
+    weight, as far as the graph has them; `source_id` names chunks as LightRAG does, and
+    `node_attributes` is a JSON list of [name, value, ids of chunks]. Characters that XML does not
+    allow are left out.
     """
     from xml.etree import ElementTree as Xml
 
@@ -51,8 +54,10 @@ def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
 def export_parquet(graph: Graph, chunk_table: ChunkTable, folder: Path) -> None:
     """Write entities, relationships and text_units.parquet, named as Microsoft GraphRAG does.
 
-    `relation` and `keywords` are columns of their own; a relationship without a description is
-    described as "head relation tail". Raises UserError when pyarrow is not installed.
+    `relation` and `keywords` are columns of their own, and so are `node_attributes`, structs
+    of name, value and text_unit_ids, where the graph has them; a relationship without a
+    description is described as "head relation tail". Raises UserError when pyarrow is not
+    installed.
     """
     chunks = _chunk_ids(chunk_table)
     ends = np.concatenate([graph.pairs.source, graph.pairs.target])
@@ -71,6 +76,10 @@ def export_parquet(graph: Graph, chunk_table: ChunkTable, folder: Path) -> None:
         }
         for row, name in enumerate(names)
     ]
+    for row, entity in enumerate(entities if graph.node_attributes is not None else ()):
+        keys = ("name", "value", "text_unit_ids")
+        stated = _attributes(graph, row, chunks)
+        entity[ATTRIBUTES] = [dict(zip(keys, one, strict=True)) for one in stated]
     relationships = [_relationship(graph, row, names, degree, chunks)
                      for row in range(graph.n_relationships)]  # fmt: skip
     units = [
@@ -109,10 +118,22 @@ def _relationship(
 
 
 def _node(graph: Graph, row: int, chunks: Sequence[str]) -> dict[str, str]:
-    fields = {"name": graph.names[row]}
-    if graph.types is not None and graph.descriptions is not None:
-        fields |= {"type": graph.types[row], "description": graph.descriptions[row]}
+    fields = {
+        "name": graph.names[row],
+        "type": _cell(graph.types, row),
+        "description": _cell(graph.descriptions, row),
+    }
+    if stated := _attributes(graph, row, chunks):
+        fields[ATTRIBUTES] = json.dumps([list(one) for one in stated], ensure_ascii=False)
     return {**fields, "source_id": SEPARATOR.join(_of(graph.node_chunk, row, chunks))}
+
+
+def _attributes(graph: Graph, row: int, chunks: Sequence[str]) -> list[tuple[str, str, list[str]]]:
+    """Name, value and the ids of chunks of each attribute of a node, in the order of its rows."""
+    if (held := graph.node_attributes) is None:
+        return []
+    rows = np.sort(held.rows_of(row)).tolist()
+    return [(held.names[one], held.values[one], _of(held.chunk, one, chunks)) for one in rows]
 
 
 def _edge(graph: Graph, row: int, chunks: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Search indices over nodes, relationships, communities and chunks.
+"""Search indices over nodes, their attributes, relationships, communities and chunks.
 
 `stored_as=float16` halves an index on disk and in memory, and changes a cosine by at most 0.0005.
 Indices of names have no such setting: graphs are made of them too. Where an index is searched is a
@@ -17,7 +17,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Reports
 from graphrag_bench.graph.extraction import Extraction
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.graph import Graph, attributes_of
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.embedder import Embedder, encode_in_blocks
 from graphrag_bench.models.tfidf import Tfidf
@@ -219,3 +219,24 @@ def bm25(
 ) -> Bm25:
     """A BM25 index over the titles and texts of the chunks."""
     return Bm25.of(chunk_table.passages, k1, b)
+
+
+@artifact("attribute_index")
+def attribute_index(
+    *, graph: Graph, embedder: Embedder, progress: Progress, stored_as: StoredAs = "float32"
+) -> VectorIndex:
+    """One vector for each attribute of a node, of the text "node name: value", in their order.
+
+    Raises UserError where the graph type has no attributes.
+    Source: Youtu-GraphRAG (Dong et al. 2025), whose attributes are nodes that triples lead to.
+    """
+    texts = attribute_texts(graph)
+    return index_texts(texts, embedder, progress, "attributes").stored_as(stored_as)
+
+
+def attribute_texts(graph: Graph) -> list[str]:
+    """The node's name, then name, colon and value of every attribute."""
+    held = attributes_of(graph)
+    names = list(graph.names)
+    rows = zip(held.node.tolist(), held.names, held.values, strict=True)
+    return [f"{names[node]} {name}: {value}" for node, name, value in rows]

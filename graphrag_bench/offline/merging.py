@@ -11,6 +11,7 @@ import numpy as np
 
 from graphrag_bench.columns import Texts, cells
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_attributes import NodeAttributes, Stated
 from graphrag_bench.text import count_tokens, normalise_name
 from graphrag_bench.values import IntArray
 
@@ -104,6 +105,7 @@ class Merger:
         self._heads, self._tails = array("q"), array("q")
         self._weighed, self._weights = array("q"), array("d")
         self._in_chunks, self._facts_in_chunks = array("q"), array("q")
+        self._stated: list[Stated] = []
 
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Iterable[int] = ()
@@ -157,6 +159,17 @@ class Merger:
         for keyword in keywords:
             self._keywords.add(row, keyword)
 
+    def attribute(self, node: str, name: str, value: str, chunks: Iterable[int] = ()) -> None:
+        """Note a named value of a node, which becomes one where it is none yet.
+
+        Nothing is noted where one of the three has no letters.
+        """
+        held = tuple(chunks)
+        if not (self._normalised(name) and self._normalised(value)):
+            return
+        if (row := self.node(node, chunks=held)) is not None:
+            self._stated.append((row, name, value, held))
+
     def _normalised(self, name: str) -> str:
         normal = self._normal.get(name)
         if normal is None:
@@ -173,10 +186,14 @@ class Merger:
         n_chunks: int,
         *,
         described: bool = True,
+        typed: bool = False,
         keywords: bool = False,
+        attributes: bool = False,
         most_tokens: int | None = None,
     ) -> Graph:
-        """The merged graph; types, descriptions and keywords are columns only where asked for.
+        """The merged graph, with types, descriptions, keywords and attributes where asked for.
+
+        What is `described` is `typed` too.
 
         A node's type is the most frequent one, ties to the one seen first; descriptions are the
         distinct ones, sorted, joined by a space, of which `most_tokens` keeps the first mentioned
@@ -195,10 +212,11 @@ class Merger:
             relations=Texts.of(self._relations),
             node_chunk=_incidence(self._in_chunks, n, n_chunks),
             relationship_chunk=_incidence(self._facts_in_chunks, n_rows, n_chunks),
-            types=self._types.most_frequent(n) if described else None,
+            types=self._types.most_frequent(n) if described or typed else None,
             descriptions=told(self._descriptions, n) if described else None,
             facts=told(self._facts, n_rows) if described else None,
             keywords=self._keywords.joined(n_rows, ", ", sort=False) if keywords else None,
+            node_attributes=NodeAttributes.of(self._stated, n_chunks) if attributes else None,
         )
 
 

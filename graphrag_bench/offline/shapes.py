@@ -15,6 +15,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.keyword_graph import KeywordGraph
+from graphrag_bench.graph.node_attributes import NodeAttributes
 from graphrag_bench.graph.pseudo_questions import PseudoQuestions
 from graphrag_bench.graph.query_gnn import EntityScorer, GnnWeights
 from graphrag_bench.graph.tri_graph import TriGraph
@@ -25,6 +26,7 @@ from graphrag_bench.models.tfidf import Tfidf
 from graphrag_bench.models.vector_index import VectorIndex
 
 _ROWS_OF = {
+    "attribute_index": "attributes of graph",
     "chunk_index": "chunk_table",
     "bm25": "chunk_table",
     "name_index": "graph",
@@ -37,7 +39,7 @@ _ROWS_OF = {
     "community_index": "reports",
     "reports": "communities",
 }
-"""Artifacts whose rows are those of another."""
+"""Artifacts whose rows are those of another, or of a part of it."""
 
 
 def misfits(made: object) -> Iterator[str]:
@@ -56,6 +58,8 @@ def misfits(made: object) -> Iterator[str]:
 def misfits_together(held: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """The resources whose rows are not those of the artifact that they index, and the reason."""
     n_rows = {name: n for name, made in held.items() if (n := _n_rows(made)) is not None}
+    if isinstance(graph := held.get("graph"), Graph) and graph.node_attributes is not None:
+        n_rows["attributes of graph"] = len(graph.node_attributes)
     for name, other in _ROWS_OF.items():
         if name in n_rows and other in n_rows and n_rows[name] != n_rows[other]:
             yield name, f"{n_rows[name]} rows for {n_rows[other]} of {other}"
@@ -131,6 +135,12 @@ def _(made: Graph) -> Iterator[str]:
         yield "relationship_chunk: other chunks than those of node_chunk"
     if made.weight.dtype != np.float64 or made.synonym.dtype != np.bool_:
         yield "weight: the columns have other types than were written"
+    if (held := made.node_attributes) is not None:
+        yield from (f"attributes: {wrong}" for wrong in misfits(held))
+        if not _within(held.node, made.n_nodes):
+            yield f"attributes: a node is not one of the {made.n_nodes}"
+        if held.chunk.shape[1] != made.n_chunks:
+            yield "attributes: other chunks than those of node_chunk"
     if "pairs" in vars(made):  # the views were stored
         yield from _of_views(made)
 
@@ -160,6 +170,13 @@ def _of_views(graph: Graph) -> Iterator[str]:
         yield from _misfits(by_name)
     if isinstance(keys := graph.dictionary.row_of, TextRows) and not _within(keys.numbers, n):
         yield f"keys: a row is not one of the {n} nodes"
+
+
+@_misfits.register
+def _(made: NodeAttributes) -> Iterator[str]:
+    yield from _lengths(len(made), names=made.names, values=made.values, chunk=made.chunk)
+    if not _ids(made.node) or np.any(made.node[1:] < made.node[:-1]):
+        yield "node: the rows are not in the order of their nodes"
 
 
 @_misfits.register

@@ -1,4 +1,4 @@
-"""Which chunks and documents nodes, relationships, descriptions and reports come from."""
+"""Which chunks and documents nodes, relationships, attributes and reports come from."""
 
 from __future__ import annotations
 
@@ -51,6 +51,18 @@ def relationship_sources(graph: Graph) -> Any:
     ).tocsr()
     found.sort_indices()
     return found
+
+
+def attribute_sources(graph: Graph) -> Any:
+    """Bool CSR (n_attributes, n_chunks): the chunks that state each attribute of a node.
+
+    It has no row where the graph has no attributes.
+    """
+    from scipy.sparse import csr_matrix
+
+    if graph.node_attributes is None:
+        return csr_matrix((0, graph.n_chunks), dtype=bool)
+    return graph.node_attributes.chunk
 
 
 def documents(sources: Any, row: int, chunk_table: ChunkTable) -> list[str]:

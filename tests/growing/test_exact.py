@@ -70,6 +70,20 @@ CASES: Mapping[str, tuple[Mapping[str, object], set[str]]] = {
         {"fact_extraction": "nlp", "node_index": "text"},
         {"chunk_table", "chunk_index", "graph", "node_index"},
     ),
+    "attributed": (
+        {"schema_extraction": "nlp", "node_index": "name", "name_index": "graph"},
+        OF_RELATIONSHIPS | {"attribute_index"},
+    ),
+    "attributed of an llm": (
+        {
+            "schema_extraction": "llm",
+            "graph": "attributed",
+            "reports": "llm",
+            "node_index": "name",
+            "name_index": "graph",
+        },
+        OF_RELATIONSHIPS | {"attribute_index"},
+    ),  # fmt: skip
     "entity_passage": ({"node_index": "name", "name_index": "graph"}, OF_ALL),
     "entities": ({"node_index": "name", "name_index": "graph"}, OF_ALL | {"sentence_index"}),
     "tkg of a core": (
@@ -79,7 +93,10 @@ CASES: Mapping[str, tuple[Mapping[str, object], set[str]]] = {
     "tree": ({"node_index": "description"}, {"chunk_table", "chunk_index", "graph", "node_index"}),
     "tree_llm": ({"node_index": "description"}, {"chunk_table", "graph", "node_index"}),
 }
-ELSEWHERE = {"graphml", "graphml_rkg", "graphml_tkg", "msgraphrag", "triples", "subgraphs"}
+ELSEWHERE = {
+    "graphml", "graphml_attributed", "graphml_rkg", "graphml_tkg", "msgraphrag",
+    "msgraphrag_attributed", "triples", "subgraphs",
+}  # fmt: skip
 """Graph types that are imported, or given with each question: nothing of them is built here."""
 
 

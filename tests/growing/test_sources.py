@@ -13,6 +13,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.sources import (
+    attribute_sources,
     documents,
     node_sources,
     relationship_sources,
@@ -29,7 +30,7 @@ that is made of passages which all of them choose."""
 
 
 def sources_of(graph: Graph, table: ChunkTable) -> dict[object, frozenset[str]]:
-    """The documents of each node by its name, and of each relationship by its ends."""
+    """The documents of nodes by name, of relationships by ends, of attributes by what they say."""
     names, nodes, rows = list(graph.names), node_sources(graph), relationship_sources(graph)
     found: dict[object, frozenset[str]] = {
         name: frozenset(documents(nodes, row, table)) for row, name in enumerate(names)
@@ -37,6 +38,10 @@ def sources_of(graph: Graph, table: ChunkTable) -> dict[object, frozenset[str]]:
     for row in range(graph.n_relationships):
         ends = names[graph.source[row]], graph.relations[row], names[graph.target[row]]
         found[ends] = found.get(ends, frozenset()) | frozenset(documents(rows, row, table))
+    if (held := graph.node_attributes) is not None:
+        stating = attribute_sources(graph)
+        for row, node in enumerate(held.node.tolist()):
+            found[names[node], held.told(row)] = frozenset(documents(stating, row, table))
     return found
 
 

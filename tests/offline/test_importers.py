@@ -9,15 +9,25 @@ from small_worlds import dataset
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import (
+    AttributeRecord,
     ChunkRecords,
     EntityRecord,
     RelationshipRecord,
+    SchemaExtraction,
+    SchemaRecords,
     TextExtraction,
+    Triple,
 )
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.graph import Graph, attributes_of
+from graphrag_bench.offline.attributed_graph import attributed
 from graphrag_bench.offline.exporters import export_graphml, export_parquet
 from graphrag_bench.offline.importers import msgraphrag, parquet
-from graphrag_bench.offline.importers.graphml import graphml, graphml_rkg, graphml_tkg
+from graphrag_bench.offline.importers.graphml import (
+    graphml,
+    graphml_attributed,
+    graphml_rkg,
+    graphml_tkg,
+)
 from graphrag_bench.offline.importers.paths import content_digest, file_of, variants_for
 from graphrag_bench.offline.importers.sources import chunk_id, chunks_of_texts, mentions
 from graphrag_bench.offline.importers.triples import triples
@@ -289,6 +299,55 @@ def test_a_graph_goes_to_parquet_and_back(tmp_path):
     units = msgraphrag.text_units(import_from=tmp_path / "out", corpus=corpus)
     assert list(units.texts) == list(CHUNKS.texts)
     assert list(units.documents) == ["ada", "otto"]
+
+
+def attributed_graph() -> Graph:
+    """Ada's craft is stated by both chunks, her birth by the first; a value has a control sign."""
+    ada = SchemaRecords(
+        (EntityRecord("Ada Marsh", "person"),),
+        (Triple("Ada Marsh", "founded", "Norvik"),),
+        (
+            AttributeRecord("Ada Marsh", "craft", "painter & \x0b poet"),
+            AttributeRecord("Ada Marsh", "born", "1867"),
+        ),
+    )
+    otto = SchemaRecords((), (), (AttributeRecord("Ada Marsh", "craft", "Painter, poet"),))
+    return attributed(schema_extraction=SchemaExtraction.of([ada, otto], {}), chunk_table=CHUNKS)
+
+
+def stated(graph: Graph) -> list[tuple[int, str, list[int]]]:
+    held = attributes_of(graph)
+    chunks = [row.indices.tolist() for row in held.chunk]
+    return [(node, held.told(row), chunks[row]) for row, node in enumerate(held.node.tolist())]
+
+
+def test_attributes_go_to_graphml_and_back(tmp_path):
+    graph = attributed_graph()
+    export_graphml(graph, CHUNKS, tmp_path / "g.graphml")
+    assert variants_for(tmp_path) == {"graph": "graphml_attributed"}
+    again = graphml_attributed(import_from=file_of(tmp_path), chunk_table=CHUNKS)
+    assert stated(again) == stated(graph)
+    assert [chunks for _, _, chunks in stated(graph)] == [[0, 1], [0]]
+    assert list(again.types or ()) == ["person", ""]
+    assert rows(again) == rows(graph)
+
+
+def test_attributes_that_are_none_of_ours_are_an_error_that_names_the_node(tmp_path, file):
+    export_graphml(attributed_graph(), CHUNKS, tmp_path / "g.graphml")
+    text = (tmp_path / "g.graphml").read_text().replace("[[&quot;", "{[").replace('[["', "{[")
+    with pytest.raises(UserError, match="node 'n0': node_attributes"):
+        graphml_attributed(import_from=file("h.graphml", text), chunk_table=CHUNKS)
+
+
+def test_attributes_go_to_parquet_and_back(tmp_path):
+    pytest.importorskip("pyarrow")
+    graph = attributed_graph()
+    export_parquet(graph, CHUNKS, tmp_path / "out")
+    assert variants_for(tmp_path / "out")["graph"] == "msgraphrag_attributed"
+    again = msgraphrag.attributed(import_from=tmp_path / "out", chunk_table=CHUNKS)
+    assert stated(again) == stated(graph)
+    plain = msgraphrag.graph(import_from=tmp_path / "out", chunk_table=CHUNKS)
+    assert plain.node_attributes is None
 
 
 # ---- Microsoft GraphRAG

@@ -14,8 +14,11 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.offline.attributed_graph import ATTRIBUTED
 from graphrag_bench.offline.importers.rows import (
+    ATTRIBUTES,
     ChunksBy,
+    ImportedAttribute,
     ImportedNode,
     ImportedRelationship,
     imported_graph,
@@ -76,9 +79,28 @@ def graphml_rkg(
     return imported_graph(import_from, *held, chunk_table, chunks_by, keywords=True)
 
 
+@artifact("graph.graphml_attributed", provides=ATTRIBUTED)
+def graphml_attributed(
+    *, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto"
+) -> Graph:
+    """The attributed knowledge graph of a GraphML file that our own export wrote.
+
+    As `graph.graphml`, with `type` or `entity_type` and `node_attributes` of nodes.
+    """
+    held = _held(import_from, chunk_table, unnamed="related to")
+    return imported_graph(
+        import_from, *held, chunk_table, chunks_by, named=True, described=False, attributes=True
+    )
+
+
 def graphml_variant(path: Path) -> str:
-    """The builder that keeps all that a GraphML file declares: graphml, graphml_tkg or _rkg."""
+    """The builder for what a GraphML file declares: graphml, graphml_tkg, _rkg or _attributed.
+
+    Attributes of nodes come before descriptions, which are not read with them.
+    """
     keys = set(_read(path).keys.values())
+    if any((domain, ATTRIBUTES) in keys for domain in ("node", "all")):
+        return "graphml_attributed"
     described = any((domain, "description") in keys for domain in ("node", "all"))
     if described and any((domain, "keywords") in keys for domain in ("edge", "all")):
         return "graphml_rkg"
@@ -149,10 +171,29 @@ def _held(
             _first(fields, _TYPES).lower(),
             _text(fields.get("description", "")),
             _chunks(fields, units),
+            tuple(_attributes(path, node, fields, units)),
         )
         for node, fields in file.nodes
     ]
     return nodes, list(_relationships(path, file, names, units, unnamed))
+
+
+def _attributes(
+    path: Path, node: str, fields: Mapping[str, str], units: Mapping[str, tuple[int, ...]]
+) -> Iterator[ImportedAttribute]:
+    """The attributes of a node; raises UserError for a field that is not as our export writes."""
+    if not (text := fields.get(ATTRIBUTES, "").strip()):
+        return
+    try:
+        rows = [(str(name), str(value), [str(one) for one in ids])
+                for name, value, ids in json.loads(text)]  # fmt: skip
+    except (ValueError, TypeError, RecursionError):
+        raise UserError(
+            f"{path}, node '{node}': {ATTRIBUTES} is no JSON list of [name, value, [chunk id]]."
+        ) from None
+    for name, value, ids in rows:
+        chunks = dict.fromkeys(row for one in ids for row in units.get(one, ()))
+        yield ImportedAttribute(name, value, tuple(chunks))
 
 
 def _relationships(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.importers.parquet import Row, list_of, read_parquet, text_of
 from graphrag_bench.offline.importers.rows import (
+    ATTRIBUTES,
     ChunksBy,
+    ImportedAttribute,
     ImportedNode,
     ImportedRelationship,
     imported_graph,
@@ -58,6 +60,25 @@ def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "
     Names are normalised as everywhere; entities whose names become the same are merged. Text
     units are found in the chunk table by their text.
     """
+    return imported_graph(import_from, *_held(import_from, chunk_table), chunk_table, chunks_by)
+
+
+@artifact("graph.msgraphrag_attributed", provides=TKG_ATTRIBUTES | {"node.attributes"})
+def attributed(
+    *, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "auto"
+) -> Graph:
+    """As `graph.msgraphrag`, with the attributes of nodes that our own export writes.
+
+    `node_attributes` of entities.parquet are structs of name, value and text_unit_ids.
+    """
+    held = _held(import_from, chunk_table)
+    return imported_graph(import_from, *held, chunk_table, chunks_by, attributes=True)
+
+
+def _held(
+    import_from: Path, chunk_table: ChunkTable
+) -> tuple[list[ImportedNode], list[ImportedRelationship]]:
+    """The nodes and relationships of the folder."""
     entities = read_parquet(import_from, "entities", ("id", "title"))
     told = read_parquet(import_from, "relationships", ("source", "target"))
     units = _unit_chunks(import_from, chunk_table)
@@ -68,6 +89,7 @@ def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "
             text_of(row.get("type")).lower(),
             text_of(row.get("description")),
             _chunks(row, units),
+            tuple(_attributes(row, units)),
         )
         for row in entities
     ]
@@ -81,7 +103,14 @@ def graph(*, import_from: Path, chunk_table: ChunkTable, chunks_by: ChunksBy = "
         )
         for number, row in enumerate(told, 1)
     ]
-    return imported_graph(import_from, nodes, relationships, chunk_table, chunks_by)
+    return nodes, relationships
+
+
+def _attributes(row: Row, units: Mapping[str, tuple[int, ...]]) -> Iterator[ImportedAttribute]:
+    for one in row.get(ATTRIBUTES) or ():
+        if isinstance(one, Mapping):
+            name, value = text_of(one.get("name")), text_of(one.get("value"))
+            yield ImportedAttribute(name, value, _chunks(one, units))
 
 
 @artifact("communities.msgraphrag")

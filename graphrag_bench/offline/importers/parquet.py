@@ -37,6 +37,14 @@ def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Row]:
     return rows
 
 
+def has_column(folder: Path, name: str, column: str) -> bool:
+    """Whether `<folder>/<name>.parquet` has a column; False for a file that is no parquet."""
+    try:
+        return column in arrow("pyarrow.parquet").read_schema(folder / f"{name}.parquet").names
+    except (OSError, ValueError):
+        return False
+
+
 def arrow(module: str) -> Any:
     """A module of pyarrow; raises UserError, with what to install, when it is not there."""
     from importlib import import_module

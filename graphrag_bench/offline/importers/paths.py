@@ -7,6 +7,8 @@ from pathlib import Path
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.offline.importers.graphml import graphml_variant
+from graphrag_bench.offline.importers.parquet import has_column
+from graphrag_bench.offline.importers.rows import ATTRIBUTES
 
 _MADE_FROM = {
     "graph": "relationships",
@@ -30,7 +32,9 @@ def variants_for(path: Path) -> dict[str, str]:
     """
     if (path / "entities.parquet").is_file():
         there = {one for one, table in _MADE_FROM.items() if (path / f"{table}.parquet").is_file()}
-        return {one: "msgraphrag" for one in _MADE_FROM if one in {"graph", *there}}
+        found = {one: "msgraphrag" for one in _MADE_FROM if one in {"graph", *there}}
+        attributed = has_column(path, "entities", ATTRIBUTES)
+        return {**found, "graph": "msgraphrag_attributed"} if attributed else found
     file = file_of(path)
     kind = file.suffix.lower() if file.is_file() else ""
     if kind == ".graphml":

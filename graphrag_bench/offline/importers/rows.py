@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +14,17 @@ from graphrag_bench.offline.importers.sources import mentions
 from graphrag_bench.offline.merging import Merger
 
 ChunksBy = Literal["auto", "source", "mentions"]
+ATTRIBUTES = "node_attributes"
+"""The field of a file, or column of a table, that holds the attributes of nodes."""
+
+
+@dataclass(frozen=True)
+class ImportedAttribute:
+    """A named value of a node of a file; `chunks` as of a node."""
+
+    name: str
+    value: str
+    chunks: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -24,6 +35,7 @@ class ImportedNode:
     type: str = ""
     description: str = ""
     chunks: tuple[int, ...] | None = None
+    attributes: tuple[ImportedAttribute, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,12 +74,15 @@ def imported_graph(
     named: bool = False,
     described: bool = True,
     keywords: bool = False,
+    attributes: bool = False,
 ) -> Graph:
     """The graph of what the file `where` holds; `named` and the columns as of `Merger`.
 
     `source` puts nodes and relationships into the chunks that the file names, `mentions` into
     those that name the node, or both ends; `auto` takes mentions where the file names no
-    chunk at all. Raises UserError for a file without nodes, and when `source` finds no chunk.
+    chunk at all; an attribute is then in the chunks that name its node. With `attributes` nodes
+    have types and attributes. Raises UserError for a file without nodes, and when `source` finds
+    no chunk.
     """
     sourced = any(row.chunks for row in nodes) or any(row.chunks for row in relationships)
     if chunks_by == "source" and not sourced:
@@ -83,11 +98,32 @@ def imported_graph(
     for node in nodes:
         chunks = named_in.get(node.name, ()) if by_mention else node.chunks or ()
         merger.node(node.name, node.type, node.description, chunks)
+        for one in node.attributes if attributes else ():
+            stating = chunks if by_mention else one.chunks or ()
+            merger.attribute(node.name, one.name, one.value, stating)
     for name in dict.fromkeys(ends) if by_mention else ():
         merger.node(name, chunks=named_in.get(name, ()))
+    _relate(merger, relationships, named_in if by_mention else None)
+    if not merger.nodes:
+        raise UserError(f"{where}: it holds no node with a name.")
+    return merger.graph(
+        len(chunk_table),
+        described=described,
+        typed=attributes,
+        keywords=keywords,
+        attributes=attributes,
+    )
+
+
+def _relate(
+    merger: Merger,
+    relationships: Sequence[ImportedRelationship],
+    named_in: Mapping[str, Sequence[int]] | None,
+) -> None:
+    """Note the relationships, in the chunks that name both ends where `named_in` says which do."""
     for row in relationships:
         chunks = row.chunks or ()
-        if by_mention:
+        if named_in is not None:
             both = set(named_in.get(row.target, ()))
             chunks = tuple(c for c in named_in.get(row.source, ()) if c in both)
         merger.relationship(
@@ -99,6 +135,3 @@ def imported_graph(
             weight=row.weight,
             chunks=chunks,
         )
-    if not merger.nodes:
-        raise UserError(f"{where}: it holds no node with a name.")
-    return merger.graph(len(chunk_table), described=described, keywords=keywords)

@@ -1,0 +1,197 @@
+"""The question decomposed by the schema: sub-questions, and the types that they involve."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
+
+from graphrag_bench.contract import operator
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.models.llm import LLM
+from graphrag_bench.models.nlp import NUMERIC, Nlp
+from graphrag_bench.models.structured import ask
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import Node, Query, Question, Ranked, unique, value
+
+PROMPT = Prompt("methods:youtugraphrag/prompts/typed_decomposition.j2")
+
+_PLACES = ("gpe", "loc", "fac")
+_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("city town country state county province region village district municipality capital place "
+     "location continent", _PLACES),
+    ("river lake sea ocean mountain island", ("loc", "gpe")),
+    ("company organization organisation band team club league label university school college "
+     "party network studio publisher", ("org",)),
+    ("film movie book novel song album series show play poem painting game", ("work of art",)),
+    ("war battle event festival tournament", ("event",)),
+    ("person actor actress director author writer singer player president king queen",
+     ("person",)),
+)  # fmt: skip
+"""What "which X" and "what X" ask for, as normalised labels of the tagger."""
+_BETWEEN = r"(?:(?!(?:is|are|was|were|did|does|do|has|had)\b)\w+ ){0,2}?"
+_TYPES_OF = (
+    (re.compile(r"\b(?:who|whom|whose)\b", re.I), ("person", "org", "norp")),
+    (re.compile(r"\bwhere\b", re.I), _PLACES),
+    *(
+        (re.compile(rf"\b(?:which|what) {_BETWEEN}(?:{words.replace(' ', '|')})\b", re.I), types)
+        for words, types in _KINDS
+    ),
+)
+
+
+@value("involved")
+@dataclass(frozen=True)
+class Involved:
+    """The types of nodes, relations and attributes that a question involves, normalised."""
+
+    nodes: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
+
+
+class Types(BaseModel):
+    """Types by what they are types of."""
+
+    nodes: list[str] = []
+    relations: list[str] = []
+    attributes: list[str] = []
+
+
+class TypedReply(BaseModel):
+    """What the prompt returns; a server that enforces a schema ends the list at 6 questions."""
+
+    sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(
+        json_schema_extra={"maxItems": 6}
+    )
+    involved_types: Types = Types()
+
+
+@operator("question.typed.nlp")
+def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
+    """The question as its only sub-question, and the tagger's types that its words involve.
+
+    They are those of its named entities, numbers and dates aside, and, where there are any, those
+    that it asks for: who is a person or an organisation, where a place, and so is "which city"
+    (a table of such words).
+    Source: Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition, without a model; ours.
+    """
+    (sentences,) = nlp.sentences([question.text])
+    named = [label for one in sentences for _, label in one.entities if label not in NUMERIC]
+    asked = [kind for words, types in _TYPES_OF if words.search(question.text) for kind in types]
+    # of named types alone the answer itself might be left out
+    return Query((question.text,)), Involved(_normal([*asked, *named]) if asked else ())
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """The template with the schema and the question; a few short questions and types come back."""
+    schema = 3.0 * (settings["n_relations"] + settings["n_attributes"]) + 40
+    prompt = template_tokens(settings["prompt"]) + schema + sizes.question
+    return prompt, 2.5 * sizes.question + 40
+
+
+@operator(
+    "question.typed.llm",
+    calls=2,
+    supplies={"question", "most", "node_types", "relation_types", "attribute_types"},
+    tokens=_tokens,
+    unordered="the order of the reply",
+)
+def typed_llm(
+    question: Question,
+    *,
+    graph: Graph,
+    llm: LLM,
+    prompt: Prompt = PROMPT,
+    at_most: PositiveInt = 3,
+    n_relations: NonNegativeInt = 30,
+    n_attributes: NonNegativeInt = 30,
+    max_tokens: PositiveInt = 400,
+) -> tuple[Query, Involved]:
+    """The sub-questions into which the model decomposes the question, and the types they involve.
+
+    The prompt has the schema as the graph has it: all types of nodes, and the most frequent
+    `n_relations` names of relationships and `n_attributes` of attributes (ties: seen first). At
+    most `at_most` sub-questions count, each once; a question that is not decomposed is its only
+    one. Types that the graph does not have are left out. A question whose two replies were
+    unreadable, or that got no reply, is searched for as it is, with no types; that counts as a
+    fallback.
+    Source: Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition; the prompt is ours.
+    """
+    nodes, relations, attributes = schema_of_graph(graph)
+    shown = {
+        "node_types": nodes,
+        "relation_types": relations[:n_relations],
+        "attribute_types": attributes[:n_attributes],
+    }
+    chat = prompt.render({**shown, "question": question.text, "most": at_most})
+    nothing = TypedReply(sub_questions=[])
+    found = ask(
+        llm, chat, TypedReply, max_tokens=max_tokens, purpose="typed decomposition",
+        fallback=nothing,
+    )  # fmt: skip
+    parts = unique([text.strip() for text in found.sub_questions if text.strip()])[:at_most]
+    said = found.involved_types
+    return Query(parts or (question.text,)), Involved(
+        _known(said.nodes, nodes), _known(said.relations, relations),
+        _known(said.attributes, attributes),
+    )  # fmt: skip
+
+
+Names = tuple[str, ...]
+
+
+@lru_cache(maxsize=4)
+def schema_of_graph(graph: Graph) -> tuple[Names, Names, Names]:
+    """The types of nodes, names of relationships and names of attributes, most frequent first."""
+    held = graph.node_attributes
+    columns = (graph.types or (), graph.relations, held.names if held is not None else ())
+    nodes, relations, attributes = (_by_frequency(column) for column in columns)
+    return nodes, relations, attributes
+
+
+def _by_frequency(column: Iterable[str]) -> Names:
+    counts = Counter(text for text in map(normalise_name, column) if text)
+    return tuple(name for name, _ in counts.most_common())  # ties as first seen
+
+
+def _known(said: list[str], known: Names) -> Names:
+    return tuple(name for name in _normal(said) if name in known)
+
+
+def _normal(names: Iterable[str]) -> Names:
+    return unique([name for name in map(normalise_name, names) if name])
+
+
+@operator("node.involved", unordered="the order given")
+def involved_nodes(
+    nodes: Ranked[Node], involved: Involved, *, graph: Graph, top_k: PositiveInt = 20
+) -> Ranked[Node]:
+    """The first `top_k` nodes that have one of the types involved, or no type.
+
+    Where that leaves none, where no type is involved, and where the graph has no types, the first
+    `top_k` of all.
+    Source: Youtu-GraphRAG (Dong et al. 2025), typed filtering, with its release's rule for nodes
+    without a type.
+    """
+    if graph.types is None or not involved.nodes:
+        return nodes.head(top_k)
+    admitted = _admitting(graph, involved.nodes)
+    kept = nodes.take(admitted[nodes.ids])
+    return (kept if len(kept) else nodes).head(top_k)
+
+
+@lru_cache(maxsize=64)
+def _admitting(graph: Graph, types: Names) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which nodes have one of the types or none, bool (n_nodes,)."""
+    wanted = {"", *types}
+    numbers = [n for name, n in graph.type_numbers.items() if normalise_name(name) in wanted]
+    return np.isin(graph.type_of_node, numbers)

@@ -1,0 +1,200 @@
+"""Youtu-GraphRAG by hand: types of a question, their filter, and members of communities."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_runs import metrics, ran, records
+
+from graphrag_bench.columns import Texts, incidence
+from graphrag_bench.graph.communities import Communities
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_attributes import NodeAttributes
+from graphrag_bench.models.nlp import Sentence
+from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.models.vector_index import VectorIndex
+from graphrag_bench.values import Query, Question, Ranked
+from methods.youtugraphrag.typed import Involved, involved_nodes, typed_llm, typed_nlp
+from operators.community import members
+
+
+class Labels:
+    """A tagger that finds one name of one label in whatever it reads."""
+
+    identity = "labels"
+
+    def __init__(self, *entities: tuple[str, str]) -> None:
+        self.told = entities
+
+    def sentences(self, texts):
+        return ([Sentence(text, self.told, (), ())] for text in texts)
+
+    def entities(self, text):
+        return [name for name, _ in self.told]
+
+
+def involved(text: str, *entities: tuple[str, str]) -> tuple[str, ...]:
+    query, found = typed_nlp(Question("q", text), nlp=Labels(*entities))
+    assert query == Query((text,))
+    return found.nodes
+
+
+@pytest.mark.parametrize(
+    ("text", "types"),
+    [
+        ("Who founded Norvik?", ("person", "org", "norp")),
+        ("Where is it?", ("gpe", "loc", "fac")),
+        ("In which small town is it?", ("gpe", "loc", "fac")),
+        ("What record label is it on?", ("org",)),
+        ("What is the song called?", ()),
+        ("Is the whole of it whole?", ()),
+        ("When was it?", ()),
+    ],
+)
+def test_a_question_asks_for_types_by_its_words(text, types):
+    assert involved(text) == types
+
+
+def test_types_of_names_are_involved_beside_what_is_asked_for_numbers_never():
+    names = ("Norvik", "FAC"), ("1901", "DATE"), ("first work", "WORK_OF_ART")
+    assert involved("Where is Norvik?", *names) == ("gpe", "loc", "fac", "work of art")
+    assert involved("Name Norvik.", *names) == ()
+
+
+@pytest.fixture
+def graph() -> Graph:
+    """A person, a place, one without a type, and a work of art."""
+    base = Graph.from_arrays([0, 0, 1], [1, 2, 3], names=["ada", "norvik", "it", "song"])
+    return replace(
+        base,
+        types=Texts.of(["person", "gpe", "", "work_of_art"]),
+        relations=Texts.of(["founded", "met", "founded"]),
+        node_attributes=NodeAttributes.of([(0, "born", "1867", ()), (3, "length", "3 min", ())], 0),
+    )
+
+
+ALL = Ranked(np.array([3, 2, 1, 0]), np.array([0.9, 0.8, 0.7, 0.6]))
+
+
+@pytest.mark.parametrize(
+    ("types", "top_k", "left"),
+    [
+        (("gpe",), 20, [2, 1]),
+        (("gpe", "work of art"), 20, [3, 2, 1]),
+        (("gpe",), 1, [2]),
+        ((), 20, [3, 2, 1, 0]),
+        ((), 2, [3, 2]),
+    ],
+)
+def test_nodes_of_the_types_involved_stay_and_those_without_a_type(graph, types, top_k, left):
+    assert involved_nodes(ALL, Involved(types), graph=graph, top_k=top_k).ids.tolist() == left
+
+
+def test_where_the_types_leave_no_node_all_stay(graph):
+    persons = Ranked(np.array([0]), np.ones(1))
+    assert involved_nodes(persons, Involved(("event",)), graph=graph).ids.tolist() == [0]
+    untyped = replace(graph, types=None)
+    assert involved_nodes(ALL, Involved(("event",)), graph=untyped).ids.tolist() == [3, 2, 1, 0]
+
+
+REPLY = {
+    "sub_questions": ["Who founded Norvik?", " ", "When was Ada born?", "Who founded Norvik?"],
+    "involved_types": {
+        "nodes": ["Person", "work_of_art", "ship"],
+        "relations": ["Founded"],
+        "attributes": ["born"],
+    },
+}
+
+
+def decomposed(graph: Graph, reply: str, **settings) -> tuple[Query, Involved, str]:
+    scripted = Scripted([("When was", reply), ("Your last reply", reply)])
+    question = Question("q", "When was the founder of Norvik born?")
+    return *typed_llm(question, graph=graph, llm=scripted, **settings), scripted.asked[0][
+        -1
+    ].content
+
+
+def test_the_model_decomposes_by_the_schema_of_the_graph(graph):
+    query, found, asked = decomposed(graph, json.dumps(REPLY))
+    assert query == Query(("Who founded Norvik?", "When was Ada born?"))
+    assert found == Involved(("person", "work of art"), ("founded",), ("born",))
+    assert "Entity types: person, gpe, work of art\n" in asked
+    assert "Relations: founded, met\nAttributes: born, length\n" in asked
+
+
+def test_the_prompt_has_the_most_frequent_names_alone(graph):
+    _, found, asked = decomposed(graph, json.dumps(REPLY), n_relations=1, n_attributes=0, at_most=1)
+    assert "Relations: founded\nAttributes: \n" in asked
+    assert found.attributes == ("born",)
+
+
+def test_a_reply_without_sub_questions_leaves_the_question_as_it_is(graph):
+    for reply in ('{"sub_questions": []}', "I do not know."):
+        query, found, _ = decomposed(graph, reply)
+        assert query == Query(("When was the founder of Norvik born?",))
+        assert found == Involved()
+
+
+class Axes:
+    """Questions lie on the first axis, queries by their first letter: b on the second."""
+
+    identity = "axes"
+    dimension = 2
+
+    def encode(self, texts, *, kind):
+        on = {"b": [0.0, 1.0]}
+        return np.array([on.get(text[0], [1.0, 0.0]) for text in texts], np.float32)
+
+
+def test_members_of_communities_come_by_their_own_similarity():
+    """Communities {0, 1} and {2, 3}; node 4 is in none. Cosines: 0.6, 1, 0, 0.8, 1."""
+    empty = incidence([(), ()], 0)
+    held = Communities(np.zeros(2, np.int64), np.full(2, -1), incidence([(0, 1), (2, 3)], 5), empty)
+    vectors = np.array([[0.6, 0.8], [1, 0], [0, 1], [0.8, 0.6], [1, 0]], np.float32)
+    given = {"communities": held, "node_index": VectorIndex(vectors), "embedder": Axes()}
+    question, both = Question("q", "?"), Ranked(np.array([1, 0]), np.ones(2))
+    first = both.take(np.array([False, True]))
+    assert members(question, both, **given).ids.tolist() == [1, 3, 0, 2]
+    assert members(question, first, **given).ids.tolist() == [1, 0]
+    assert members(question, both, Query(("b",)), top_k=2, **given).ids.tolist() == [2, 0]
+    assert not len(members(question, both, Query(()), **given))
+    assert not len(members(question, both.head(0), **given))
+
+
+WORDS = (
+    "dataset=toy", "method=youtugraphrag", "embedder=hashing", "nlp._target_=toy_runs.Capitals",
+    "reference_rows=off",
+)  # fmt: skip
+
+
+def test_without_a_language_model_the_evidence_is_found(tmp_path: Path) -> None:
+    held = metrics(ran(*WORDS, "answer=off", f"paths.home={tmp_path}").folder)
+    assert (held["n"], held["failed"]) == (6, 0)
+    assert held["metrics"]["evidence_recall@5"]["mean"] > 0.5
+
+
+@pytest.mark.slow
+def test_the_agent_searches_for_its_thoughts_until_one_answers(tmp_path: Path) -> None:
+    """Five thoughts at most, and the answer; a thought that answers is the last one."""
+    agent = [word.replace("=youtugraphrag", "=youtugraphrag_agent") for word in WORDS]
+    scripted = ("llm=scripted", "llm._target_=counting_reader.reader", f"paths.home={tmp_path}")
+    going = ran(*agent, *scripted)
+    assert metrics(going.folder)["failed"] == 0
+    assert {row["calls"] for row in records(going.folder)} == {5 + 1}
+    told = ran(*agent, *scripted, "llm.replies={Thoughts: So the answer is Ada.}")
+    assert {row["calls"] for row in records(told.folder)} == {1 + 1}
+
+
+@pytest.mark.slow
+def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Path) -> None:
+    """A call for the names, one for the sub-questions and one for the answer, at least."""
+    scripted = ("fidelity=paper", "llm=scripted", "llm._target_=counting_reader.reader")
+    ended = ran(*WORDS, *scripted, f"paths.home={tmp_path}")
+    held = metrics(ended.folder)
+    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
+    assert all(row["calls"] >= 3 for row in records(ended.folder))
