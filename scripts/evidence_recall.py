@@ -126,7 +126,7 @@ def main() -> int:
     parser.add_argument("--rows", default="")
     asked = parser.parse_args()
     root = (f"dataset.root={asked.folder}",) if asked.folder else ()
-    words = (f"dataset={asked.set}", *root, "budget_context=native")
+    words = (f"dataset={asked.set}", *root, "budget_context=native", "cache.mode=write")
     known = [told for told in ROWS if ONLY.get(told[1], asked.set) == asked.set]
     wanted = [told for told in known if any(one in told[0] for one in asked.rows.split(","))]
     first = run_alone(FIRST, (*words, *known[0][3]), asked.home)

@@ -135,14 +135,15 @@ def sets(musique: str, mix: str, home: str) -> dict[str, tuple[str, ...]]:
 
 
 def prepared(name: str, words: Sequence[str], home: str) -> Experiment:
-    """The experiment of a row."""
+    """The experiment of a row; nothing comes from the stores, unless a word or a dash says so."""
+    stores = [word for word in words if word.startswith("cache.mode=")]
     given = [
         *words,
         "answer=off",
         "reference_rows=off",
         "evaluation.cuts=[2,5,8,10]",
         f"paths.home={home}",
-        f"cache.mode={'write' if name.startswith('–') else 'off'}",
+        *(() if stores else [f"cache.mode={'write' if name.startswith('–') else 'off'}"]),
     ]
     return Experiment.prepare(composed(read_words(given)))
 
