@@ -10,6 +10,8 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.graph.communities import Communities, Reports
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import nodes_of
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import (
@@ -129,17 +131,22 @@ def members(
     query: Query | None = None,
     *,
     communities: Communities,
+    graph: Graph,
     node_index: VectorIndex,
     embedder: Embedder,
+    types: tuple[str, ...] = (),
     top_k: PositiveInt = 20,
 ) -> Ranked[Node]:
     """The members of the communities most similar to the question, or to a query used instead.
 
-    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id.
+    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. With
+    `types` only members of these types are ranked.
     Source: Youtu-GraphRAG (Dong et al. 2025), top-down filtering by communities.
     """
     (vectors,) = vectors_of([question], [query], embedder)
     inside = np.unique(communities.nodes[found.ids].indices).astype(np.int64)
+    if (typed := nodes_of(graph, types)) is not None:
+        inside = inside[typed[inside]]
     if not len(vectors) or not len(inside):
         return Ranked.empty()
     scores = np.max([node_index.scores(vector) for vector in vectors], axis=0)

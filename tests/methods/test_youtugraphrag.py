@@ -156,7 +156,13 @@ def test_members_of_communities_come_by_their_own_similarity():
     empty = incidence([(), ()], 0)
     held = Communities(np.zeros(2, np.int64), np.full(2, -1), incidence([(0, 1), (2, 3)], 5), empty)
     vectors = np.array([[0.6, 0.8], [1, 0], [0, 1], [0.8, 0.6], [1, 0]], np.float32)
-    given = {"communities": held, "node_index": VectorIndex(vectors), "embedder": Axes()}
+    graph = Graph.from_arrays([], [], n_nodes=5)
+    given = {
+        "communities": held,
+        "graph": graph,
+        "node_index": VectorIndex(vectors),
+        "embedder": Axes(),
+    }
     question, both = Question("q", "?"), Ranked(np.array([1, 0]), np.ones(2))
     first = both.take(np.array([False, True]))
     assert members(question, both, **given).ids.tolist() == [1, 3, 0, 2]

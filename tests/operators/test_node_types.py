@@ -35,6 +35,7 @@ WITHOUT = {
     "node.agent": "a model chooses among the ends of relations",
     "node.restart": "weights of the nodes given",
     "node.topics": "the nodes given, each once",
+    "node.with_attribute": "the nodes given, filtered as `node.of_type` does",
     "path.pool": "paths between the nodes given",
     "path.members": "what lies on the paths given",
     "relationship.filter.llm": "a model chooses among the relationships given",
