@@ -104,12 +104,19 @@ class Environments:
         return "" if usual else f" --folder {self.folder}"
 
     def install(
-        self, name: str, *, locked: bool = True, progress: Progress | None = None
+        self,
+        name: str,
+        *,
+        locked: bool = True,
+        python: str | None = None,
+        progress: Progress | None = None,
     ) -> Installed:
         """What is installed now; an environment of the same lock is left as it is.
 
-        Not `locked`, pip chooses the versions of what the engine needs. Raises UserError where the
-        engine cannot be installed, with what pip said.
+        Not `locked`, pip chooses the versions of what the engine needs. `python` is the interpreter
+        of the environment; without one it is this process's, or one on the path of the version that
+        the engine asks for. Raises UserError where there is none, and where the engine cannot be
+        installed, with what pip said.
         """
         one, shown = self.known(name), progress or Progress()
         if one.stops:
@@ -121,10 +128,11 @@ class Environments:
         wanted = self.requirements(name) if locked else (f"{name}=={one.version}", RANKS)
         if not wanted:
             raise UserError(f"The engine '{name}' has no lock; install it with --no-lock.")
+        interpreter = python or _interpreter(one)
         self.folder.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=self.folder))
         try:
-            found = self._made(one, made, wanted, locked, shown)
+            found = self._made(one, made, interpreter, wanted, locked, progress=shown)
             shutil.rmtree(self.folder / name, ignore_errors=True)
             made.rename(self.folder / name)
         finally:
@@ -133,18 +141,27 @@ class Environments:
         return found
 
     def _made(
-        self, one: Known, made: Path, wanted: Sequence[str], locked: bool, progress: Progress
+        self,
+        one: Known,
+        made: Path,
+        interpreter: str,
+        wanted: Sequence[str],
+        locked: bool,
+        *,
+        progress: Progress,
     ) -> Installed:
         """An environment in a folder, with its state written last."""
         log = self.folder / f"{one.name}.log"
         progress.say(f"{one.name} {one.version}: making an environment; what pip says: {log}")
         with log.open("w", encoding="utf-8") as file:
-            _run([sys.executable, "-m", "venv", str(made)], file.fileno(), log, "venv")
+            _run([interpreter, "-m", "venv", str(made)], file.fileno(), log, "venv")
         python = str(made / "bin" / "python")
         pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input"]
         list_of = made / "requirements.txt"
         list_of.write_text("\n".join(wanted) + "\n", encoding="utf-8")
         given = [*pip, "install", "--no-compile", "--progress-bar", "off", "-r", str(list_of)]
+        if locked and one.differs:
+            given.append("--no-deps")
         _installed(given, log, f"{one.name}: packages", len(wanted) if locked else 0, progress)
         frozen = subprocess.run(
             [*pip, "freeze"], capture_output=True, text=True, env=_environment(), check=False
@@ -162,6 +179,30 @@ class Environments:
             raise UserError(f"The engine '{name}' is not installed in {self.folder}.")
         shutil.rmtree(self.folder / name)
         (self.folder / f"{name}.log").unlink(missing_ok=True)
+
+
+def _interpreter(one: Known) -> str:
+    """The Python of an engine's environment; raises UserError where none of its version runs."""
+    here = "{}.{}".format(*sys.version_info[:2])
+    if one.python in ("", here):
+        return sys.executable
+    name, said = f"python{one.python}", ""
+    for folder in os.get_exec_path():
+        path = os.path.join(folder, name)
+        if not os.access(path, os.X_OK):
+            continue
+        asked = subprocess.run(
+            [path, "-c", "import venv, sys; print('{}.{}'.format(*sys.version_info[:2]))"],
+            capture_output=True, text=True, env=_environment(), check=False,
+        )  # fmt: skip
+        if asked.stdout.strip() == one.python:
+            return path
+        said = f" ({path} does not run: {(asked.stderr.strip().splitlines() or ['no word'])[0]})"
+    raise UserError(
+        f"The engine '{one.name}' asks for Python {one.python}; this is {here}, and the path has "
+        f"no {name} that runs{said}. Install Python {one.python} with its module venv, or name "
+        f"one: graphrag-bench engines install {one.name} --python FILE"
+    )
 
 
 def _environment() -> dict[str, str]:

@@ -17,12 +17,16 @@ SHARED = DRIVERS / "driving.py"
 class Known:
     """An engine by the name of its package, at the version of its lock.
 
-    `stops` says why it cannot be installed here; "" where it can.
+    `stops` says why it cannot be installed here; "" where it can. `python` is the version of Python
+    that it asks for, "3.12"; "" for that of this framework. `differs` says where its lock leaves
+    what the release itself asks for: pip then installs the lock and looks at no requirement.
     """
 
     name: str
     version: str
     stops: str = ""
+    python: str = ""
+    differs: str = ""
 
     @property
     def driver(self) -> Path:
@@ -39,7 +43,7 @@ ENGINES: Mapping[str, Known] = {
             "2.0.0",
             "no driver yet; it asks for Python 3.12, and pip finds no version for another",
         ),
-        Known("graphrag", "3.3.0", "no driver yet; its lock is there"),
+        Known("graphrag", "3.3.0"),
         Known(
             "hipporag",
             "2.0.0a4",
