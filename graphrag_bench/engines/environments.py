@@ -158,11 +158,16 @@ class Environments:
         python = str(made / "bin" / "python")
         pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input"]
         list_of = made / "requirements.txt"
-        list_of.write_text("\n".join(wanted) + "\n", encoding="utf-8")
-        given = [*pip, "install", "--no-compile", "--progress-bar", "off", "-r", str(list_of)]
-        if locked and one.differs:
-            given.append("--no-deps")
-        _installed(given, log, f"{one.name}: packages", len(wanted) if locked else 0, progress)
+        alone = f"{one.name}=={one.version}" if locked and one.differs else ""
+        lines = [line for line in wanted if line != alone]
+        list_of.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        given = [*pip, "install", "--no-compile", "--progress-bar", "off"]
+        n_packages = len(lines) if locked else 0
+        _installed(
+            [*given, "-r", str(list_of)], log, f"{one.name}: packages", n_packages, progress
+        )
+        if alone:  # its own requirements would choose other versions than the lock
+            _installed([*given, "--no-deps", alone], log, one.name, 1, progress)
         frozen = subprocess.run(
             [*pip, "freeze"], capture_output=True, text=True, env=_environment(), check=False
         )

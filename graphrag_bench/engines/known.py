@@ -19,7 +19,7 @@ class Known:
 
     `stops` says why it cannot be installed here; "" where it can. `python` is the version of Python
     that it asks for, "3.12"; "" for that of this framework. `differs` says where its lock leaves
-    what the release itself asks for: pip then installs the lock and looks at no requirement.
+    what the release asks for: pip then looks at the requirements of all packages but the engine.
     """
 
     name: str
@@ -47,7 +47,8 @@ ENGINES: Mapping[str, Known] = {
         Known(
             "hipporag",
             "2.0.0a4",
-            "no driver yet; it asks for openai==1.91.1, which pip does not find",
+            differs="its lock has openai 1.92.0 for 1.91.1, which pip does not find, torch 2.13.0 for "
+            "2.5.1, and neither vllm nor gritlm, with which it would run models itself",
         ),
         Known("lightrag-hku", "1.5.7"),
         Known("nano-graphrag", "0.0.8.2"),
