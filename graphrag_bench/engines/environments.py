@@ -163,9 +163,7 @@ class Environments:
         list_of.write_text("\n".join(lines) + "\n", encoding="utf-8")
         given = [*pip, "install", "--no-compile", "--progress-bar", "off"]
         n_packages = len(lines) if locked else 0
-        _installed(
-            [*given, "-r", str(list_of)], log, f"{one.name}: packages", n_packages, progress
-        )
+        _installed([*given, "-r", str(list_of)], log, f"{one.name}: packages", n_packages, progress)
         if alone:  # its own requirements would choose other versions than the lock
             _installed([*given, "--no-deps", alone], log, one.name, 1, progress)
         frozen = subprocess.run(
@@ -219,9 +217,12 @@ _ANOTHER = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_TARGET", "PIP_USER",
 
 
 def _run(command: Sequence[str], output: int, log: Path, what: str) -> None:
-    ended = subprocess.run(
-        command, stdout=output, stderr=subprocess.STDOUT, env=_environment(), check=False
-    )
+    try:
+        ended = subprocess.run(
+            command, stdout=output, stderr=subprocess.STDOUT, env=_environment(), check=False
+        )
+    except OSError as error:
+        raise UserError(f"'{command[0]}' does not run: {error.strerror}.") from None
     if ended.returncode:
         raise UserError(f"{what} ended with code {ended.returncode}: {_reason(log)}")
 

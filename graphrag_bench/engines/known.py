@@ -41,14 +41,16 @@ ENGINES: Mapping[str, Known] = {
         Known(
             "gfmrag",
             "2.0.0",
-            "no driver yet; it asks for Python 3.12, and pip finds no version for another",
+            "it has no driver: it downloads rmanluo/GFM-RAG-8M, all-mpnet-base-v2 and colbertv2.0 "
+            "when it starts, and the first takes vectors of the second alone",
+            python="3.12",
         ),
         Known("graphrag", "3.3.0"),
         Known(
             "hipporag",
             "2.0.0a4",
-            differs="its lock has openai 1.92.0 for 1.91.1, which pip does not find, torch 2.13.0 for "
-            "2.5.1, and neither vllm nor gritlm, with which it would run models itself",
+            differs="its lock has openai 1.92.0 for 1.91.1, which pip does not find, torch 2.13.0 "
+            "for 2.5.1, and neither vllm nor gritlm, with which it would run models itself",
         ),
         Known("lightrag-hku", "1.5.7"),
         Known("nano-graphrag", "0.0.8.2"),

@@ -42,7 +42,7 @@ class Told:
         *,
         differs: str = "",
     ) -> Told:
-        """From the results of the calls `open` and `build`, and where its lock leaves the release."""
+        """From the results of the calls `open` and `build`; `differs` is that of the release."""
         n_nodes, n_relationships, n_chunks, n_lost = (
             int(counts.get(name) or 0)
             for name in ("n_nodes", "n_relationships", "n_chunks", "n_lost")

@@ -1,4 +1,4 @@
-"""GraphRAG as Microsoft releases it, behind the calls of `driving`: its pipeline and its searches."""
+"""GraphRAG as Microsoft releases it, behind the calls of `driving`: its pipeline, its searches."""
 
 from __future__ import annotations
 
@@ -222,8 +222,14 @@ class MicrosoftGraphRag:
         return {"passages": passages, "context": context, "answer": said}
 
     async def drift(self, search: Any, question: str, answer: bool) -> dict[str, Any]:
-        """The answers to its sub-questions as the context, and the passages that they had."""
-        random.seed(_SEED)  # it shuffles sub-questions without a score
+        """The answers to its sub-questions as the context, and the passages that they had.
+
+        What it draws is drawn the same at every call, so that its answer is of this context.
+        """
+        from graphrag.query.structured_search.drift_search import primer
+
+        random.seed(_SEED)  # it shuffles sub-questions without a score, and draws a report
+        primer.secrets = random
         found = await search.search(question, reduce=answer)
         nodes = search.query_state.serialize(include_context=False).get("nodes", [])
         context = "\n\n".join(str(node["answer"]) for node in nodes if node.get("answer"))

@@ -1,4 +1,4 @@
-"""HippoRAG 2 as OSU NLP releases it, behind the calls of `driving`: `index`, `retrieve` and `qa`."""
+"""HippoRAG 2 as its authors release it, behind the calls of `driving`: `index` and `retrieve`."""
 
 from __future__ import annotations
 
