@@ -187,7 +187,8 @@ class MicrosoftGraphRag:
 
         def chunks(ids: Any) -> list[str]:
             held = {by_text(texts[one]): texts[one] for one in ids if one in texts}
-            return self.names.all(held, held)
+            found: list[str] = self.names.all(held, held)
+            return found
 
         nodes = [
             {"name": row.title, "type": row.type, "description": row.description or "",
@@ -305,7 +306,8 @@ async def global_search(search: Any, question: str, answer: bool) -> tuple[str, 
     model = search.model
 
     async def nothing() -> AsyncIterator[Any]:
-        for one in ():
+        no_piece: list[Any] = []
+        for one in no_piece:
             yield one
 
     async def reply(**words: Any) -> Any:

@@ -181,7 +181,7 @@ def import_without_models() -> None:
     debugger = ModuleType("ipdb")  # where it would stop at an error of the embedder
     vars(debugger)["set_trace"] = raise_again
     sys.modules["ipdb"] = debugger
-    multiprocessing.Manager = lambda: SimpleNamespace(dict=dict)
+    vars(multiprocessing)["Manager"] = lambda: SimpleNamespace(dict=dict)
     from hipporag import HippoRAG as _  # noqa: F401, N814
 
     for name in ("hipporag.HippoRAG", "hipporag.rerank",
