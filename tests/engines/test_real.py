@@ -119,3 +119,20 @@ def test_an_unknown_setting_of_an_engine_is_an_error_with_the_nearest(
     }.get(engine, ("topk", "top_k"))
     said = refused(*words(engine, "equal"), f"+engine.settings.{name}=3", code=1)
     assert f"there is no setting {name}. Did you mean {right}?" in said
+
+
+@pytest.mark.skipif(bool(THERE.missing("graphrag")), reason=THERE.missing("graphrag"))
+@pytest.mark.parametrize(
+    ("mode", "kinds"), [("basic", {"chunk"}), ("global", set()), ("drift", set())]
+)
+def test_graphrag_answers_in_its_other_searches(
+    mode: str, kinds: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = ran(
+        *words("graphrag", "equal"), f"+engine.settings.mode={mode}", "method.max_calls=100"
+    )
+    for row in records(ended.folder):
+        assert row["status"] == "answered"
+        assert {piece["kind"] for piece in row["context"]["pieces"]} == kinds | {"engine"}
+        assert bool(row["documents"]) == (mode != "global")
