@@ -36,7 +36,7 @@ METHODS = (
     ("hoprag", "HopRAG", "hops along questions that passages raise", "", ""),
     ("noderag", "NodeRAG", "a short walk over nodes of seven types", "", ""),
     ("kgp", "KGP", "a model walks the passages", "", ""),
-    ("original", "released engines", "five engines of graph RAG, as their authors release them",
+    ("original", "released engines", "LightRAG, GraphRAG, HippoRAG and two more, as released",
      "", ""),
     ("hybrid", "hybrid", "BM25 and vectors fused", "", "hybrid (BM25 + dense)"),
     ("vanilla", "VanillaRAG", "passages by vectors", "", ""),
