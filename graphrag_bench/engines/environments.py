@@ -85,7 +85,7 @@ class Environments:
         one, there = self.known(name), self.installed(name)
         command = f"graphrag-bench engines install {name}{self._where}"
         if one.stops:
-            return f"The engine '{name}' cannot be installed: {one.stops}."
+            return f"The engine '{name}' cannot be run: {one.stops}."
         if there is None:
             return f"The engine '{name}' is not installed: {command}"
         if self.changed(name):
@@ -120,7 +120,7 @@ class Environments:
         """
         one, shown = self.known(name), progress or Progress()
         if one.stops:
-            raise UserError(f"The engine '{name}' cannot be installed: {one.stops}.")
+            raise UserError(f"The engine '{name}' cannot be run: {one.stops}.")
         there = self.installed(name)
         if there is not None and not self.changed(name) and (there.lock is not None) == locked:
             shown.say(f"{name} {one.version} is installed in {self.folder / name}")

@@ -17,7 +17,7 @@ SHARED = DRIVERS / "driving.py"
 class Known:
     """An engine by the name of its package, at the version of its lock.
 
-    `stops` says why it cannot be installed here; "" where it can. `python` is the version of Python
+    `stops` says why it cannot be run here; "" where it can. `python` is the version of Python
     that it asks for, "3.12"; "" for that of this framework. `differs` says where its lock leaves
     what the release asks for: pip then looks at the requirements of all packages but the engine.
     """

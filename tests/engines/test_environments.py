@@ -205,7 +205,7 @@ def test_names_are_checked_before_anything_is_made(there: Environments) -> None:
         said = refused_by("engines", action, "tiny-engin", "--folder", "env")
         assert f"No engine 'tiny-engin'. Did you mean '{NAME}'" in said
     said = refused_by("engines", "install", "other-engine", "--folder", "env")
-    assert "'other-engine' cannot be installed: it asks for a Python that is not here." in said
+    assert "'other-engine' cannot be run: it asks for a Python that is not here." in said
     assert "not installed in env" in refused_by("engines", "remove", NAME, "--folder", "env")
     assert not there.folder.exists()
 
