@@ -42,7 +42,7 @@ METHODS = (
      ""),
     ("youtugraphrag", "Youtu-GraphRAG", "typed nodes, triples, attributes and communities", "", ""),
     ("kgp", "KGP", "a model walks the passages", "", ""),
-    ("original", "released engines", "LightRAG, nano-graphrag and fast-graphrag, as released",
+    ("original", "released engines", "LightRAG, GraphRAG, HippoRAG and two more, as released",
      "", ""),
     ("hybrid", "hybrid", "BM25 and vectors fused", "", "hybrid (BM25 + dense)"),
     ("vanilla", "VanillaRAG", "passages by vectors", "", ""),

@@ -27,6 +27,7 @@ def engine(
     build_seconds: float = 60.0,
     settings: Mapping[str, Any] | None = None,
     installed: bool = True,
+    differs: str = "",
 ) -> Engine:
     """The fake release."""
 
@@ -35,7 +36,7 @@ def engine(
             raise UserError(f"The engine 'fake' is not installed: {INSTALL}")
         return DriverProcess([sys.executable, str(DRIVER)], log)
 
-    release = Release("fake", "0.1", "lock-and-driver", start)
+    release = Release("fake", "0.1", "lock-and-driver", start, differs)
     return Engine(release, seconds=seconds, build_seconds=build_seconds, settings=settings)
 
 

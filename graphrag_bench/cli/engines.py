@@ -31,7 +31,9 @@ def main(arguments: Sequence[str]) -> int:
         _show(there)
     elif asked.action == "install":
         there.known(asked.name)
-        there.install(asked.name, locked=not asked.no_lock, progress=Progress())
+        there.install(
+            asked.name, locked=not asked.no_lock, python=asked.python, progress=Progress()
+        )
         folder = "" if asked.folder == FOLDER else f" paths.engines={asked.folder}"
         sys.stdout.write(
             f"use it: graphrag-bench run dataset=sample method=original engine={asked.name}"
@@ -50,6 +52,7 @@ def _parser() -> Parser:
     remove = parser.action("remove", "the environment of one engine")
     for one in (install, remove):
         one.add_argument("name", metavar="NAME", help="one of `graphrag-bench engines ls`")
+    install.option("--python", "FILE", "the Python of its environment, where it asks for another")
     install.flag("--no-lock", "let pip choose the versions of what the engine needs")
     for one in (ls, install, remove):
         one.option("--folder", "FOLDER", "of the environments (paths.engines of a run)", FOLDER)
@@ -66,7 +69,13 @@ def _show(there: Environments) -> None:
     )  # fmt: skip
     heads = ("engine", "version", "installed", "packages", "what stops it")
     texts = ("engine", "version", "installed", "what stops it")
-    notes = (f"environments: {there.folder}", "packages: those of the lock")
+    notes = (
+        f"environments: {there.folder}",
+        "packages: those of the lock",
+        *(f"{name} asks for Python {one.python}" for name, one in there.engines.items()
+          if one.python),
+        *(f"{name}: {one.differs}" for name, one in there.engines.items() if one.differs),
+    )  # fmt: skip
     show(Table("released engines", heads, rows, notes, texts=texts))
 
 

@@ -85,7 +85,7 @@ class Environments:
         one, there = self.known(name), self.installed(name)
         command = f"graphrag-bench engines install {name}{self._where}"
         if one.stops:
-            return f"The engine '{name}' cannot be installed: {one.stops}."
+            return f"The engine '{name}' cannot be run: {one.stops}."
         if there is None:
             return f"The engine '{name}' is not installed: {command}"
         if self.changed(name):
@@ -104,16 +104,23 @@ class Environments:
         return "" if usual else f" --folder {self.folder}"
 
     def install(
-        self, name: str, *, locked: bool = True, progress: Progress | None = None
+        self,
+        name: str,
+        *,
+        locked: bool = True,
+        python: str | None = None,
+        progress: Progress | None = None,
     ) -> Installed:
         """What is installed now; an environment of the same lock is left as it is.
 
-        Not `locked`, pip chooses the versions of what the engine needs. Raises UserError where the
-        engine cannot be installed, with what pip said.
+        Not `locked`, pip chooses the versions of what the engine needs. `python` is the interpreter
+        of the environment; without one it is this process's, or one on the path of the version that
+        the engine asks for. Raises UserError where there is none, and where the engine cannot be
+        installed, with what pip said.
         """
         one, shown = self.known(name), progress or Progress()
         if one.stops:
-            raise UserError(f"The engine '{name}' cannot be installed: {one.stops}.")
+            raise UserError(f"The engine '{name}' cannot be run: {one.stops}.")
         there = self.installed(name)
         if there is not None and not self.changed(name) and (there.lock is not None) == locked:
             shown.say(f"{name} {one.version} is installed in {self.folder / name}")
@@ -121,10 +128,11 @@ class Environments:
         wanted = self.requirements(name) if locked else (f"{name}=={one.version}", RANKS)
         if not wanted:
             raise UserError(f"The engine '{name}' has no lock; install it with --no-lock.")
+        interpreter = python or _interpreter(one)
         self.folder.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=self.folder))
         try:
-            found = self._made(one, made, wanted, locked, shown)
+            found = self._made(one, made, interpreter, wanted, locked, progress=shown)
             shutil.rmtree(self.folder / name, ignore_errors=True)
             made.rename(self.folder / name)
         finally:
@@ -133,19 +141,31 @@ class Environments:
         return found
 
     def _made(
-        self, one: Known, made: Path, wanted: Sequence[str], locked: bool, progress: Progress
+        self,
+        one: Known,
+        made: Path,
+        interpreter: str,
+        wanted: Sequence[str],
+        locked: bool,
+        *,
+        progress: Progress,
     ) -> Installed:
         """An environment in a folder, with its state written last."""
         log = self.folder / f"{one.name}.log"
         progress.say(f"{one.name} {one.version}: making an environment; what pip says: {log}")
         with log.open("w", encoding="utf-8") as file:
-            _run([sys.executable, "-m", "venv", str(made)], file.fileno(), log, "venv")
+            _run([interpreter, "-m", "venv", str(made)], file.fileno(), log, "venv")
         python = str(made / "bin" / "python")
         pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input"]
         list_of = made / "requirements.txt"
-        list_of.write_text("\n".join(wanted) + "\n", encoding="utf-8")
-        given = [*pip, "install", "--no-compile", "--progress-bar", "off", "-r", str(list_of)]
-        _installed(given, log, f"{one.name}: packages", len(wanted) if locked else 0, progress)
+        alone = f"{one.name}=={one.version}" if locked and one.differs else ""
+        lines = [line for line in wanted if line != alone]
+        list_of.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        given = [*pip, "install", "--no-compile", "--progress-bar", "off"]
+        n_packages = len(lines) if locked else 0
+        _installed([*given, "-r", str(list_of)], log, f"{one.name}: packages", n_packages, progress)
+        if alone:  # its own requirements would choose other versions than the lock
+            _installed([*given, "--no-deps", alone], log, one.name, 1, progress)
         frozen = subprocess.run(
             [*pip, "freeze"], capture_output=True, text=True, env=_environment(), check=False
         )
@@ -164,6 +184,30 @@ class Environments:
         (self.folder / f"{name}.log").unlink(missing_ok=True)
 
 
+def _interpreter(one: Known) -> str:
+    """The Python of an engine's environment; raises UserError where none of its version runs."""
+    here = "{}.{}".format(*sys.version_info[:2])
+    if one.python in ("", here):
+        return sys.executable
+    name, said = f"python{one.python}", ""
+    for folder in os.get_exec_path():
+        path = os.path.join(folder, name)
+        if not os.access(path, os.X_OK):
+            continue
+        asked = subprocess.run(
+            [path, "-c", "import venv, sys; print('{}.{}'.format(*sys.version_info[:2]))"],
+            capture_output=True, text=True, env=_environment(), check=False,
+        )  # fmt: skip
+        if asked.stdout.strip() == one.python:
+            return path
+        said = f" ({path} does not run: {(asked.stderr.strip().splitlines() or ['no word'])[0]})"
+    raise UserError(
+        f"The engine '{one.name}' asks for Python {one.python}; this is {here}, and the path has "
+        f"no {name} that runs{said}. Install Python {one.python} with its module venv, or name "
+        f"one: graphrag-bench engines install {one.name} --python FILE"
+    )
+
+
 def _environment() -> dict[str, str]:
     """The variables without those that would let another environment's packages in."""
     return {name: value for name, value in os.environ.items() if name not in _ANOTHER}
@@ -173,9 +217,12 @@ _ANOTHER = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_TARGET", "PIP_USER",
 
 
 def _run(command: Sequence[str], output: int, log: Path, what: str) -> None:
-    ended = subprocess.run(
-        command, stdout=output, stderr=subprocess.STDOUT, env=_environment(), check=False
-    )
+    try:
+        ended = subprocess.run(
+            command, stdout=output, stderr=subprocess.STDOUT, env=_environment(), check=False
+        )
+    except OSError as error:
+        raise UserError(f"'{command[0]}' does not run: {error.strerror}.") from None
     if ended.returncode:
         raise UserError(f"{what} ended with code {ended.returncode}: {_reason(log)}")
 

@@ -17,12 +17,16 @@ SHARED = DRIVERS / "driving.py"
 class Known:
     """An engine by the name of its package, at the version of its lock.
 
-    `stops` says why it cannot be installed here; "" where it can.
+    `stops` says why it cannot be run here; "" where it can. `python` is the version of Python
+    that it asks for, "3.12"; "" for that of this framework. `differs` says where its lock leaves
+    what the release asks for: pip then looks at the requirements of all packages but the engine.
     """
 
     name: str
     version: str
     stops: str = ""
+    python: str = ""
+    differs: str = ""
 
     @property
     def driver(self) -> Path:
@@ -37,13 +41,16 @@ ENGINES: Mapping[str, Known] = {
         Known(
             "gfmrag",
             "2.0.0",
-            "no driver yet; it asks for Python 3.12, and pip finds no version for another",
+            "it has no driver: it downloads rmanluo/GFM-RAG-8M, all-mpnet-base-v2 and colbertv2.0 "
+            "when it starts, and the first takes vectors of the second alone",
+            python="3.12",
         ),
-        Known("graphrag", "3.3.0", "no driver yet; its lock is there"),
+        Known("graphrag", "3.3.0"),
         Known(
             "hipporag",
             "2.0.0a4",
-            "no driver yet; it asks for openai==1.91.1, which pip does not find",
+            differs="its lock has openai 1.92.0 for 1.91.1, which pip does not find, torch 2.13.0 "
+            "for 2.5.1, and neither vllm nor gritlm, with which it would run models itself",
         ),
         Known("lightrag-hku", "1.5.7"),
         Known("nano-graphrag", "0.0.8.2"),

@@ -60,13 +60,15 @@ class Release:
 
     `version` is the engine's; `digest` is that of its lock and of the code that drives it. `start`
     is given the file of the log, and raises UserError, which names the command that installs it,
-    where the engine is not installed.
+    where the engine is not installed. `differs` says where its lock leaves the release; "" where it
+    does not.
     """
 
     name: str
     version: str
     digest: str
     start: Callable[[Path], Process] = field(compare=False)
+    differs: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,10 @@ class Engine:
                 self._end()
         _refuse_lost(llm)
         _without_key(folder, self.proxy.key)
-        told = Told.of(self.release.name, self.release.version, mode, session.told, counts)
+        told = Told.of(
+            self.release.name, self.release.version, mode, session.told, counts,
+            differs=self.release.differs,
+        )  # fmt: skip
         return Built(told, _rows(graph, "nodes"), _rows(graph, "relationships"))
 
     def ask(

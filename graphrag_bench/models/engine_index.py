@@ -39,17 +39,21 @@ class Told:
         mode: str,
         opened: Mapping[str, Any],
         counts: Mapping[str, Any],
+        *,
+        differs: str = "",
     ) -> Told:
-        """From the results of the calls `open` and `build`."""
+        """From the results of the calls `open` and `build`; `differs` is that of the release."""
         n_nodes, n_relationships, n_chunks, n_lost = (
             int(counts.get(name) or 0)
             for name in ("n_nodes", "n_relationships", "n_chunks", "n_lost")
         )
         settings, said = opened.get("settings"), opened.get("not_equal")
+        unequal = [differs] if differs else []
+        unequal += map(str, said) if isinstance(said, list) else ()
         return cls(
             engine, version, mode,
             dict(settings) if isinstance(settings, Mapping) else {},
-            tuple(map(str, said)) if isinstance(said, list) else (),
+            tuple(unequal),
             n_nodes, n_relationships, n_chunks, n_lost,
         )  # fmt: skip
 

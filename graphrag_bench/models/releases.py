@@ -43,7 +43,7 @@ def released(
 
     version = f"{one.version} without lock" if free else one.version
     return Engine(
-        Release(name, version, digest(held, _code(one)), start),
+        Release(name, version, digest(held, _code(one)), start, "" if free else one.differs),
         seconds=seconds,
         build_seconds=build_seconds,
         max_tokens=max_tokens,

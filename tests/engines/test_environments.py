@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -140,12 +142,70 @@ def test_what_pip_cannot_find_leaves_nothing_and_says_why(there: Environments) -
     assert there.installed(NAME) is None
 
 
+def test_an_engine_whose_lock_differs_is_installed_without_its_own_requirements(
+    there: Environments, packages: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel(packages, "odd-engine", "1.0", "tiny-needs==7.0")
+    (there.locks / "odd-engine.txt").write_text("odd-engine==1.0\ntiny-needs==1.5\n")
+    for differs, code in (("", 2), ("its lock has tiny-needs 1.5 for 7.0", 0)):
+        one = Known("odd-engine", "1.0", differs=differs)
+        monkeypatch.setattr(environments, "ENGINES", {"odd-engine": one})
+        done = command("engines", "install", "odd-engine", "--folder", "env")
+        assert done.code == code, done.err
+        assert ("ResolutionImpossible" in done.err) == bool(code)
+    found = Environments(there.folder).installed("odd-engine")
+    assert found is not None
+    assert {"odd-engine==1.0", "tiny-needs==1.5"} <= set(found.packages)
+    assert "odd-engine: its lock has tiny-needs 1.5 for 7.0" in command("engines", "ls").out
+
+
+def test_an_engine_may_ask_for_another_python_which_is_looked_for_on_the_path(
+    there: Environments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines = {NAME: Known(NAME, "0.1", python="3.99")}
+    monkeypatch.setattr(environments, "ENGINES", engines)
+    shims = tmp_path / "shims"
+    shims.mkdir()
+    monkeypatch.setenv("PATH", str(shims))
+    said = refused_by("engines", "install", NAME, "--folder", "env")
+    assert f"'{NAME}' asks for Python 3.99; this is " in said
+    assert "the path has no python3.99 that runs. Install Python 3.99 with its module venv" in said
+    script(shims / "python3.99", "echo 'python3.99: command not found' >&2; exit 127")
+    said = refused_by("engines", "install", NAME, "--folder", "env")
+    assert f"({shims / 'python3.99'} does not run: python3.99: command not found)" in said
+    assert not there.folder.exists()
+
+    script(shims / "python3.99", f'[ "$1" = -c ] && echo 3.99 || exec {sys.executable} "$@"')
+    monkeypatch.setenv("PATH", os.pathsep.join((str(shims), os.defpath)))
+    done = command("engines", "install", NAME, "--folder", "env")
+    assert done.code == 0, done.err
+    assert Environments(there.folder).installed(NAME) is not None
+
+
+def test_the_python_of_an_environment_can_be_named(
+    there: Environments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "ENGINES", {NAME: Known(NAME, "0.1", python="3.99")})
+    script(tmp_path / "mine", f'echo mine > {tmp_path / "used"}; exec {sys.executable} "$@"')
+    named = ["--python", str(tmp_path / "mine")]
+    done = command("engines", "install", NAME, "--folder", "env", *named)
+    assert done.code == 0, done.err
+    assert (tmp_path / "used").is_file()
+    said = refused_by("engines", "install", NAME, "--folder", "other", "--python", "nothing-here")
+    assert "'nothing-here' does not run" in said
+
+
+def script(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
 def test_names_are_checked_before_anything_is_made(there: Environments) -> None:
     for action in ("install", "remove"):
         said = refused_by("engines", action, "tiny-engin", "--folder", "env")
         assert f"No engine 'tiny-engin'. Did you mean '{NAME}'" in said
     said = refused_by("engines", "install", "other-engine", "--folder", "env")
-    assert "'other-engine' cannot be installed: it asks for a Python that is not here." in said
+    assert "'other-engine' cannot be run: it asks for a Python that is not here." in said
     assert "not installed in env" in refused_by("engines", "remove", NAME, "--folder", "env")
     assert not there.folder.exists()
 

@@ -112,7 +112,27 @@ def test_a_small_budget_is_kept_with_passages_in_it(engine: str, home: Path) -> 
 def test_an_unknown_setting_of_an_engine_is_an_error_with_the_nearest(
     engine: str, home: Path
 ) -> None:
-    name = {"fast-graphrag": "chunk_topk"}.get(engine, "topk")
-    right = {"fast-graphrag": "chunk_top_k"}.get(engine, "top_k")
+    name, right = {
+        "fast-graphrag": ("chunk_topk", "chunk_top_k"),
+        "graphrag": ("local_search.top_k_entity", "local_search.top_k_entities"),
+        "hipporag": ("qa_topk", "qa_top_k"),
+    }.get(engine, ("topk", "top_k"))
     said = refused(*words(engine, "equal"), f"+engine.settings.{name}=3", code=1)
     assert f"there is no setting {name}. Did you mean {right}?" in said
+
+
+@pytest.mark.skipif(bool(THERE.missing("graphrag")), reason=THERE.missing("graphrag"))
+@pytest.mark.parametrize(
+    ("mode", "kinds"), [("basic", {"chunk"}), ("global", set()), ("drift", set())]
+)
+def test_graphrag_answers_in_its_other_searches(
+    mode: str, kinds: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = ran(
+        *words("graphrag", "equal"), f"+engine.settings.mode={mode}", "method.max_calls=100"
+    )
+    for row in records(ended.folder):
+        assert row["status"] == "answered"
+        assert {piece["kind"] for piece in row["context"]["pieces"]} == kinds | {"engine"}
+        assert bool(row["documents"]) == (mode != "global")

@@ -119,6 +119,12 @@ def test_the_table_says_mode_version_and_what_could_not_be_made_equal() -> None:
     assert "not equal: temperature and seed are those of our model; it lowers all words" in table
 
 
+def test_the_table_says_where_the_lock_leaves_the_release() -> None:
+    ended = ran(*LIMITED, "+engine.differs='its lock has one 2 for 1'")
+    table = (ended.folder / "table.md").read_text()
+    assert "those of our model; its lock has one 2 for 1; it lowers all words" in table
+
+
 def test_a_plan_says_what_is_equal_before_and_after_the_index_is_built() -> None:
     before = command("plan", *LIMITED, "engine.seconds=7").out
     assert "engine: fake 0.1 (equal): our chunks, our context budget, our reader prompt" in before
