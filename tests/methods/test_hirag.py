@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from toy_runs import metrics, ran, records
 
 from graphrag_bench.columns import cells
 from graphrag_bench.graph.communities import Communities
@@ -76,24 +73,3 @@ def test_without_nodes_there_is_no_bridge(graph) -> None:
     found, way = bridge(ranked(), graph=graph)
     assert not len(found)
     assert not len(way)
-
-
-WORDS = (
-    "dataset=toy", "method=hirag", "embedder=hashing", "nlp._target_=toy_runs.Capitals",
-    "reference_rows=off",
-)  # fmt: skip
-
-
-def test_without_a_language_model_the_evidence_is_found(tmp_path: Path) -> None:
-    held = metrics(ran(*WORDS, "answer=off", f"paths.home={tmp_path}").folder)
-    assert (held["n"], held["failed"]) == (6, 0)
-    assert held["metrics"]["evidence_recall@5"]["mean"] > 0.5
-
-
-@pytest.mark.slow
-def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Path) -> None:
-    scripted = ("fidelity=paper", "llm=scripted", "llm._target_=counting_reader.reader")
-    ended = ran(*WORDS, *scripted, f"paths.home={tmp_path}")
-    held = metrics(ended.folder)
-    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
-    assert all(row["calls"] >= 1 for row in records(ended.folder))

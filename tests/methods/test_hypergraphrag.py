@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_runs import metrics, ran, records
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.graph.graph import Graph
@@ -68,25 +66,3 @@ def test_a_prompt_tells_entities_and_hyperedges_in_blocks_of_their_own(graph):
     assert [piece.text for piece in both.pieces] == [
         "bo", "ada", "Ada met Bo.", "Ada and Bo moved to Ys.",
     ]  # fmt: skip
-
-
-WORDS = (
-    "dataset=toy", "method=hypergraphrag", "embedder=hashing", "nlp._target_=toy_runs.Capitals",
-    "reference_rows=off",
-)  # fmt: skip
-
-
-def test_without_a_language_model_the_evidence_is_found(tmp_path: Path) -> None:
-    held = metrics(ran(*WORDS, "answer=off", f"paths.home={tmp_path}").folder)
-    assert (held["n"], held["failed"]) == (6, 0)
-    assert held["metrics"]["evidence_recall@5"]["mean"] > 0.5
-
-
-@pytest.mark.slow
-def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Path) -> None:
-    """Every question takes a call for its keywords and one for its answer."""
-    scripted = ("fidelity=paper", "llm=scripted", "llm._target_=counting_reader.reader")
-    ended = ran(*WORDS, *scripted, f"paths.home={tmp_path}")
-    held = metrics(ended.folder)
-    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
-    assert all(row["calls"] >= 2 for row in records(ended.folder))

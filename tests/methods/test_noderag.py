@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_runs import metrics, ran, records
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.errors import UserError
@@ -116,25 +114,3 @@ def test_each_type_has_its_quota(graph, settings, left):
 def test_a_type_that_no_node_has_is_named(graph):
     with pytest.raises(UserError, match="tilte"):
         phrase(Mentions(("ada",)), graph=graph, types=("tilte",))
-
-
-WORDS = (
-    "dataset=toy", "method=noderag", "embedder=hashing", "nlp._target_=toy_runs.Capitals",
-    "reference_rows=off",
-)  # fmt: skip
-
-
-def test_without_a_language_model_the_evidence_is_found(tmp_path: Path) -> None:
-    held = metrics(ran(*WORDS, "answer=off", f"paths.home={tmp_path}").folder)
-    assert (held["n"], held["failed"]) == (6, 0)
-    assert held["metrics"]["evidence_recall@5"]["mean"] > 0.5
-
-
-@pytest.mark.slow
-def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Path) -> None:
-    """Every question takes a call for its names and one for its answer."""
-    scripted = ("fidelity=paper", "llm=scripted", "llm._target_=counting_reader.reader")
-    ended = ran(*WORDS, *scripted, f"paths.home={tmp_path}")
-    held = metrics(ended.folder)
-    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
-    assert all(row["calls"] >= 2 for row in records(ended.folder))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path as Folder
 
 import numpy as np
 import pytest
-from toy_runs import metrics, ran, records
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
@@ -238,25 +236,3 @@ def test_no_chunks_give_none(shared):
 
 def test_so_many_chunks_are_given(shared):
     assert walked(shared, ranked(ADA), 0, 1, 2, top_k=1).ids.tolist() == [1]
-
-
-WORDS = (
-    "dataset=toy", "method=proprag", "embedder=hashing", "nlp._target_=toy_runs.Capitals",
-    "reference_rows=off",
-)  # fmt: skip
-
-
-def test_without_a_language_model_the_evidence_is_found(tmp_path: Folder) -> None:
-    held = metrics(ran(*WORDS, "answer=off", f"paths.home={tmp_path}").folder)
-    assert (held["n"], held["failed"]) == (6, 0)
-    assert held["metrics"]["evidence_recall@5"]["mean"] > 0.5
-
-
-@pytest.mark.slow
-def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Folder) -> None:
-    """Retrieval takes no call: a question costs its answer alone."""
-    scripted = ("fidelity=paper", "llm=scripted", "llm._target_=counting_reader.reader")
-    ended = ran(*WORDS, *scripted, f"paths.home={tmp_path}")
-    held = metrics(ended.folder)
-    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
-    assert all(row["calls"] == 1 for row in records(ended.folder))

@@ -178,12 +178,6 @@ WORDS = (
 )  # fmt: skip
 
 
-def test_without_a_language_model_the_evidence_is_found(tmp_path: Path) -> None:
-    held = metrics(ran(*WORDS, "answer=off", f"paths.home={tmp_path}").folder)
-    assert (held["n"], held["failed"]) == (6, 0)
-    assert held["metrics"]["evidence_recall@5"]["mean"] > 0.5
-
-
 @pytest.mark.slow
 def test_the_agent_searches_for_its_thoughts_until_one_answers(tmp_path: Path) -> None:
     """Five thoughts at most, and the answer; a thought that answers is the last one."""
@@ -194,13 +188,3 @@ def test_the_agent_searches_for_its_thoughts_until_one_answers(tmp_path: Path) -
     assert {row["calls"] for row in records(going.folder)} == {5 + 1}
     told = ran(*agent, *scripted, "llm.replies={Thoughts: So the answer is Ada.}")
     assert {row["calls"] for row in records(told.folder)} == {1 + 1}
-
-
-@pytest.mark.slow
-def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Path) -> None:
-    """A call for the names, one for the sub-questions and one for the answer, at least."""
-    scripted = ("fidelity=paper", "llm=scripted", "llm._target_=counting_reader.reader")
-    ended = ran(*WORDS, *scripted, f"paths.home={tmp_path}")
-    held = metrics(ended.folder)
-    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
-    assert all(row["calls"] >= 3 for row in records(ended.folder))
