@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, metrics, ran, records
+from toy_runs import QUICK, TOY, metrics, ran, records
 
 from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import load
@@ -16,15 +16,6 @@ pytestmark = pytest.mark.slow
 
 METHODS = names("method")
 """`original` takes an installed engine to answer: tests/engines runs it."""
-
-
-QUICK = {
-    "gfmrag": (
-        "build.gnn_weights.world_size=12", "build.gnn_weights.questions=6",
-        "build.gnn_weights.epochs=1",
-    )
-}  # fmt: skip
-"""Settings of methods that train something for longer than a test may take."""
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "original"])

@@ -29,6 +29,13 @@ WEIGHTLESS = [
     "nlp._target_=toy_runs.Capitals",
 ]
 TOY = ["dataset=toy", *WEIGHTLESS]
+QUICK: Mapping[str, Sequence[str]] = {
+    "gfmrag": (
+        "build.gnn_weights.world_size=12", "build.gnn_weights.questions=6",
+        "build.gnn_weights.epochs=1",
+    )
+}  # fmt: skip
+"""Settings of methods that train something for longer than a test may take."""
 READER = {"_target_": "toy_runs.reader", "replies": {"capital of France": "Paris"}}
 TAGGER = {"_target_": "toy_runs.Capitals"}
 

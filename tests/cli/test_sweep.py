@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, asked, command, ran, records, refused, stops_on
+from toy_runs import QUICK, TOY, asked, command, ran, records, refused, stops_on
 
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.offline.plan import Planned
@@ -79,7 +79,7 @@ def test_a_sweep_takes_launchers_and_sweepers_of_hydra() -> None:
 def test_glob_takes_every_method() -> None:
     """Only the cell of the released engine fails: it is not installed."""
     engine = ["+engine._target_=fake_engine.engine", "+engine.installed=false"]
-    ended = command("run", "-m", *TOY, *engine, "method=glob(*)", "limit=1")
+    ended = command("run", "-m", *TOY, *engine, *QUICK["gfmrag"], "method=glob(*)", "limit=1")
     failed = [line for line in ended.err.splitlines() if re.match(r"cell \d+ failed", line)]
     assert len(failed) == 1 and "The engine 'fake' is not installed" in failed[0]
     assert "1 failed; the same command runs those again" in ended.err

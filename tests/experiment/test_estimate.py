@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toy_runs import QUICK
 
 from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import composed
@@ -60,7 +61,7 @@ def test_expected_prompt_tokens_are_within_a_quarter_of_what_is_paid(
     home: Path, method: str
 ) -> None:
     """All but `original`, which takes an installed engine: tests/engines runs it."""
-    experiment = prepared(home, method)
+    experiment = prepared(home, method, *QUICK.get(method, ()))
     before = sum(row.prompt_tokens for row in estimates(experiment, LIMIT, LIMIT))
     metrics = execute(experiment, Progress(quiet=True)).metrics
     after = sum(row["prompt_tokens"] for row in metrics["estimate"].values())

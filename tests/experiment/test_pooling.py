@@ -27,7 +27,8 @@ pytestmark = pytest.mark.slow
 TABLES = ["lgraphrag", "vgraphrag", "llightrag", "glightrag", "hlightrag", "fastgraphrag",
           "graphrag_er", "gretriever", "lightrag_mix"]  # fmt: skip
 """Methods that pack ranked relationships as a table, in a stage of their own."""
-ALL = [*TABLES, "pankrag", "ketrag", *({"subgraphrag"} & set(names("method")))]
+ALL = [*TABLES, "pankrag", "ketrag", "hirag", "youtugraphrag", "youtugraphrag_agent",
+       *({"subgraphrag"} & set(names("method")))]  # fmt: skip
 """Every method that packs ranked relationships."""
 
 CHAIN = World(

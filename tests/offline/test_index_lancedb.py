@@ -73,8 +73,10 @@ def test_every_index_finds_the_ids_and_scores_of_faiss(
     plain, kept = indices(homes["faiss"]), indices(homes["lancedb"])
     assert set(plain) == set(kept)
     known = {builder.name for builder in builders.all() if embeds(builder)}
-    # of graphs that are not made of an extraction, and of descriptions with names: the same code
-    assert known - {name for name, _ in kept} <= {"name_index.graph", "node_index.description"}
+    # of graphs that are not made of an extraction, of descriptions with names, and of attributes,
+    # of which the tagger here reads none: the same code
+    others = {"name_index.graph", "node_index.description", "attribute_index"}
+    assert known - {name for name, _ in kept} <= others
     for name, index in kept.items():
         assert isinstance(index.vectors, LanceRows), name
         assert np.asarray(index.vectors).tobytes() == np.asarray(plain[name].vectors).tobytes()

@@ -20,12 +20,14 @@ from graphrag_bench.pipeline.kept_steps import StepStore
 from graphrag_bench.runs.record import record
 
 SETTINGS = {"embedder": "hashing", "nlp": TAGGER, "llm": "scripted", "answer": "off"}
+BUILT = {"gfmrag": {"build": {"gnn_weights": {"world_size": 12, "questions": 6, "epochs": 1}}}}
+"""Settings of a method that trains something for longer than a test may take."""
 TOLD = ("documents", "context", "trace", "fallbacks", "status")
 
 
 def experiment(home: Path, method: str, **changes: Any) -> Experiment:
-    toy = gb.dataset("toy")
-    return gb.method(method, **changes).experiment(toy, **SETTINGS, paths={"home": str(home)})
+    toy, settings = gb.dataset("toy"), {**SETTINGS, **BUILT.get(method, {})}
+    return gb.method(method, **changes).experiment(toy, **settings, paths={"home": str(home)})
 
 
 def llm_free(home: Path) -> Iterator[str]:
