@@ -61,11 +61,17 @@ class FastGraphRag:
         ranks_in_place()
         from fast_graphrag import GraphRAG, QueryParam
         from fast_graphrag._llm import OpenAIEmbeddingService, OpenAILLMService
+        from instructor import Mode
 
         self.folder, self.equal = Path(given.folder), given.equal
-        self.asked, told, ranked = divided(
-            given.settings, plain_fields(QueryParam, "only_context"), NEUTRAL, ("chunk_top_k",)
+        self.asked, told, ranked, service = divided(
+            given.settings,
+            plain_fields(QueryParam, "only_context"),
+            NEUTRAL,
+            ("chunk_top_k",),
+            ("mode",),
         )
+        service["mode"] = Mode(service.get("mode", OpenAILLMService.mode))
         self.parameters, self.names = QueryParam, ChunkNames(self.folder)
         self.fixed_k = ranked.get("chunk_top_k")
         told = {**NEUTRAL, **told}
@@ -75,7 +81,7 @@ class FastGraphRag:
             "max_requests_concurrent": _AT_ONCE,
         }
         config = GraphRAG.Config(
-            llm_service=OpenAILLMService(model=given.llm_model, **where),
+            llm_service=OpenAILLMService(model=given.llm_model, **service, **where),
             embedding_service=OpenAIEmbeddingService(
                 model=given.embedding_model,
                 embedding_dim=given.embedding_dimension,
@@ -90,7 +96,8 @@ class FastGraphRag:
         self.ranking = self.rag.state_manager.chunk_ranking_policy.config
         self.n_lost = 0
         self.watch()
-        held = {**told, "ppr_damping": config.graph_storage.config.ppr_damping}
+        held = {**told, "mode": service["mode"].value}
+        held["ppr_damping"] = config.graph_storage.config.ppr_damping
         if not self.equal:
             self.ranking.top_k = self.fixed_k or self.ranking.top_k
             asks = self.query(None)
