@@ -46,9 +46,7 @@ FOOT = """\
 graphrag-bench engines install lightrag-hku --folder FOLDER
 graphrag-bench engines install nano-graphrag --folder FOLDER
 graphrag-bench engines install fast-graphrag --folder FOLDER
-python -m venv FOLDER/hipporag && FOLDER/hipporag/bin/pip install --no-deps {hipporag}
-FOLDER/hipporag/bin/pip install torch transformers igraph pandas pyarrow pydantic openai
-FOLDER/hipporag/bin/pip install tenacity filelock einops
+graphrag-bench engines install hipporag --folder FOLDER
 make test-parity ENGINES=FOLDER
 ```
 """
@@ -120,17 +118,10 @@ def unexplained(results: Sequence[Result]) -> list[str]:
 
 def page(results: Sequence[Result]) -> str:
     """The whole page."""
-    engines = {
-        result.case.engine: f"{result.case.distribution}=={result.version}" for result in results
-    }
-    installed = {one: engines.get(one, one) for one in ENGINES}
     parts = [HEAD, "\n".join(_table(results)), "## The first differences", ""]
     parts[2:] = ["## The first differences\n", "\n".join(_differences(results)).rstrip() + "\n"]
     parts += ["\n".join(_prompts(results))]
-    return "\n".join(parts) + "\n" + FOOT.format(**installed)
-
-
-ENGINES = ("lightrag", "nano", "fastgraphrag", "hipporag")
+    return "\n".join(parts) + "\n" + FOOT
 
 
 def _table(results: Sequence[Result]) -> Iterator[str]:
