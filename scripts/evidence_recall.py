@@ -62,6 +62,7 @@ ROWS: Sequence[Told] = (
     ("LinearRAG", "entities (spaCy)", ALL, ("method=linearrag", NAMES)),
     ("NodeRAG", "seven types of nodes (spaCy)", "mentions", ("method=noderag",)),
     ("GFM-RAG", OPENIE, ALL, ("method=gfmrag",)),
+    ("GFM-RAG", FACTS, ALL, ("method=gfmrag",)),
     ("GFM-RAG", OPENIE, ONE, ("method=gfmrag", VECTORS)),
     ("HyperGraphRAG", "facts with their entities (spaCy)", "vectors of names",
      ("method=hypergraphrag",)),
