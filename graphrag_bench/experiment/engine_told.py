@@ -88,10 +88,14 @@ def engine_lines(experiment: Experiment) -> Iterator[str]:
     )
     for name, value in engine.settings.items():
         yield f"  engine.settings.{name} = {value}"
+    if engine.release.missing:
+        yield f"  {engine.release.missing}"
     told = _of_index(experiment, item)
     for name, value in (told.get("settings") or {}).items():
         yield f"  {name} = {value} (in force)"
     for line in (*ALWAYS, *told.get("not_equal", ())):
         yield f"  not equal: {line}"
+    if not told and engine.release.differs:
+        yield f"  not equal: {engine.release.differs}"
     if not told:
         yield "  what else is not equal, it says when it has built its index"

@@ -61,7 +61,7 @@ class Release:
     `version` is the engine's; `digest` is that of its lock and of the code that drives it. `start`
     is given the file of the log, and raises UserError, which names the command that installs it,
     where the engine is not installed. `differs` says where its lock leaves the release; "" where it
-    does not.
+    does not. `missing` says why it cannot be started now; "" where it can.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Release:
     digest: str
     start: Callable[[Path], Process] = field(compare=False)
     differs: str = ""
+    missing: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

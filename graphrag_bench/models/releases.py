@@ -43,7 +43,14 @@ def released(
 
     version = f"{one.version} without lock" if free else one.version
     return Engine(
-        Release(name, version, digest(held, _code(one)), start, "" if free else one.differs),
+        Release(
+            name,
+            version,
+            digest(held, _code(one)),
+            start,
+            "" if free else one.differs,
+            there.missing(name),
+        ),  # fmt: skip
         seconds=seconds,
         build_seconds=build_seconds,
         max_tokens=max_tokens,

@@ -136,6 +136,15 @@ def test_a_plan_says_what_is_equal_before_and_after_the_index_is_built() -> None
     assert "similarity = cosine (in force)" in after
 
 
+def test_a_plan_says_that_an_engine_is_not_installed_or_cannot_be_run(tmp_path: Path) -> None:
+    words = ("dataset=toy", "method=original", "llm=scripted", f"paths.engines={tmp_path}")
+    absent = command("plan", *words, "engine=hipporag").out
+    assert "The engine 'hipporag' is not installed: graphrag-bench engines install" in absent
+    assert "not equal: its lock has openai 1.92.0 for 1.91.1" in absent
+    stopped = command("plan", *words, "engine=gfmrag").out
+    assert "The engine 'gfmrag' cannot be run: it has no driver" in stopped
+
+
 def test_chunks_that_an_engine_has_dropped_are_told() -> None:
     ended = ran(*LIMITED, "engine.settings={lose_on: Observatory}")
     table = (ended.folder / "table.md").read_text()
