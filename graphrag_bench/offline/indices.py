@@ -105,10 +105,12 @@ def description_index(
 
 def named_node_texts(graph: Graph) -> list[str]:
     """Name, colon and description of every node, the name alone where nothing describes it."""
-    return [
-        f"{name}: {described}" if described else name
-        for name, described in zip(graph.names, _descriptions(graph), strict=True)
-    ]
+    return list(map(named_text, graph.names, _descriptions(graph)))
+
+
+def named_text(name: str, described: str) -> str:
+    """A name, a colon and its description; the name alone where nothing describes it."""
+    return f"{name}: {described}" if described else name
 
 
 @artifact("node_index.text")

@@ -29,6 +29,7 @@ from graphrag_bench.models.embedder import Embedder, Vectors
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Listed, ask_each, list_reading
+from graphrag_bench.offline.indices import named_text
 from graphrag_bench.offline.parts import refuse_all_failed
 from graphrag_bench.offline.sentences import central_texts, cut, split_sentences, vectors_of
 from graphrag_bench.offline.text_graph import TKG_ATTRIBUTES, room_for, text_graph
@@ -249,7 +250,7 @@ class Layers:
 
     def told(self, row: int) -> str:
         """Name and description of an entity, as an index of descriptions has it."""
-        return f"{self.names[row]}: {self.texts[row]}" if self.texts[row] else self.names[row]
+        return named_text(self.names[row], self.texts[row])
 
 
 Tell = Callable[[Layers, Sequence[Sequence[int]], str], list[list[Entity]]]
@@ -340,7 +341,8 @@ def _written(
     refuse_all_failed(f"Step '{STEP}'", failures, len(replies), advice, was="was of use")
     if failures:
         progress.say(f"{STEP}: {len(failures)} of {len(replies)} replies were not of use")
-    lacking = [family for family, one in zip(families, replies, strict=True) if one in failures]
+    pairs = zip(families, replies, strict=True)
+    lacking = [family for family, one in pairs if not isinstance(one, Listed)]
     stand_ins = iter(central(made, lacking, kind) if lacking else [])
     return [
         [

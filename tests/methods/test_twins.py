@@ -8,13 +8,14 @@ import pytest
 from toy_runs import metrics, ran, records
 
 SCRIPTED = ("fidelity=paper", "llm=scripted", "llm._target_=counting_reader.reader")
-LEAST_CALLS = {
-    "hirag": 1,  # the answer; retrieval takes no call
-    "hypergraphrag": 2,  # keywords, answer
-    "noderag": 2,  # names, answer
-    "proprag": 1,  # the answer; retrieval takes no call
-    "youtugraphrag": 3,  # names, sub-questions, answer
+CALLS = {
+    "hirag": (1, 1),  # the answer; retrieval takes no call
+    "hypergraphrag": (2, 3),  # keywords, once more where the reply is no JSON, answer
+    "noderag": (2, 3),  # names, once more where the reply is no JSON, answer
+    "proprag": (1, 1),  # the answer; retrieval takes no call
+    "youtugraphrag": (3, 9),  # names, sub-questions and their names, answer
 }
+"""The least and the most calls of a question with the models of the paper."""
 
 
 def words(method: str, home: Path) -> list[str]:
@@ -24,7 +25,7 @@ def words(method: str, home: Path) -> list[str]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("method", LEAST_CALLS)
+@pytest.mark.parametrize("method", CALLS)
 def test_without_a_language_model_the_evidence_is_found(method: str, tmp_path: Path) -> None:
     held = metrics(ran(*words(method, tmp_path), "answer=off").folder)
     assert (held["n"], held["failed"]) == (6, 0)
@@ -32,12 +33,12 @@ def test_without_a_language_model_the_evidence_is_found(method: str, tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "n_calls"), LEAST_CALLS.items())
+@pytest.mark.parametrize("method", CALLS)
 def test_with_the_models_of_its_paper_every_question_is_answered(
-    method: str, n_calls: int, tmp_path: Path
+    method: str, tmp_path: Path
 ) -> None:
     ended = ran(*words(method, tmp_path), *SCRIPTED)
     held = metrics(ended.folder)
     assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
-    assert all(row["calls"] >= n_calls for row in records(ended.folder))
-    assert n_calls > 1 or all(row["calls"] == 1 for row in records(ended.folder))
+    least, most = CALLS[method]
+    assert all(least <= row["calls"] <= most for row in records(ended.folder))
