@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from graphrag_bench.addresses import check_server, public_address
 from graphrag_bench.models.api_key import ApiKey, check_variable
-from graphrag_bench.models.attempts import Attempts, Clock
+from graphrag_bench.models.attempts import Attempts, Clock, Reached
 from graphrag_bench.models.faults import Again, Answer, Server, of_connection, of_status
 from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.models.settings import Limits, Patience
@@ -79,6 +79,21 @@ class Endpoint:
                 self.attempts.clock.now,
             ),
         )
+
+    def run(
+        self,
+        send: Callable[[], T],
+        n_tokens: int,
+        used: Callable[[T], int],
+        lost: Callable[[], None] | None = None,
+    ) -> Reached[T]:
+        """What `Attempts.run` returns, under the limits and the patience of this server.
+
+        The client is made before a call is counted: importing it can take longer than the time that
+        a call may be on its way.
+        """
+        _ = self._client
+        return self.attempts.run(send, n_tokens, used, lost)
 
     def post(self, path: str, body: Body) -> Body:
         """The server's answer at a path below its address, key hidden."""

@@ -83,7 +83,7 @@ class OpenAICompatible(FanOut):
         n_tokens = 0
         if self.limits.tokens_per_minute is not None:
             n_tokens = estimated_tokens(request.prompt) + request.max_tokens
-        reached = self.endpoint.attempts.run(
+        reached = self.endpoint.run(
             lambda: self._send(request),
             n_tokens,
             lambda reply: reply.prompt_tokens + reply.completion_tokens,

@@ -204,7 +204,7 @@ class OpenAIEmbedder:
         most = round(estimate * _RATIO)
         with Reservation(self._budget, Spending(most, self.prices.usd(most, 0))) as held:
             try:
-                reached = self.endpoint.attempts.run(
+                reached = self.endpoint.run(
                     lambda: self._send(block), most, lambda got: _reply(got).prompt_tokens,
                     held.again,
                 )  # fmt: skip
