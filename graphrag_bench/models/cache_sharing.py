@@ -23,12 +23,13 @@ from graphrag_bench.models.reply_store import (
     StoredVector,
     StoredVectors,
 )
+from graphrag_bench.models.sqlite_kind import is_sqlite
 from graphrag_bench.unpacking import opened
 
 FORMAT = "graphrag-bench replies"
 VERSION = 1
 VECTORS = "vectors"
-_SQLITE = b"SQLite format 3\x00"
+_GZIP = b"\x1f\x8b"
 _KINDS: dict[str, type | tuple[type, ...]] = {"str": str, "int": int, "float": (int, float)}
 Row = StoredReply | StoredVector | StoredVectors
 
@@ -131,9 +132,7 @@ def rows_in(path: str | Path) -> Iterator[Row]:
     file = Path(path)
     if not file.is_file():
         raise UserError(f"There are no replies at '{file}': the file does not exist.")
-    with file.open("rb") as opened:
-        begins = opened.read(16)
-    if begins == _SQLITE:
+    if is_sqlite(file):
         store = ReplyStore(file, reading=True)
         try:
             yield from store.rows()
@@ -143,7 +142,9 @@ def rows_in(path: str | Path) -> Iterator[Row]:
         finally:
             store.close()
         return
-    yield from _exported(file, zipped=begins[:2] == b"\x1f\x8b")
+    with file.open("rb") as begun:
+        zipped = begun.read(2) == _GZIP
+    yield from _exported(file, zipped=zipped)
 
 
 def _exported(file: Path, *, zipped: bool) -> Iterator[Row]:

@@ -1,4 +1,8 @@
-"""Whether a SQLite file is ours: by its header, without opening another program's file."""
+"""Whether a SQLite file is ours: by its header, without changing another program's file.
+
+SQLite reads the header: whoever opens a file and closes it loses all locks that the process has on
+it (POSIX), and another process then takes the log away from under its connections.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,25 @@ from graphrag_bench.errors import UserError
 
 APPLICATION = 0x47524247
 """`GRBG`, in the header of every file of ours since it has one."""
-MAGIC = b"SQLite format 3\x00"
-_AT_APPLICATION = slice(68, 72)
+_APPLICATION_ID = "PRAGMA application_id"
+_UNCHANGING = "mode=ro&immutable=1"
+"""SQLite takes no lock, makes no file, and reads no log."""
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file begins as those of SQLite do; False for an empty one and for a folder.
+
+    Raises UserError where it cannot be read.
+    """
+    if not path.is_file() or path.stat().st_size == 0:
+        return False
+    try:
+        with closing(_connected(path, _UNCHANGING, _APPLICATION_ID)):
+            return True
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN:
+            raise UserError(f"The cache {path} cannot be opened: {error}.") from None
+        return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
 
 
 def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
@@ -21,28 +42,39 @@ def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
     Ours are those with our application id, those of earlier versions, which have our table with our
     columns, and empty ones.
     """
-    with path.open("rb") as file:
-        header = file.read(100)
-    if not header:
+    if path.is_file() and path.stat().st_size == 0:
         return
-    if not header.startswith(MAGIC):
+    if not is_sqlite(path):
         raise UserError(f"The cache {path} cannot be opened: it is not a SQLite file.")
-    application = int.from_bytes(header[_AT_APPLICATION], "big")
-    if application == APPLICATION:
-        return
-    if application == 0:
-        try:
+    try:
+        application = _application(path)
+        if application == APPLICATION:
+            return
+        if application == 0:
             with closing(reading(path)) as connection:
                 empty = not _tables(connection)
                 known = set(columns) <= columns_of(connection, table)
-        except sqlite3.Error as error:
-            raise UserError(f"The cache {path} cannot be opened: {error}.") from None
-        if empty or known:
-            return
+            if empty or known:
+                return
+    except sqlite3.Error as error:
+        raise UserError(f"The cache {path} cannot be opened: {error}.") from None
     raise UserError(
         f"'{path}' is a SQLite file of another program and is left as it is. Name a file of "
         "replies, or one that does not exist yet."
     )
+
+
+def _application(path: Path) -> int:
+    """The application id of a SQLite file; raises sqlite3.Error.
+
+    A file whose process was killed while it took the log over is whole with its log alone.
+    """
+    try:
+        with closing(_connected(path, _UNCHANGING, _APPLICATION_ID)) as connection:
+            return int(connection.execute(_APPLICATION_ID).fetchone()[0])
+    except sqlite3.DatabaseError:
+        with closing(reading(path)) as connection:
+            return int(connection.execute(_APPLICATION_ID).fetchone()[0])
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
@@ -66,16 +98,18 @@ def reading(path: Path) -> sqlite3.Connection:
     logged = log.is_file() and log.stat().st_size > 0
     used = logged or Path(f"{path}.lock").exists() or Path(f"{path}-journal").exists()
     try:
-        return _connected(path, "mode=ro" if used else "mode=ro&immutable=1")
+        return _connected(path, "mode=ro" if used else _UNCHANGING)
     except sqlite3.OperationalError as error:
         if logged:
             said = f"{error}; {log.name} holds what was written last and cannot be read here"
             raise sqlite3.OperationalError(said) from None
-        return _connected(path, "mode=ro&immutable=1")
+        return _connected(path, _UNCHANGING)
 
 
-def _connected(path: Path, how: str) -> sqlite3.Connection:
-    """A connection that has read something: SQLite opens a file with the first query only."""
+def _connected(
+    path: Path, how: str, first: str = "SELECT count(*) FROM sqlite_master"
+) -> sqlite3.Connection:
+    """A connection that has read something: SQLite opens a file with the `first` query only."""
     connection = sqlite3.connect(
         f"file:{quote(str(path.resolve()))}?{how}",
         uri=True,
@@ -83,7 +117,7 @@ def _connected(path: Path, how: str) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection.execute(first).fetchone()
     except sqlite3.Error:
         connection.close()
         raise

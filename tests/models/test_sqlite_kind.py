@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,6 +122,40 @@ def test_what_another_process_has_not_closed_yet_is_read_too(folder: Path) -> No
     store.put(StoredReply("l", "model", b"", "valid", text="Rome"))
     assert cache_stats(store.path)[0].verdicts == (("valid", 2),)
     store.close()
+
+
+@pytest.mark.parametrize("look", [ReplyStore, cache_stats])
+def test_who_looks_at_a_file_once_more_keeps_its_log_from_other_processes(
+    folder: Path, look: Callable[[Path], object]
+) -> None:
+    store = ReplyStore(folder / "replies.sqlite")
+    look(store.path)
+    other = (
+        "import sqlite3, sys; there = sqlite3.connect(sys.argv[1]); "
+        "there.execute('SELECT count(*) FROM replies').fetchone(); there.close()"
+    )
+    subprocess.run([sys.executable, "-c", other, str(store.path)], check=True)
+    assert Path(f"{store.path}-wal").is_file()
+    store.put(REPLY)
+    assert cache_stats(store.path)[0].verdicts == (("valid", 1),)
+    store.close()
+
+
+def test_a_file_that_is_whole_with_its_log_alone_is_ours(folder: Path) -> None:
+    """As a process leaves it that was killed while it took over the log."""
+    path = folder / "replies.sqlite"
+    store = ReplyStore(path)
+    before = path.read_bytes()
+    for number in range(40):
+        store.put(replace(REPLY, key=str(number), text="Paris" * 500))
+    log = Path(f"{path}-wal").read_bytes()
+    store.close()
+    first_page = path.read_bytes()[:4096]
+    path.write_bytes(first_page + before[4096:])
+    Path(f"{path}-wal").write_bytes(log)
+    again = ReplyStore(path)
+    assert len(list(again.rows())) == 40
+    again.close()
 
 
 def test_a_store_that_is_read_is_never_written(folder: Path) -> None:
