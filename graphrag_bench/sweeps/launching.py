@@ -86,7 +86,8 @@ class Grid:
     def run(self, results: Results) -> dict[int, str]:
         """Run every cell, add what came out to `results`, and return the errors by cell.
 
-        Hydra launches the cells where a word names a launcher or another setting of Hydra's.
+        A cell that failed here and that another process has done since is no error. Hydra launches
+        the cells where a word names a launcher or another setting of Hydra's.
         """
         manifest, preparing, values = self.started(), Preparing(), self.values
 
@@ -101,17 +102,27 @@ class Grid:
         errors = failures(manifest)
         if not (launched or errors):
             raise UserError("Hydra could not start the sweep; its message is above.")
-        left = {n: one for n, one in enumerate(self.made, 1) if n not in errors}
-        held = dict(results)
-        results.clear()  # to be in the order of the cells; what other processes did is on disk
-        for one in (one for cell in left.values() for one in self.preparing.with_references(cell)):
-            if (name := cell_of(one)) not in results:
-                results[name] = held.get(name) or when_free(one)
+        self._gather(results, errors)
+        while errors != (now := failures(manifest)):  # others went on while they were waited for
+            errors = now
+            self._gather(results, errors)
         for row in manifest.rows():
-            if row.cell in left and row.status != "done":  # another process was at work on it
-                n_failed = results[cell_of(left[row.cell])].metrics["failed"]
+            if row.cell not in errors and row.status != "done":  # another process was at work on it
+                n_failed = results[cell_of(self.made[row.cell - 1])].metrics["failed"]
                 manifest.note(row.cell, "done", n_failed=n_failed)
         return errors
+
+    def _gather(self, results: Results, errors: Mapping[int, str]) -> None:
+        """Put the results of all cells but those with errors in the order of the cells.
+
+        What other processes did is read from their runs, and waited for.
+        """
+        held = dict(results)
+        results.clear()
+        for number, cell in enumerate(self.made, 1):
+            for one in self.preparing.with_references(cell) if number not in errors else ():
+                if (name := cell_of(one)) not in results:
+                    results[name] = held.get(name) or when_free(one)
 
 
 def run_one(

@@ -74,8 +74,8 @@ def test_a_sweep_killed_in_the_middle_and_gone_on_with_by_two_processes_ends_in_
     n_done = before.count("done")
     assert 3 <= n_done < N_CELLS
     assert before[n_done:] == ["started", *["waiting"] * (N_CELLS - n_done - 1)]
-    for process in [started(words) for _ in range(2)]:
-        end = ended(process)
+    ends = [ended(process) for process in [started(words) for _ in range(2)]]
+    for end in ends:
         assert end.code == 0, end.err
         assert table(end) == undisturbed
     assert statuses(tmp_path) == ["done"] * N_CELLS

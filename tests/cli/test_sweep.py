@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from toy_runs import QUICK, TOY, asked, command, ran, records, refused, stops_on
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.offline.plan import Planned
 from graphrag_bench.offline.store import Store
+from graphrag_bench.sweeps import launching
 
 pytestmark = pytest.mark.slow
 
@@ -227,6 +230,31 @@ def test_the_cells_of_an_array_run_one_by_one_and_then_make_the_table_of_the_who
     array = ran("-m", *sweep, "paths.home=array")
     assert not asked
     assert (array.folder / "table.md").read_bytes() == (whole.folder / "table.md").read_bytes()
+
+
+def test_a_cell_that_failed_here_and_was_done_by_another_process_meanwhile_is_in_the_table(
+    stopped: set[str], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = [*VANILLA, "limit=2", "method.top_k=1,2"]
+    whole = ran("-m", *sweep, "paths.home=whole")
+    assert command("sweep", "run", "cell=1", *sweep).code == 0
+    at_work = (home / manifest(home)[0]["run"] / "run.lock").open("a")
+    fcntl.flock(at_work, fcntl.LOCK_EX)
+    stopped.add("Question")
+    seen = []
+
+    def meanwhile(_: float) -> None:
+        """What the other process does while this one waits for it."""
+        seen.append([row["status"] for row in manifest(home)])
+        stopped.clear()
+        assert command("sweep", "run", "cell=2", *sweep).code == 0
+        at_work.close()
+
+    monkeypatch.setattr(launching, "time", SimpleNamespace(sleep=meanwhile))
+    shared = ran("-m", *sweep)
+    assert seen == [["started", "failed"]]
+    assert [row["status"] for row in manifest(home)] == ["done", "done"]
+    assert (shared.folder / "table.md").read_bytes() == (whole.folder / "table.md").read_bytes()
 
 
 def test_a_sweep_is_listed_before_and_after_it_has_begun_and_by_its_key(home: Path) -> None:
