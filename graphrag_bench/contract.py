@@ -67,7 +67,7 @@ class Operator(Registered):
 
     `function` takes the values of one question; `batch` is the function for many, which `function`
     is derived from. `returns` has the slots with their types in the order of the return type: those
-    it `writes`, and those it `may_write`.
+    it `writes`, and those it `may_write`. One that `spreads` ranks all rows, wherever it starts.
     """
 
     reads: tuple[Read, ...]
@@ -83,6 +83,7 @@ class Operator(Registered):
     tokens: TokensOf | None
     batch: Callable[..., Any] | None = None
     expected: ExpectedOf | None = None
+    spreads: bool = False
 
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
         """The attributes that the graph must have, those that settings ask for among them.
@@ -147,6 +148,7 @@ def operator(
     supplies: frozenset[str] | set[str] = frozenset(),
     tokens: TokensOf | None = None,
     expected: ExpectedOf | None = None,
+    spreads: bool = False,
 ) -> Callable[[F], F]:
     """Register an operator and return the function unchanged.
 
@@ -155,6 +157,7 @@ def operator(
     LLM calls of one question, `unordered` says in words which order the result has when it is not
     score order, `supplies` names the variables that its prompts are given, `tokens` estimates what
     one call costs, and `expected` how many there are where it is not half of an even bound.
+    `spreads` says that it ranks all rows, so that its list fills `top_k` wherever it starts.
     """
 
     def register(function: F) -> F:
@@ -164,7 +167,7 @@ def operator(
         made = Operator(
             name, single, reads, needs, settings, returns, writes, may_write,
             frozenset(requires), calls, unordered, frozenset(supplies), tokens,
-            function if batched else None, expected,
+            function if batched else None, expected, spreads,
         )  # fmt: skip
         operators.add(made)
         return function

@@ -45,8 +45,6 @@ ANSWER_TOKENS = 40.0
 MENTIONS = 2.0
 """Entities that a question names."""
 TRIPLE_TOKENS = 14.0
-SPREADING = frozenset({"node.query_gnn"})
-"""Operators that rank every row, wherever they start: their list fills its `top_k`."""
 SUB_QUESTIONS = 2.0
 """Sub-questions that a model makes per question, and items of a list that is processed singly."""
 
@@ -202,7 +200,7 @@ class Walk:
         sources = [name for name in reads if name in place.rows]
         if not sources and top_k is None and slot in place.rows:
             return place.rows[slot]
-        spreads = op.operator.name in SPREADING or any(name.endswith("_scores") for name in reads)
+        spreads = op.operator.spreads or any(name.endswith("_scores") for name in reads)
         if not sources or spreads:
             return Rows(min(most, self.kinds.complete.get(slot, math.inf)))
         n, searched = 0.0, True
