@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from typing import Any
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.embedder import Embedder, Kind
-from graphrag_bench.models.fan_out import Request
+from graphrag_bench.models.fan_out import FanOut, Request
 from graphrag_bench.models.llm import LLM, Metered
 from graphrag_bench.models.outcomes import CallFailed, Completion, RunStopped
 from graphrag_bench.models.served_bodies import (
@@ -59,36 +60,60 @@ class Served:
     failed: list[CallFailed] = field(default_factory=list)
     too_many: bool = False
     over: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _changed: threading.Condition = field(default_factory=threading.Condition, repr=False)
+    _n_under_way: int = field(default=0, repr=False)
 
     def reply(self, model: str, request: Request) -> Completion:
         """The reply of a model; raises Refused for an unknown one, and for what it could not do."""
         key = digest(model, repr(request))
-        with self._lock:
+        with self._changed:
             if key in self.earlier:
                 return self.earlier[key]
+        with self._under_way(model):
+            try:
+                outcome = _asked(self.models[model], request, self._changed)
+            except RunStopped as error:
+                self.stopped = self.stopped or error
+                raise Refused(402, "run_stopped", str(error)) from error
+            if isinstance(outcome, CallFailed):
+                self.failed.append(outcome)
+                raise Refused(422, outcome.reason, str(outcome)) from outcome
+            self.earlier[key] = outcome
+            return outcome
+
+    def refuse_late(self) -> None:
+        """Raise Refused when the work has ended."""
+        if self.over:
+            raise Refused(410, "over", "The work that this call belongs to has ended.")
+
+    def end(self) -> None:
+        """Refuse calls that come, and wait for those under way: they are paid for, and stored."""
+        with self._changed:
+            self.over = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._n_under_way == 0)
+
+    @contextmanager
+    def _under_way(self, model: str) -> Iterator[None]:
+        """A call, one of as many as the models take at once; raises Refused."""
+        at_once = max(map(_calls_at_once, self.models.values()), default=1)
+        with self._changed:
+            self._changed.wait_for(lambda: self.over or self._n_under_way < at_once)
             self._refuse(model)
             self.n_calls += 1
+            self._n_under_way += 1
         try:
-            outcome = _asked(self.models[model], request, self._lock)
-        except RunStopped as error:
-            with self._lock:
-                self.stopped = self.stopped or error
-            raise Refused(402, "run_stopped", str(error)) from error
-        if isinstance(outcome, CallFailed):
-            with self._lock:
-                self.failed.append(outcome)
-            raise Refused(422, outcome.reason, str(outcome)) from outcome
-        with self._lock:
-            self.earlier[key] = outcome
-        return outcome
+            yield
+        finally:
+            with self._changed:
+                self._n_under_way -= 1
+                self._changed.notify_all()
 
     def _refuse(self, model: str) -> None:
         if model not in self.models:
             there = ", ".join(sorted(self.models)) or "none"
             raise Refused(404, "model_not_found", f"No model '{model}'; there are: {there}.")
-        if self.over:
-            raise Refused(410, "over", "The work that this call belongs to has ended.")
+        self.refuse_late()
         if self.stopped is not None:
             raise Refused(402, "run_stopped", str(self.stopped))
         if self.max_calls is not None and self.n_calls >= self.max_calls:
@@ -97,7 +122,12 @@ class Served:
             raise Refused(403, "max_calls", said)
 
 
-def _asked(llm: LLM, request: Request, lock: threading.Lock) -> Completion | CallFailed:
+def _calls_at_once(llm: LLM) -> int:
+    model = llm.llm if isinstance(llm, Metered) else llm
+    return model.concurrency if isinstance(model, FanOut) else 1
+
+
+def _asked(llm: LLM, request: Request, lock: threading.Condition) -> Completion | CallFailed:
     """What becomes of one call; counted in the meter of the whole, which many threads share."""
     meter = llm if isinstance(llm, Metered) else None
     own = Metered(llm) if meter is None else Metered(meter.llm, log=meter.log, gate=meter.gate)
@@ -153,13 +183,19 @@ class Proxy:
 
     @contextmanager
     def serving(self, served: Served) -> Iterator[Served]:
-        """Let clients ask these models until the work ends; calls that come later are refused."""
+        """Let clients ask these models until the work ends; calls that come later are refused.
+
+        Calls under way are waited for, as a run waits for its own: who gives the models up while
+        one of them is at work may end the process.
+        """
         served.over, self._now = False, served
         try:
             yield served
         finally:
-            served.over = True
             self._now = None
+            served.end()
+            with self._embedding:
+                pass  # what is being embedded is waited for as well
 
     def answer(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body of the answer to a call; raises Refused.
@@ -193,6 +229,7 @@ class Proxy:
         texts = embedding_texts(body)
         try:
             with self._embedding:
+                served.refuse_late()
                 rows = served.embedder.encode(texts, kind=served.kind)
         except RunStopped as error:
             served.stopped = served.stopped or error
@@ -216,6 +253,11 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, proxy: Proxy) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.proxy = proxy
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing of a client that was ended meanwhile; the trace of any other error."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
 
 import numpy as np
 import openai
@@ -211,9 +213,6 @@ def test_what_cannot_be_done_is_refused_in_words(
 
 
 def test_a_call_is_answered_while_another_one_waits(proxy: Proxy, client: openai.OpenAI) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-    from threading import Barrier
-
     together = Barrier(4, timeout=20)
 
     class Slow(Scripted):
@@ -233,6 +232,38 @@ def test_a_call_is_answered_while_another_one_waits(proxy: Proxy, client: openai
             )
         )
     assert len(found) == 4 and meter.usage.calls == 4
+
+
+def test_work_ends_when_the_call_under_way_has_and_one_that_waits_is_refused(
+    proxy: Proxy, client: openai.OpenAI
+) -> None:
+    began, go_on = Event(), Event()
+
+    class Slow(Scripted):
+        def call(self, request):  # type: ignore[no-untyped-def]
+            began.set()
+            assert go_on.wait(20)
+            return Completion("hello", 1, 1)
+
+    def hello(at: int) -> str | None:
+        said = f"Say hello {at}."
+        made = client.chat.completions.create(
+            model="reader", messages=[{"role": "user", "content": said}]
+        )
+        return made.choices[0].message.content
+
+    meter = Metered(Slow())
+    work = served(meter)
+    with ThreadPoolExecutor(3) as pool:
+        with proxy.serving(work):
+            first = pool.submit(hello, 0)
+            assert began.wait(20)
+            second = pool.submit(hello, 1)
+            ending = pool.submit(lambda: (second.exception(20), go_on.set()))
+        assert work.n_calls == 1 and meter.usage.calls == 1
+        assert first.result() == "hello"
+        assert isinstance(second.exception(), openai.APIStatusError)
+        ending.result()
 
 
 def test_an_error_of_ours_ends_the_work_and_is_not_repeated(
