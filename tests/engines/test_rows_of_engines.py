@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import fake_engine
 import pytest
 from toy_runs import Ended, command, metrics, ran, records, refused
 
+from graphrag_bench.models.engine import Engine
 from graphrag_bench.models.ledger import read_ledger, sums
 
 pytestmark = pytest.mark.slow
@@ -180,6 +182,20 @@ def test_with_a_warm_cache_nothing_is_asked_and_the_bytes_are_the_same(home: Pat
     told = json.loads((artifact(home) / "manifest.json").read_text())["files"]
     for name in ("engine/words.json", "engine/config.ini", "graph.graphml", "engine.json"):
         assert told[name] == content[name]
+
+
+def test_an_engine_is_asked_one_question_at_a_time_whatever_the_workers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ask, askers = Engine.ask, set()
+
+    def noted(self: Engine, *given: Any, **more: Any) -> Any:
+        askers.add(threading.current_thread())
+        return ask(self, *given, **more)
+
+    monkeypatch.setattr(Engine, "ask", noted)
+    ran(*FAKE, "workers=3")
+    assert askers == {threading.main_thread()}
 
 
 def test_the_index_is_built_once_for_both_answers_and_limits(home: Path) -> None:
