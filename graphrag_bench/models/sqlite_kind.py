@@ -28,12 +28,9 @@ def is_sqlite(path: Path) -> bool:
     if not path.is_file() or path.stat().st_size == 0:
         return False
     try:
-        with closing(_connected(path, _UNCHANGING, _APPLICATION_ID)):
-            return True
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN:
-            raise UserError(f"The cache {path} cannot be opened: {error}.") from None
-        return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+        return _application(path) is not None
+    except sqlite3.Error as error:
+        raise UserError(f"The cache {path} cannot be opened: {error}.") from None
 
 
 def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
@@ -44,8 +41,6 @@ def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
     """
     if path.is_file() and path.stat().st_size == 0:
         return
-    if not is_sqlite(path):
-        raise UserError(f"The cache {path} cannot be opened: it is not a SQLite file.")
     try:
         application = _application(path)
         if application == APPLICATION:
@@ -58,23 +53,27 @@ def check_ours(path: Path, columns: tuple[str, ...], table: str) -> None:
                 return
     except sqlite3.Error as error:
         raise UserError(f"The cache {path} cannot be opened: {error}.") from None
+    if application is None:
+        raise UserError(f"The cache {path} cannot be opened: it is not a SQLite file.")
     raise UserError(
         f"'{path}' is a SQLite file of another program and is left as it is. Name a file of "
         "replies, or one that does not exist yet."
     )
 
 
-def _application(path: Path) -> int:
-    """The application id of a SQLite file; raises sqlite3.Error.
+def _application(path: Path) -> int | None:
+    """The application id of a SQLite file, None for another file; raises sqlite3.Error.
 
     A file whose process was killed while it took the log over is whole with its log alone.
     """
     try:
         with closing(_connected(path, _UNCHANGING, _APPLICATION_ID)) as connection:
             return int(connection.execute(_APPLICATION_ID).fetchone()[0])
-    except sqlite3.DatabaseError:
-        with closing(reading(path)) as connection:
-            return int(connection.execute(_APPLICATION_ID).fetchone()[0])
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+            return None
+    with closing(reading(path)) as connection:
+        return int(connection.execute(_APPLICATION_ID).fetchone()[0])
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> set[str]:
