@@ -53,12 +53,17 @@ def _same_embedder(told: Any, embedder: Embedder) -> None:
     """Raise UserError unless the embedder's identity has the name that the checkpoint tells."""
     name = str(told.get("text_emb_model_name", "")) if isinstance(told, Mapping) else ""
     short = name.rstrip("/").rpartition("/")[2]
-    if short and re.search(rf"(^|[:/]){re.escape(short)}(?![\w.-])", embedder.identity):
+    if not short:
+        raise UserError(
+            "graph.checkpoint: config.json does not name the embedder that the network was trained "
+            "with. If it is that of this run: build.gnn_weights.embedder_check=length."
+        )
+    if re.search(rf"(^|[:/]){re.escape(short)}(?![\w.-])", embedder.identity):
         return
     raise UserError(
-        f"The checkpoint was trained with the embedder '{name or 'that it does not name'}'; this "
-        f"run has {embedder.identity.split(':long=')[0]}. Choose it: embedder.model={name}; where "
-        "it is the same under another name: build.gnn_weights.embedder_check=length."
+        f"The checkpoint was trained with the embedder '{name}'; this run has "
+        f"{embedder.identity.split(':long=')[0]}. Choose it: embedder.model={name}; where it is "
+        "the same under another name: build.gnn_weights.embedder_check=length."
     )
 
 

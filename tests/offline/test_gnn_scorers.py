@@ -93,6 +93,15 @@ def test_another_embedder_than_that_of_the_checkpoint_is_refused(tmp_path: Path)
     assert read(folder, embedder_check="length").shape == SHAPE
 
 
+def test_a_checkpoint_that_names_no_embedder_is_refused_until_it_is_said_to_be_ours(
+    tmp_path: Path,
+) -> None:
+    folder = checkpoint(tmp_path, told=config(""))
+    with pytest.raises(UserError, match=r"does not name the embedder .*embedder_check=length"):
+        read(folder)
+    assert read(folder, embedder_check="length").shape == SHAPE
+
+
 def test_the_name_of_an_embedder_is_compared_whole(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="hash'"):
         read(checkpoint(tmp_path, told=config("hash")))
