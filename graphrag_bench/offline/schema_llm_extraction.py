@@ -85,7 +85,7 @@ class Read:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template with the schema and the passage; about as much comes back."""
-    schema = 2.0 * sum(len(settings[name]) for name in ("node_types", "relation_types"))
+    schema = 2.0 * sum(len(settings[f"{kind}_types"]) for kind in ("node", "relation", "attribute"))
     prompt = template_tokens(settings["extract_prompt"]) + schema + sizes.chunk
     return prompt, min(settings["max_tokens"], sizes.chunk)
 
