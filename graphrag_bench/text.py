@@ -139,7 +139,7 @@ def _whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def fit(n_tokens: Sequence[int], budget: int) -> int:
+def fit(n_tokens: Sequence[int], budget: float) -> int:
     """How many items from the front fit into a budget of tokens, cutting at item boundaries."""
     total = 0
     for position, count in enumerate(n_tokens):

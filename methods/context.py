@@ -1,7 +1,8 @@
 """Contexts: ranked rows become texts, block by block, within one token budget.
 
-Each block has a share of the budget; what a block leaves unused goes to the blocks after it. Rows
-are cut at their boundaries, lowest rank first, and what was cut is recorded. Tokens are those of
+Each block has a share of the budget; what a block leaves unused goes to the blocks after it. A
+share above 1 is a number of tokens that are the block's alone: it takes no more, and hands none on.
+Rows are cut at their boundaries, lowest rank first, and what was cut is recorded. Tokens are those of
 the answering model where its tokenizer is known (`llm.tokenizer`). The budget comes from the run
 (`budget_context`); a step without a budget keeps every row.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -40,7 +42,7 @@ from graphrag_bench.values import (
 Form = Literal["text", "table"]
 Cut = Literal["last", "lowest"]
 Item = TypeVar("Item")
-Share = Annotated[float, Field(gt=0, le=1)]
+Share = Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(gt=1)]
 Row = tuple[str, str, float]
 """Id, text and score of one row before it is counted."""
 
@@ -275,14 +277,17 @@ def with_block(
 ) -> Context:
     """The context with a block: rows in order, as long as the shares so far have room for them.
 
-    Without a budget every row is kept.
+    Without a budget every row is kept that the block's own tokens (a share above 1) have room for.
     """
     held = context or Context(())
     pieces = [Piece(kind, name, text, score, tokenizer.count(text)) for name, text, score in rows]
-    kept = len(pieces)
-    if budget is not None:
-        allotted = round(min(held.share + share, 1.0) * budget)
-        kept = fit([piece.n_tokens for piece in pieces], allotted - held.n_tokens)
+    n_tokens = [piece.n_tokens for piece in pieces]
+    own = share > 1
+    allotted = None if budget is None else min(held.share + share, 1.0) * budget
+    room = math.inf if allotted is None else round(allotted) - held.n_tokens
+    kept = fit(n_tokens, min(room, share) if own else room)
+    if own:
+        share = sum(n_tokens[:kept]) / budget if budget else 0.0
     cut = tuple((piece.kind, piece.id) for piece in pieces[kept:])
     return Context((*held.pieces, *pieces[:kept]), (*held.cut, *cut), min(held.share + share, 1.0))
 

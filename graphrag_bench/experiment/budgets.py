@@ -24,7 +24,7 @@ from graphrag_bench.pipeline.edit import Item, every_list, known_operator, stage
 
 FEWEST_TOKENS = 50
 """The least mean tokens assumed per chunk: enough chunks are retrieved to fill the budget."""
-_BUDGET, _TOP_K, _GROUP = "budget", "top_k", "group_tokens"
+_BUDGET, _SHARE, _TOP_K, _GROUP = "budget", "share", "top_k", "group_tokens"
 OWN_BUDGET = f"method.{_BUDGET}"
 
 
@@ -127,17 +127,21 @@ def budgeted(
 ) -> dict[str, Any]:
     """The method with that budget in every step that has one; unchanged where none has.
 
-    The blocks of a context keep their shares of it. What is read by a map step (communities and
+    The blocks of a context keep their shares of it; tokens that a block has alone become as large a
+    part of it as they are of the method's `budget`. What is read by a map step (communities and
     chunks that are put into many prompts, one group each) has no budget: it is not a prompt's
     context. With `fill` the chunks of a context are as many as fit, and so are its nodes where it
     holds nothing else, and the lists they are taken from are long enough for it. With `own` a step
     that has a smaller budget of its own keeps that.
     """
     made = copy.deepcopy(dict(method))
-    lists = stages(made)
+    lists, whole = stages(made), made.get(_BUDGET)
     for step in _bounded(lists):
         held = step.get(_BUDGET)
         step[_BUDGET] = min(held, n_tokens) if own and isinstance(held, int) else n_tokens
+        alone = step.get(_SHARE)
+        if isinstance(whole, int) and isinstance(alone, int) and alone > 1:
+            step[_SHARE] = max(round(alone * n_tokens / whole), 2)
     if fill:
         _fill(lists, n_tokens)
     return made

@@ -21,8 +21,9 @@ _SAID = ("top_k", "form")
 class Block:
     """A block of a prompt: its step, its share, and the tokens that are its own at least.
 
-    `n_tokens` is None without a budget; `whole` is how many typical chunks fit into it, None for
-    blocks of something else and without a bound.
+    `n_tokens` is None without a budget; with `alone` the block takes no more than these either.
+    `whole` is how many typical chunks fit into it, None for blocks of something else and without a
+    bound.
     """
 
     op: str
@@ -31,12 +32,15 @@ class Block:
     share: float
     n_tokens: int | None
     whole: int | None
+    alone: bool = False
 
     @property
     def line(self) -> str:
         """The block in one line of a plan."""
         said = [f"{name}={value}" for name, value in self.settings.items()]
-        if self.n_tokens is not None:
+        if self.alone:
+            said.append(f"{self.n_tokens:,} tokens of its own")
+        elif self.n_tokens is not None:
             said.append(f"{self.share:g} of {self.budget:,} = {self.n_tokens:,} tokens")
         if self.whole is not None:
             said.append(f"{self.whole} whole chunks")
@@ -52,12 +56,14 @@ def _block(step: Mapping[str, Any], experiment: Experiment) -> Block:
     settings = operators.get(step["op"]).settings
     held = {name: step.get(name, one.default) for name, one in settings.items()}
     budget, share = held["budget"], held.get("share", 1.0)
-    n_tokens = None if budget is None else round(budget * share)
+    alone = share > 1
+    n_tokens = share if alone else None if budget is None else round(budget * share)
     typical, whole = experiment.room.chunk.typical, None
     if n_tokens is not None and typical > 0 and step["op"] in CHUNK_BLOCKS:
         whole = n_tokens // typical
     said = {name: held[name] for name in _SAID if held.get(name) is not None}
-    return Block(step["op"], said, budget, share, n_tokens, whole)
+    share = min(share / budget, 1.0) if alone and budget else share
+    return Block(step["op"], said, budget, share, n_tokens, whole, alone)
 
 
 def context_lines(experiment: Experiment) -> Iterator[str]:

@@ -220,15 +220,19 @@ class Walk:
         rows = place.rows.get(slot, Rows(math.inf))
         top_k = op.settings.get("top_k")
         each = self._row_tokens(op, kind)
-        share = min(place.share + float(op.settings.get("share") or 1.0), 1.0)
+        own = float(op.settings.get("share") or 1.0)
+        share = min(place.share + own, 1.0)
         starts = "context" in op.use or place.share == 0.0
         held = place.context if "context" in op.use else 0.0
         room = math.inf if budget is None else max(round(share * budget) - held, 0.0)
+        room = min(room, own) if own > 1 else room
         n_tokens = Rows(min(rows.n, top_k or math.inf) * each, rows.searched).up_to(room)
         if math.isinf(n_tokens):
             n_tokens = 0.0
         if n_tokens >= room:
             n_tokens = max(room - each / 2, 0.0)  # the row that does not fit is left out
+        if own > 1:
+            share = min(place.share + n_tokens / (budget or math.inf), 1.0)
         pieces = (place.pieces if held else 0.0) + n_tokens / each
         return replace(
             place, context=held + n_tokens, pieces=pieces, share=share if starts else place.share

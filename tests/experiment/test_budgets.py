@@ -46,6 +46,15 @@ def test_the_budget_reaches_every_block_of_a_context_and_leaves_the_shares() -> 
     assert steps(changed)["context.chunks"]["top_k"] == 4
 
 
+def test_tokens_of_a_block_s_own_are_the_same_part_of_another_budget() -> None:
+    """3,000 of 16,000 are 375 of 2,000."""
+    values = compose({"method": "fastgraphrag"}, {"profile": "upstream"})
+    shares = [step.get("share") for step in packing(values["method"])]
+    assert (shares, values["method"]["budget"]) == ([4000, 3000, 9000], 16000)
+    changed = packing(budgeted(values["method"], 2000, fill=False))
+    assert [step["share"] for step in changed] == [500, 375, 1125]
+
+
 def test_filling_takes_as_many_chunks_as_fit_from_a_list_that_is_long_enough() -> None:
     changed = budgeted(method_of("vanilla"), 1000, fill=True)
     assert steps(changed)["context.chunks"] == {

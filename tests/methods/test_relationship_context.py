@@ -68,3 +68,14 @@ def test_those_that_fit_are_those_that_the_context_would_keep(budget: int):
     found = fitting(BEST_LAST, held, graph=GRAPH, tokenizer=Words(), **ways)  # type: ignore[arg-type]
     assert [str(row) for row in found.ids] == rows(packed(BEST_LAST, held, **ways))[1:]
     assert found.scores.tolist() == BEST_LAST.scores[: len(found)].tolist()
+
+
+def test_a_block_with_tokens_of_its_own_takes_no_more_and_hands_none_on():
+    """Of 100 tokens the first block may take 35 and takes 10; half of the rest is 50, not 75."""
+    first = packed(given((0, 1.0)), budget=100, share=35)
+    assert (first.n_tokens, first.share) == (10, 0.1)
+    after = packed(given(*((row, 1.0) for row in (0, 1, 2, 3, 0, 1))), first, budget=100, share=0.5)
+    assert after.n_tokens == 60
+    assert packed(BEST_LAST, after, budget=100, share=20).n_tokens == 80
+    assert packed(BEST_LAST, after, budget=70, share=20).n_tokens == 70
+    assert packed(BEST_LAST, share=20).n_tokens == 20
