@@ -49,8 +49,10 @@ CASES = (
     Case(
         "nano-local", "lgraphrag", "nano", "nano-graphrag", "local",
         {"nodes": None, "communities": 20, "relationships": None, "chunks": 10},
-        {"top_k": 20, "min_score": 0.2},
-        (_NO_BUDGETS, _VECTORS, "profile=upstream is Microsoft's code; nano-graphrag has 20 nodes"),
+        {"top_k": 20, "min_score": 0.2, "order": "degree", "per_node": None},
+        (_NO_BUDGETS, _VECTORS,
+         "profile=upstream is Microsoft's code; nano-graphrag has 20 nodes, and all their "
+         "relationships by degree"),
     ),
     Case(
         "nano-global", "ggraphrag", "nano", "nano-graphrag", "global", {"communities": None},

@@ -133,6 +133,8 @@ def test_every_method_says_what_its_own_paper_has(name: str) -> None:
         ("ggraphrag", "zhou2025", {"group": "single", "levels": "down_to"}),
         ("ggraphrag", "paper", {"group": "packed", "order": "shuffled", "group_tokens": 8000}),
         ("ggraphrag", "upstream", {"levels": "at", "group_tokens": 12000, "budget": 12000}),
+        ("lgraphrag", "zhou2025", {"report_share": 0.27, "chunk_share": 0.33, "order": "degree"}),
+        ("lgraphrag", "upstream", {"report_share": 1800, "chunk_share": 6000, "order": "links"}),
         ("pankrag", "upstream", {"n_reports": None, "budget": 12000, "rerank": "off"}),
         ("dalk", "upstream", {"khop": 5}),
         ("raptor", "paper", {"top_k": 20, "budget": 2000}),

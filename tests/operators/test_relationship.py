@@ -103,6 +103,19 @@ def test_ties_may_come_in_the_order_of_the_nodes_and_by_id_at_each():
     assert onehop(ranked(3, 0, 1), graph=star).ids.tolist() == [0, 1, 2, 3]
 
 
+def test_relationships_between_the_nodes_come_before_those_that_lead_out_by_links():
+    """Of nodes 0 and 1: row 3 is between them; node 2 is joined to both, 3 and 4 to one each.
+
+    Degrees 3, 3, 2, 2, 2: rows 1 and 2 lead to node 2, row 0 to 3, and row 4 to 4.
+    """
+    graph = Graph.from_arrays([0, 0, 2, 0, 1, 3], [3, 2, 1, 1, 4, 4])
+    found = onehop(ranked(0, 1), graph=graph, order="links")
+    assert found.ids.tolist() == [3, 1, 2, 0, 4]
+    assert found.scores.tolist() == [6.0, 5.0, 5.0, 5.0, 5.0]
+    assert onehop(ranked(0, 1), graph=graph, order="links", per_node=1).ids.tolist() == [3, 1, 2]
+    assert not len(onehop(ranked(), graph=graph, order="links", per_node=1))
+
+
 def test_the_list_is_cut_from_behind(kite):
     assert onehop(ranked(0), graph=kite, top_k=1).ids.tolist() == [3]
 
