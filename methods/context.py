@@ -1,9 +1,9 @@
 """Contexts: ranked rows become texts, block by block, within one token budget.
 
 Each block has a share of the budget; what a block leaves unused goes to the blocks after it. A
-share above 1 is a number of tokens that are the block's alone: it takes no more, and hands none on.
-Rows are cut at their boundaries, lowest rank first, and what was cut is recorded. Tokens are those of
-the answering model where its tokenizer is known (`llm.tokenizer`). The budget comes from the run
+share above 1 is a number of tokens that are the block's alone: it takes no more and hands none on.
+Rows are cut at their boundaries, lowest rank first, and what was cut is recorded. Tokens are those
+of the answering model where its tokenizer is known (`llm.tokenizer`). The budget comes from the run
 (`budget_context`); a step without a budget keeps every row.
 """
 

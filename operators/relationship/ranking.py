@@ -87,8 +87,8 @@ def onehop(
     node is joined to. Ties by higher weight, then by lower id, or with `ties="nodes"` in the order
     of the nodes, and by lower id at each; `top_k` cuts the end of the list. With `order="links"`
     those between two of the nodes come first, then those that lead out, by the number of the nodes
-    that their outer end is joined to, at most `per_node` of them for each node; both by degree, then
-    by lower id. With `types` only relationships with an end of these types are given.
+    that their outer end is joined to, at most `per_node` of them for each node; both by degree,
+    then by lower id. With `types` only relationships with an end of these types are given.
     Source: Zhou et al. 2025, section 6.1, relationship "Onehop"; `nodes` as LightRAG's released
     code, version 1.5.7; `links` as Microsoft GraphRAG's local search (`local_context.py`).
     """

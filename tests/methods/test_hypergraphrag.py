@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from small_worlds import dataset
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.tokenizer import BytePairs
+from graphrag_bench.offline.chunking import token
 from graphrag_bench.values import Ranked
 from methods.context import nodes_context
+from methods.hypergraphrag.fitting import chunks_fitting, nodes_fitting
 from operators.chunk import leaves, occurrence
 from operators.node.adjacent import expand, onehop
 from operators.relationship.ranking import onehop as relationships_of
@@ -66,3 +69,32 @@ def test_a_prompt_tells_entities_and_hyperedges_in_blocks_of_their_own(graph):
     assert [piece.text for piece in both.pieces] == [
         "bo", "ada", "Ada met Bo.", "Ada and Bo moved to Ys.",
     ]  # fmt: skip
+
+
+class Words:
+    """A tokenizer of words."""
+
+    identity = "words"
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+def test_each_search_is_cut_where_its_hyperedges_no_longer_fit(graph):
+    """Three words and six: eight hold the first alone; entities are neither counted nor cut."""
+    nodes, given = ranked(MET, BO, MOVED, ADA), {"graph": graph, "tokenizer": Words()}
+    kept = nodes_fitting(nodes, types=("hyperedge",), tokens=8, **given)
+    assert kept.ids.tolist() == [MET, BO, ADA]
+    assert nodes_fitting(nodes, types=("hyperedge",), tokens=9, **given).ids.tolist() == [
+        *nodes.ids
+    ]
+    assert nodes_fitting(nodes, tokens=4, **given).ids.tolist() == [MET, BO]
+    assert nodes_fitting(nodes, **given).ids.tolist() == [*nodes.ids]
+
+
+def test_chunks_of_a_search_are_cut_alike_and_no_tokens_hold_none():
+    table = token(corpus=dataset(("a", "", "one two"), ("b", "", "three")), size=9, overlap=0)
+    given = {"chunk_table": table, "tokenizer": Words()}
+    assert chunks_fitting(ranked(0, 1), tokens=2, **given).ids.tolist() == [0]
+    assert not len(chunks_fitting(ranked(0, 1), tokens=0, **given))
+    assert chunks_fitting(ranked(0, 1), **given).ids.tolist() == [0, 1]
