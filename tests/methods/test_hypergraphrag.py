@@ -14,7 +14,7 @@ from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.offline.chunking import token
 from graphrag_bench.values import Ranked
 from methods.context import nodes_context
-from methods.hypergraphrag.fitting import chunks_fitting, nodes_fitting
+from methods.fitting import chunks_fitting, nodes_fitting
 from operators.chunk import leaves, occurrence
 from operators.node.adjacent import expand, onehop
 from operators.relationship.ranking import onehop as relationships_of
