@@ -221,9 +221,8 @@ def test_what_cannot_be_kept_is_refused() -> None:
 
 
 def test_a_plan_says_which_tokens_are_a_block_s_own() -> None:
-    """The reader's window of 8,192 leaves 6,100 of 16,000: 1,525 of 4,000."""
     planned = command("plan", *TOY, "method=fastgraphrag", "profile=upstream").out
-    assert "1,525 tokens of its own" in planned
+    assert "4,000 tokens of its own" in planned
 
 
 def test_a_plan_says_the_budget_and_what_so_many_questions_can_show() -> None:
