@@ -66,6 +66,7 @@ def ppr(
     joined: Joined = "relationships_and_chunks",
     contains: Contains = "one",
     contains_weight: Positive = 1.0,
+    cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
     tolerance: Positive = 1e-10,
     method: Method = "auto",
@@ -77,10 +78,12 @@ def ppr(
     Score: the mass of the chunk, divided by that of the best one, 0..1; ties by lower id. A node
     is joined to every chunk that it is in with weight `contains_weight`, divided by the number of
     nodes in the chunk for `contains="share"`, and to other nodes by its relationships and synonymy
-    edges, unless `joined="chunks"`. The walk restarts at the given nodes, each with its score, and
-    at every chunk with its chunk score times `passage_weight`; negative scores count as 0, of a
-    node given twice the best score counts. `damping` is the probability of continuing the walk
-    (1 - restart). Without nodes it restarts at the chunks alone, without any weight anywhere.
+    edges, unless `joined="chunks"`. Nodes of the types `cliques` are left out of the walk; any two
+    nodes that they join are joined by an edge that weighs how many of them do. The walk restarts at
+    the given nodes, each with its score, and at every chunk with its chunk score times
+    `passage_weight`; negative scores count as 0, of a node given twice the best score counts.
+    `damping` is the probability of continuing the walk (1 - restart). Without nodes it restarts at
+    the chunks alone, without any weight anywhere.
     `method="auto"` is `exact` where there are up to `exact_up_to` nodes and chunks together, and
     `push` where there are more: the mass of a chunk is then off by at most `error` times its
     strength (summed weight) in units of the mean strength of nodes and chunks, 0 where the push
@@ -92,6 +95,7 @@ def ppr(
         relationships=joined == "relationships_and_chunks",
         contains=contains,
         contains_weight=contains_weight,
+        cliques=cliques,
     )
     how = How(damping, tolerance, method, exact_up_to, error)
     found: list[Ranked[Chunk]] = []

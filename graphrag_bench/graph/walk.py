@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.node_types import BoolArray, nodes_of
 from graphrag_bench.graph.views import transition_of
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
@@ -72,19 +73,32 @@ def _of_ones(adjacency: Any) -> Any:
 
 
 def walk_with_chunks(
-    graph: Graph, *, relationships: bool, contains: Contains, contains_weight: float = 1.0
+    graph: Graph,
+    *,
+    relationships: bool,
+    contains: Contains,
+    contains_weight: float = 1.0,
+    cliques: tuple[str, ...] = (),
 ) -> Walk:
     """The walk over nodes and then chunks; made once for a graph and these settings.
 
     A node is joined to every chunk that it is in, by an edge of weight `contains_weight` (`one`),
     or of that divided by the number of nodes in the chunk (`share`). Nodes are joined by the pairs
-    of the graph, synonymy edges included, unless `relationships` is false.
+    of the graph, synonymy edges included, unless `relationships` is false. The walk does not pass
+    through nodes of the types `cliques`: any two of their neighbours are joined instead, by an
+    edge that weighs how many such nodes they share.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
-    LinearRAG (Zhuang et al. 2025), entities and passages alone.
+    LinearRAG (Zhuang et al. 2025), entities and passages alone; released code of PropRAG
+    (dd90210), the entities of a fact as a clique.
     """
-    key = ("chunks", relationships, contains, contains_weight)
+    key = ("chunks", relationships, contains, contains_weight, cliques)
     if key not in graph.walks:
-        graph.walks[key] = _joined(graph, relationships, contains, contains_weight)
+        among, inside = graph.adjacency, graph.node_chunk
+        if (typed := nodes_of(graph, cliques)) is not None:
+            among, inside = _in_cliques(among, inside, typed)
+        if not relationships:
+            among = _none(*among.shape)
+        graph.walks[key] = _joined(among, inside, contains, contains_weight)
     found: Walk = graph.walks[key]
     return found
 
@@ -100,19 +114,40 @@ def walk_among(walk: Walk, rows: IntArray) -> Walk:
     return Walk(transition, strength)
 
 
-def _joined(graph: Graph, relationships: bool, contains: Contains, contains_weight: float) -> Walk:
-    from scipy.sparse import bmat, csr_matrix, diags
+def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
+    """Pairs of nodes and nodes in chunks, with the nodes of a type replaced by cliques."""
+    from scipy.sparse import diags
 
-    inside = graph.node_chunk.astype(np.float64) * contains_weight
+    others = diags((~typed).astype(np.float64))
+    named = among[np.flatnonzero(typed)].astype(bool).astype(np.float64) @ others
+    shared = named.T @ named
+    among = others @ among @ others + shared - diags(shared.diagonal())
+    inside = others @ inside
+    for matrix in (among, inside):
+        matrix.eliminate_zeros()
+    return among, inside
+
+
+def _joined(among: Any, inside: Any, contains: Contains, contains_weight: float) -> Walk:
+    """The walk by pairs of nodes (n_nodes, n_nodes), and by nodes in chunks (n_nodes, n_chunks)."""
+    from scipy.sparse import bmat, diags
+
+    held = inside.astype(np.float64) * contains_weight
     if contains == "share":
-        inside = inside @ diags(_inverse(np.asarray(graph.node_chunk.sum(axis=0)).ravel()))
-    among = graph.adjacency if relationships else csr_matrix((graph.n_nodes, graph.n_nodes))
-    chunks = csr_matrix((graph.n_chunks, graph.n_chunks))
-    joined = bmat([[among, inside], [inside.T, chunks]], format="csr")
+        held = held @ diags(_inverse(np.asarray(inside.sum(axis=0)).ravel()))
+    n_chunks = inside.shape[1]
+    joined = bmat([[among, held], [held.T, _none(n_chunks, n_chunks)]], format="csr")
     strength = np.asarray(joined.sum(axis=1), np.float64).ravel()
     transition = (joined @ diags(_inverse(strength))).tocsr()
     transition.sort_indices()
     return Walk(transition, strength)
+
+
+def _none(n_rows: int, n_columns: int) -> Any:
+    """A sparse matrix without a cell."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((n_rows, n_columns))
 
 
 def _inverse(sums: Any) -> Any:

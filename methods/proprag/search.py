@@ -81,17 +81,19 @@ def focused_ppr(
     damping: Damping = 0.45,
     passage_weight: NonNegativeFloat = 0.05,
     joined: Joined = "relationships_and_chunks",
+    contains_weight: Annotated[float, Field(gt=0)] = 1.0,
+    cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
     tolerance: Annotated[float, Field(gt=0)] = 1e-10,
 ) -> Ranked[Chunk]:
     """The best of the given chunks by personalised PageRank over what is in them alone.
 
     The walk is that of `chunk.ppr` over these chunks, the nodes in them and the edges between
-    these. It restarts at the given nodes, each with its score, and at the chunks with their chunk
-    scores times `passage_weight`; negative scores count as 0, nodes outside are left out, of a node
-    given twice the best score counts. `damping` is the chance that the walk goes on. Score: the
-    mass of the chunk, divided by that of the best one, 0..1; ties by lower id. Without any weight
-    it restarts everywhere alike.
+    these; `joined`, `contains_weight` and `cliques` are as there. It restarts at the given nodes,
+    each with its score, and at the chunks with their chunk scores times `passage_weight`; negative
+    scores count as 0, nodes outside are left out, of a node given twice the best score counts.
+    `damping` is the chance that the walk goes on. Score: the mass of the chunk, divided by that of
+    the best one, 0..1; ties by lower id. Without any weight it restarts everywhere alike.
     Source: PropRAG (Wang and Han 2025), the walk over the subgraph, as in its release.
     """
     if not len(chunks):
@@ -99,7 +101,11 @@ def focused_ppr(
     held = np.unique(chunks.ids)
     inside = np.unique(graph.chunk_node[held].indices).astype(np.int64)
     whole = walk_with_chunks(
-        graph, relationships=joined == "relationships_and_chunks", contains="one"
+        graph,
+        relationships=joined == "relationships_and_chunks",
+        contains="one",
+        contains_weight=contains_weight,
+        cliques=cliques,
     )
     walk = walk_among(whole, np.concatenate([inside, graph.n_nodes + held]))
     reset = np.zeros(len(walk))

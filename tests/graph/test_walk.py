@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from graphrag_bench.columns import Texts
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.walk import walk_among, walk_of_nodes, walk_with_chunks
 
@@ -30,3 +33,19 @@ def test_chunks_are_rows_after_the_nodes():
     whole = walk_with_chunks(graph, relationships=True, contains="one")
     assert walk_among(whole, np.array([1, 2])).strength.tolist() == [1, 1]
     assert [row.indices.tolist() for row in graph.chunk_node] == [[0, 1], [1]]
+
+
+def test_nodes_of_a_type_are_replaced_by_the_pairs_of_what_they_join():
+    """Facts 3 and 4 join 0 and 1, and 4 joins 2 as well; 0 and 2 are synonyms, 0.5."""
+    base = Graph.from_arrays(
+        [3, 3, 4, 4, 4, 0], [0, 1, 0, 1, 2, 2], weight=[9, 9, 9, 9, 9, 0.5],
+        node_chunk=[[1], [0], [0], [1], [1]],
+    )  # fmt: skip
+    graph = replace(base, types=Texts.of(["entity"] * 3 + ["fact"] * 2))
+    walk = walk_with_chunks(
+        graph, relationships=True, contains="one", contains_weight=0.5, cliques=("fact",)
+    )
+    assert walk.strength.tolist() == [4.0, 3.0, 2.5, 0.0, 0.0, 0.5]
+    weights = walk.transition.toarray() * walk.strength
+    assert weights[0].tolist() == pytest.approx([0, 2, 1.5, 0, 0, 0.5])
+    assert weights[1].tolist() == pytest.approx([2, 0, 1, 0, 0, 0])

@@ -15,6 +15,7 @@ from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Path, Question, Ranked
 from methods.proprag.beam import beam
 from methods.proprag.search import focused_ppr, of_paths
+from operators.chunk_walk import ppr
 
 ADA, BO, CY, MET, LED, SANG = range(6)
 TEXTS = ["ada", "bo", "cy", "met", "led", "sang"]
@@ -236,3 +237,51 @@ def test_no_chunks_give_none(shared):
 
 def test_so_many_chunks_are_given(shared):
     assert walked(shared, ranked(ADA), 0, 1, 2, top_k=1).ids.tolist() == [1]
+
+
+# ---- the walks of the released code
+
+
+def plain_walk(facts, synonyms, held, seeds, dense, damping):
+    """PageRank of two chunks as the released code makes its graph: one edge for each direction.
+
+    `facts` list their entities, `synonyms` are pairs with a cosine, `held` the entities of a chunk.
+    """
+    n = 3
+    weights = np.zeros((n + len(held), n + len(held)))
+    for entities in facts:
+        for one in entities:
+            for other in entities:
+                weights[one, other] += 2.0 if one != other else 0.0
+    for one, other, cosine in synonyms:
+        weights[[one, other], [other, one]] += 2 * cosine
+    for chunk, entities in enumerate(held):
+        for entity in entities:
+            weights[[entity, n + chunk], [n + chunk, entity]] += 1.0
+    reset = np.zeros(len(weights))
+    reset[seeds] = 1.0
+    reset[n:] = 0.05 * np.array(dense)
+    reset /= reset.sum()
+    mass = reset.copy()
+    for _ in range(200):
+        mass = damping * (weights / weights.sum(axis=0)) @ mass + (1 - damping) * reset
+    return mass[n:] / mass[n:].max()
+
+
+def test_both_walks_are_those_of_the_released_code_over_cliques_of_entities():
+    """Ada, Bo and Cy met, Ada and Bo led (chunk 0); Cy sang (chunk 1); Ada is like Cy."""
+    held = [[1, 0], [1, 0], [1, 1], [1, 0], [1, 0], [0, 1]]
+    ends = [MET, MET, MET, LED, LED, SANG, ADA], [ADA, BO, CY, ADA, BO, CY, CY]
+    base = Graph.from_arrays(*ends, node_chunk=held, weight=[0.3] * 6 + [0.9])
+    graph = typed(replace(base, synonym=np.array([False] * 6 + [True])))
+    facts, chunks = [[ADA, BO, CY], [ADA, BO], [CY]], [[ADA, BO, CY], [CY]]
+    dense = ChunkScores(np.array([0.2, 1.0]))
+    released = {"graph": graph, "cliques": FACTS, "contains_weight": 0.5}
+    for damping, found in (
+        (0.75, alone(ppr)(ranked(BO), dense, damping=0.75, top_k=2, **released)),
+        (0.45, focused_ppr(ranked(BO), ranked(0, 1), dense, damping=0.45, **released)),
+    ):
+        wanted = plain_walk(facts, [(ADA, CY, 0.9)], chunks, [BO], dense.values, damping)
+        assert dict(found.items()) == pytest.approx(dict(enumerate(wanted)), abs=1e-6)
+    ours = focused_ppr(ranked(BO), ranked(0, 1), dense, graph=graph)
+    assert ours.scores[1] != pytest.approx(found.scores[1], abs=1e-2)
