@@ -33,3 +33,8 @@ class PseudoQuestions(Columns):
     def __len__(self) -> int:
         """The number of questions."""
         return len(self.texts)
+
+    def names_of_chunk(self, chunk: int) -> set[str]:
+        """The names in the questions of a chunk."""
+        first, end = np.searchsorted(self.chunk, (chunk, chunk + 1))
+        return set(self.names.take(np.unique(self.question_name[first:end].indices)))

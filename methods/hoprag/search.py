@@ -38,15 +38,21 @@ def hybrid(
     vectors = embedder.encode([one.text for one in question], kind="question")
     found = []
     for names, near in zip(mentions, relationship_index.search(vectors, n_candidates), strict=True):
-        wanted = {normalise_name(name) for name in names.names} - {""}
-        jaccard = [_jaccard(graph, row, wanted) for row in near.ids.tolist()]
-        found.append(best_of(near.ids, (near.scores + np.array(jaccard)) / 2, top_k))
+        wanted, words = names_of(names), graph.keywords
+        held = [set(words[row].split(SEPARATOR)) - {""} if words else set() for row in near.ids]
+        alike = np.array([jaccard(one, wanted) for one in held])
+        found.append(best_of(near.ids, (near.scores + alike) / 2, top_k))
     return found
 
 
-def _jaccard(graph: Graph, row: int, wanted: set[str]) -> float:
-    held = set(graph.keywords[row].split(SEPARATOR)) - {""} if graph.keywords else set()
-    return len(held & wanted) / len(held | wanted) if held | wanted else 0.0
+def names_of(mentions: Mentions) -> set[str]:
+    """The normalised names of a question."""
+    return {normalise_name(name) for name in mentions.names} - {""}
+
+
+def jaccard(one: set[str], other: set[str]) -> float:
+    """How many names both have, of those that either has; 0 for none."""
+    return len(one & other) / len(one | other) if one | other else 0.0
 
 
 @operator("chunk.helpful", batched=True)

@@ -7,17 +7,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from toy_runs import metrics, ran, records
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.pseudo_questions import PseudoQuestions
 from graphrag_bench.models.llm import Metered
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Mentions, Question, Ranked
 from methods.hoprag.hops import chosen, nearest
+from methods.hoprag.judged import judged
+from methods.hoprag.judged import nearest as judged_nearest
 from methods.hoprag.search import helpful, hybrid
 
 ASKED = Question("q", "0")
@@ -135,6 +139,59 @@ def test_helpful_passages_are_similar_and_visited() -> None:
     assert items(found) == [(0, 0.6), (2, 0.55)]
     empty = alone(helpful)(ASKED, Ranked.empty(), chunk_index=index, embedder=Angles())
     assert len(empty) == 0
+
+
+# ---- the released code
+
+
+@pytest.fixture
+def names() -> PseudoQuestions:
+    """Passage 0 names Ada, 1 Ada and Norvik, 2 nothing, 3 Mira."""
+    held = csr_matrix(np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], bool))
+    chunk, answered = np.array([0, 1, 1, 3]), np.array([True, True, False, True])
+    of = Texts.of(["ada", "norvik", "mira"])
+    return PseudoQuestions(Texts.of(list("abcd")), chunk, answered, of, held)
+
+
+def by_similarity(
+    graph: Graph, names: PseudoQuestions, entry: Ranked = ENTRY, **settings
+) -> Ranked:
+    return judged_nearest(
+        ASKED, Mentions(("Ada",)), entry, graph=graph, pseudo_questions=names,
+        chunk_index=at(0, 90, 30, 80), embedder=Angles(), **settings,
+    )  # fmt: skip
+
+
+def test_passages_that_help_are_counted_up_and_others_down(graph, names) -> None:
+    """1 begins with 2 visits, 2 with 1. Both, then 0, 1, 2 and 3, then the same, nothing new.
+
+    2 (30 degrees) helps and is there three times: 1 + 3. 0 helps twice. 1 and 3 do not help.
+    """
+    found = by_similarity(graph, names)
+    assert items(found) == [(2, 4.0), (0, 3.0), (1, 0.5), (3, 0.0)]
+
+
+def test_what_is_ranked_is_half_the_cosine_and_half_names_with_visits(graph, names) -> None:
+    given = by_similarity(graph, names)
+    found = alone(helpful)(ASKED, given, chunk_index=at(0, 90, 30, 80), embedder=Angles())
+    best = (2, round(0.5 * np.cos(np.pi / 6) + 0.5 * 4, 6))
+    assert items(found)[:3] == [best, (0, 2.0), (1, 0.25)]
+
+
+def test_judged_hops_end_and_are_as_wide_as_said(graph, names) -> None:
+    """One hop judges the ends alone; width 1 begins at 1, and visits 0 and 2 after it."""
+    assert items(by_similarity(graph, names, n_hops=1)) == [(2, 2.0), (1, 0.5)]
+    assert items(by_similarity(graph, names, n_hops=2, width=1)) == [(0, 2.0), (2, 1.0), (1, 0.5)]
+    assert len(by_similarity(graph, names, Ranked.empty())) == 0
+
+
+def test_the_model_judges_each_passage_once(graph, names) -> None:
+    """Passage 2 alone helps; what is neither yes nor no is a fallback."""
+    scripted = Scripted(answer=lambda chat: "Yes." if "Passage 2" in chat[-1].content else "so")
+    llm = Metered(scripted)
+    found = judged(ASKED, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm)
+    assert items(found) == [(2, 4.0), (0, 1.0), (1, 0.5), (3, 0.0)]
+    assert (len(scripted.asked), llm.fallbacks) == (4, 3)
 
 
 @pytest.mark.slow
