@@ -146,6 +146,8 @@ def _default(method: Mapping[str, Any], path: str) -> Any:
     if name in chosen:
         return chosen[name]
     alone = any(builder.name == resource for builder in builders.all())
+    if chosen["variant"] == "auto" and not alone:  # the chunks of the data set: any builder
+        return ""
     builder = builders.get(resource if alone else f"{resource}.{chosen['variant']}")
     return builder.settings[name].default
 

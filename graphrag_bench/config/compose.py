@@ -131,7 +131,8 @@ def compose(
 
     A choice is a name, the path of a file, or the content itself; `rest` is nested as the settings
     are, `words` override it one by one. What is not chosen takes the default of `run.yaml`.
-    Profile, fidelity and path pooling change the method's file before `rest` and `words` do.
+    Profile, fidelity and path pooling change the method's file before `rest` and `words` do; what
+    it has as `build.chunk_table` is the chunking, unless a chunking is chosen.
     Interpolations are resolved over the whole. Raises UserError.
     """
     from omegaconf import OmegaConf
@@ -148,6 +149,9 @@ def compose(
         if word.name == "pooling.mode":
             pooling["mode"] = word.value
     held["method"] = applied(held["method"], *sources, pooling=pooling)
+    chunks = (held["method"].get("build") or {}).pop("chunk_table", None)
+    if chunks is not None and choices.get("chunking") is None:
+        held["chunking"] = chunks if isinstance(chunks, dict) else {"variant": chunks}
     merged = OmegaConf.unsafe_merge(OmegaConf.create(held), OmegaConf.create(dict(rest)))
     for word in words:
         _set(merged, word)

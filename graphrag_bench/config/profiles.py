@@ -65,8 +65,9 @@ def applied(
 ) -> dict[str, Any]:
     """A copy of a method's file with what sources and path pooling change, without the lists."""
     made = copy.deepcopy({key: value for key, value in method.items() if key not in KEYS})
-    for path, value in changes(method, profile, fidelity, pooling=pooling).items():
-        held = made
+    found = changes(method, profile, fidelity, pooling=pooling)
+    for path, value in sorted(found.items(), key=lambda change: change[0].count(".")):
+        held = made  # a variant before its settings: it would take their place
         *folders, last = path.split(".")
         for folder in folders:
             inner = held.get(folder)

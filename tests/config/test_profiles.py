@@ -71,6 +71,23 @@ def test_the_default_profile_changes_nothing() -> None:
     assert "profiles" not in applied(FILE, "default", "default")
 
 
+def test_a_profile_can_choose_the_chunks_and_a_chosen_chunking_wins() -> None:
+    given = {"method": "ketrag", "dataset": "toy"}
+    own = {"variant": "separator", "size": 150, "overlap": 0}
+    made = compose(given, {"profile": "upstream"})
+    assert made["chunking"] == own
+    assert "chunk_table" not in made["method"]["build"]
+    changed = compose(given, {"profile": "upstream", "chunking": {"size": 300}})
+    assert changed["chunking"] == own | {"size": 300}
+    chosen = compose(given | {"chunking": "token"}, {"profile": "upstream"})
+    assert chosen["chunking"]["variant"] == "token"
+
+
+def test_a_variant_of_the_paper_keeps_the_settings_of_the_profile() -> None:
+    made = applied(load("method", "ketrag"), "upstream", "paper")
+    assert made["build"]["text_extraction"] == {"variant": "core_llm", "join_tokens": 1200}
+
+
 def test_a_profile_that_sets_what_the_method_lacks_is_refused() -> None:
     with pytest.raises(UserError, match="has no 'dampin'.*damping"):
         applied({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")

@@ -195,11 +195,15 @@ def test_the_model_judges_each_passage_once(graph, names) -> None:
 
 
 @pytest.mark.slow
-def test_with_the_models_of_the_paper_every_question_is_answered(tmp_path: Path) -> None:
+@pytest.mark.parametrize("profile", ["default", "upstream"])
+def test_with_the_models_of_the_paper_every_question_is_answered(
+    profile: str, tmp_path: Path
+) -> None:
     """Every question takes a call for a hop, at least, and one for its answer."""
     ended = ran(
-        "dataset=toy", "method=hoprag", "fidelity=paper", "embedder=hashing", "llm=scripted",
-        "llm._target_=counting_reader.reader", "nlp._target_=toy_runs.Capitals",
+        "dataset=toy", "method=hoprag", f"profile={profile}", "fidelity=paper",
+        "embedder=hashing", "llm=scripted", "llm._target_=counting_reader.reader",
+        "nlp._target_=toy_runs.Capitals",
         "reference_rows=off", f"paths.home={tmp_path}",
     )  # fmt: skip
     held = metrics(ended.folder)
