@@ -101,7 +101,8 @@ def keywords() -> Numbers:
     index, near = (_unit(chance, n) for n in (len(passages), N_WORDS))
     embedder = Hashing(DIMENSION)
     asked = [Question(str(row), f"What of {row} and {row * 7}?") for row in range(N_QUESTIONS)]
-    given = {"keyword_graph": graph, "keyword_index": VectorIndex(near),
+    table = ChunkTable.of([(str(row), "", str(row)) for row in range(len(passages))])
+    given = {"keyword_graph": graph, "keyword_index": VectorIndex(near), "chunk_table": table,
              "chunk_index": VectorIndex(index), "embedder": embedder}  # fmt: skip
     settings = {"pool": POOL, "top_k": TOP_K}
     none = [None] * N_QUESTIONS

@@ -6,12 +6,13 @@ import pytest
 from graphrag_bench.contract import builders
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.expected import Sizes
-from graphrag_bench.graph.extraction import ChunkRecords
+from graphrag_bench.graph.extraction import ChunkRecords, EntityRecord
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.nlp import Sentence
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.chunk_graph import chunk_graph, core_chunks
 from graphrag_bench.offline.core_extraction import core_nlp
+from graphrag_bench.offline.text_graph import text_graph
 from graphrag_bench.progress import Progress
 
 TEXTS = ["Ada founded Norvik.", "Ada inherited Norvik.", "Ada slept.", "Mira sang."]
@@ -127,9 +128,49 @@ def test_the_core_alone_is_read():
     assert found.statistics["core_chunks"] == 2
 
 
+def test_core_chunks_can_be_read_together_and_all_of_them_hold_the_names():
+    """The core is 0, 1 and 2, of 5, 5 and 3 tokens: 0 and 1 are read as one, and 2 alone."""
+    texts = []
+
+    class Noting(Names):
+        def sentences(self, given):
+            texts.extend(given)
+            return super().sentences(given)
+
+    found = core_nlp(
+        chunk_table=table(), chunk_graph=PATH, nlp=Noting(), progress=QUIET, share=0.75,
+        join_tokens=11,
+    )  # fmt: skip
+    assert texts == ["Ada founded Norvik. Ada inherited Norvik.", "Ada slept."]
+    first, second, third, outside = found.rows
+    assert [entity.description for entity in first.entities] == [texts[0]] * 2
+    assert second.entities == (EntityRecord("Ada"), EntityRecord("Norvik"))
+    assert [(one.source, one.strength) for one in second.relationships] == [("Ada", 0.0)]
+    assert [entity.name for entity in third.entities] == ["Ada"]
+    assert outside == ChunkRecords()
+    assert text_graph(found, table(), keywords=False).weight.tolist() == [1.0]
+
+
+def test_chunks_of_other_titles_are_read_together_under_their_titles():
+    chunks = ChunkTable.of([("a", "A", "one"), ("a", "A", "two"), ("b", "B", "Ada")])
+    texts = []
+
+    class Noting(Names):
+        def sentences(self, given):
+            texts.extend(given)
+            return super().sentences(given)
+
+    core_nlp(
+        chunk_table=chunks, chunk_graph=Graph.from_arrays([0, 1], [1, 2]), nlp=Noting(),
+        progress=QUIET, share=1.0, join_tokens=100,
+    )  # fmt: skip
+    assert texts == ["A\none two\n\nB\nAda"]
+
+
 def test_the_language_model_is_asked_about_the_core_alone():
     builder = builders.get("text_extraction.core_llm")
     whole = builders.get("text_extraction.llm")
     sizes = Sizes(question=10.0, chunk=100.0, n_chunks=10)
     assert builder.expected_calls({"share": 0.4}, sizes) == 8
     assert whole.expected_calls({}, sizes) == 20
+    assert builder.expected_calls({"share": 0.4, "join_tokens": 200}, sizes) == 4

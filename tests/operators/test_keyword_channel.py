@@ -5,6 +5,7 @@ import pytest
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.keyword_graph import KeywordGraph
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question
@@ -14,6 +15,10 @@ from operators.keyword_channel import by_keyword
 def at(*degrees: float) -> VectorIndex:
     angles = np.deg2rad(degrees)
     return VectorIndex(np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32))
+
+
+CHUNKS = ChunkTable.of([("d0", "", "one two three"), ("d1", "", "one two"), ("d2", "", "one")])
+"""Of 3, 2 and 1 tokens."""
 
 
 class Angles:
@@ -38,6 +43,7 @@ def channel():
         "keyword_graph": graph,
         "keyword_index": at(0, 90),
         "chunk_index": at(60, 30, 0),
+        "chunk_table": CHUNKS,
         "embedder": Angles(),
     }
 
@@ -67,6 +73,13 @@ def test_no_more_are_found_than_asked_for(channel):
     assert found(channel, top_k=1).ids.tolist() == [2]
 
 
+def test_tokens_bound_a_pool_of_twice_as_many_and_what_is_found(channel):
+    """Keyword 0 hands in 5 tokens: of 4, chunk 1 (2) alone fits the pool. Of 6, chunk 2 too."""
+    assert found(channel, tokens=2).ids.tolist() == [1]
+    assert found(channel, tokens=3).ids.tolist() == [2, 1]
+    assert found(channel, tokens=6, pool=1, top_k=1).ids.tolist() == [2, 1, 0]
+
+
 def test_a_query_takes_the_place_of_the_question(channel):
     ranked = alone(by_keyword)(Question("q", "0"), Query(("90",)), pool=2, **channel)
     assert ranked.ids.tolist() == [1, 2]
@@ -84,6 +97,7 @@ def test_more_keywords_are_looked_for_until_the_pool_is_full():
         "keyword_graph": KeywordGraph(names, names, in_chunks, in_chunks),
         "keyword_index": index,
         "chunk_index": at(60, 30),
+        "chunk_table": CHUNKS,
         "embedder": Angles(),
     }
     assert found(given, pool=2).ids.tolist() == [1, 0]
