@@ -28,6 +28,7 @@ from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.keyword_graph import KeywordGraph
 from graphrag_bench.graph.node_attributes import NodeAttributes
+from graphrag_bench.graph.pseudo_questions import PseudoQuestions
 from graphrag_bench.graph.query_gnn import EntityScorer, GnnWeights, Shape
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
@@ -198,6 +199,7 @@ class World:
             "sentence_index": index(texts),
             "keyword_graph": keywords_of(graph, texts),
             "keyword_index": index(names),
+            "pseudo_questions": answers_of(graph, texts),
             "tfidf": Tfidf.of(list(graph.descriptions or ())),
             "nlp": Capitals(),
             "cross_encoder": SharedLetters(),
@@ -259,6 +261,13 @@ def keywords_of(graph: Graph, texts: Sequence[str]) -> KeywordGraph:
     """The nodes of a graph as keywords, each chunk of it one sentence."""
     named = graph.node_chunk.astype(bool)
     return KeywordGraph(graph.names, Texts.of(list(texts)), named, named)
+
+
+def answers_of(graph: Graph, texts: Sequence[str]) -> PseudoQuestions:
+    """Each chunk of a graph as one question that it answers, with the nodes in it as names."""
+    chunks = np.arange(len(texts))
+    held = graph.chunk_node.astype(bool)
+    return PseudoQuestions(Texts.of(list(texts)), chunks, chunks >= 0, graph.names, held)
 
 
 def described(graph: Graph) -> Graph:

@@ -34,7 +34,7 @@ class PseudoQuestions(Columns):
         """The number of questions."""
         return len(self.texts)
 
-    def names_of_chunk(self, chunk: int) -> set[str]:
-        """The names in the questions of a chunk."""
-        first, end = np.searchsorted(self.chunk, (chunk, chunk + 1))
-        return set(self.names.take(np.unique(self.question_name[first:end].indices)))
+    def names_of(self, chunks: IntArray) -> set[str]:
+        """The names in the questions of some chunks."""
+        rows = np.flatnonzero(np.isin(self.chunk, chunks))
+        return set(self.names.take(np.unique(self.question_name[rows].indices)))

@@ -30,7 +30,7 @@ Judge = Callable[[Sequence[int]], Sequence[bool]]
 """Whether each of some passages helps to answer the question."""
 
 
-@operator("node.judged.nearest")
+@operator("node.judged.nearest", unordered="the order of the relationships")
 def nearest(
     question: Question,
     mentions: Mentions,
@@ -46,16 +46,16 @@ def nearest(
 ) -> Ranked[Node]:
     """As `node.judged.llm`, where passages whose cosine with the question is above `least` help.
 
-    Node i is chunk i. No language model is asked.
+    A passage is the chunk that a node is in. No language model is asked.
     Source: HopRAG (Liu et al. 2025), released code a6e425b: its traversal, with the judge by
     similarity of its traversal `bfs_sim_node`.
     """
     vector = embedder.encode([question.text], kind="question")
 
     def judge(nodes: Sequence[int]) -> Sequence[bool]:
-        rows = np.array(nodes, np.int64)[None, :]
-        above: list[bool] = (products(vector, chunk_index.vectors, rows)[0] > least).tolist()
-        return above
+        held = (row_ids(graph.node_chunk, node) for node in nodes)
+        near = (products(vector, chunk_index.vectors, rows[None, :])[0] for rows in held)
+        return [bool((cosine > least).any()) for cosine in near]
 
     return _counted(mentions, relationships, graph, pseudo_questions, n_hops, width, judge)
 
@@ -67,6 +67,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
 
 @operator(
     "node.judged.llm",
+    unordered="the order of the relationships",
     requires={"node.description"},
     calls=lambda settings: int(settings["width"] * (2 * settings["n_hops"] - 1)),
     supplies={"question", "passage"},
@@ -136,7 +137,8 @@ def _counted(
         here = unique(other for some in near for other in some)[: 2 * width]
     wanted = names_of(mentions)
     scores = {
-        node: jaccard(questions.names_of_chunk(node), wanted) + (visits[node] if helpful else 0)
+        node: jaccard(questions.names_of(row_ids(graph.node_chunk, node)), wanted)
+        + (visits[node] if helpful else 0)
         for node, helpful in helps.items()
     }
     ids = np.array(list(scores), np.int64)

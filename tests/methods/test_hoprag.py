@@ -48,7 +48,7 @@ class Angles:
 @pytest.fixture
 def graph() -> Graph:
     """0 -> 1, 0 -> 2, 1 -> 2, 2 -> 0, 3 -> 2; row 1 is nearer to the question than row 0."""
-    base = Graph.from_arrays([0, 0, 1, 2, 3], [1, 2, 2, 0, 2])
+    base = Graph.from_arrays([0, 0, 1, 2, 3], [1, 2, 2, 0, 2], node_chunk=np.eye(4))
     return replace(
         base,
         descriptions=Texts.of([f"Passage {row}" for row in range(4)]),
