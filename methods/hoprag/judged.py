@@ -133,8 +133,8 @@ def _counted(
             visits[node] = visits.get(node, 0) + (1 if helps[node] else -1)
         if not new:
             break
-        near = (row_ids(graph.adjacency, node).tolist() for node in here)
-        here = unique(other for some in near for other in some)[: 2 * width]
+        near = [row_ids(graph.adjacency, node).tolist() for node in here]
+        here = unique([other for some in near for other in some])[: 2 * width]
     wanted = names_of(mentions)
     scores = {
         node: jaccard(questions.names_of(row_ids(graph.node_chunk, node)), wanted)
