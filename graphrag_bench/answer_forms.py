@@ -6,12 +6,14 @@ or by the run setting `answers`, the same for every method.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 FormName = Literal["short", "list", "choice", "paragraph", "summary"]
+OPEN: tuple[FormName, ...] = ("list", "paragraph", "summary")
+"""The forms of answers that are as long as the question makes them."""
 FORMS = Path(__file__).with_name("answer_forms.yaml")
 
 
@@ -25,9 +27,13 @@ class AnswerForm:
     max_tokens: int
 
 
-def answer_form(name: FormName) -> AnswerForm:
-    """The form of that name; raises KeyError for a name that is none."""
-    return _forms()[name]
+def answer_form(name: FormName, open_tokens: int | None = None) -> AnswerForm:
+    """The form of that name, an open one with as many tokens as the run gives it, if it does.
+
+    Raises KeyError for a name that is none.
+    """
+    form = _forms()[name]
+    return replace(form, max_tokens=open_tokens) if open_tokens and name in OPEN else form
 
 
 @cache

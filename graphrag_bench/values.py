@@ -27,7 +27,8 @@ class Question:
 
     `scope` names the part of the corpus (a book, a script) the question is asked of, if any;
     `entities` are the names that it is about, where the data set gives them with the question.
-    `form` is the form of answer that it wants.
+    `form` is the form of answer that it wants, `open_tokens` the most tokens of a list, a paragraph
+    or a summary where the run says.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Question:
     scope: str | None = None
     entities: tuple[str, ...] = ()
     form: FormName = "short"
+    open_tokens: int | None = None
 
 
 class Node:
@@ -307,9 +309,10 @@ class Context:
 
 @dataclass(frozen=True)
 class Answer:
-    """The text a method answers with."""
+    """The text a method answers with; `cut` says that the reply ended at its limit."""
 
     text: str
+    cut: bool = False
 
 
 _slots: dict[Any, str] = {

@@ -62,15 +62,15 @@ def chunks_context(
     *,
     chunk_table: ChunkTable,
     tokenizer: Tokenizer,
-    top_k: PositiveInt = 4,
+    top_k: PositiveInt | None = 4,
     budget: PositiveInt | None = None,
     share: Share = 1.0,
     form: Form = "text",
 ) -> Context:
     """The context with the first `top_k` chunks added, best first, as texts or as CSV rows.
 
-    Ids are document ids. A chunk of several documents has the first one, and the others in
-    addition.
+    With None all of them count. Ids are document ids. A chunk of several documents has the first
+    one, and the others in addition.
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
     """

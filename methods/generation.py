@@ -9,11 +9,11 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.llm import LLM
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import Answer, Context, Question
-from methods.reader import READER, expected_tokens, most_tokens, reader_values
+from methods.reader import READER, answered, expected_tokens, reader_values
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -51,5 +51,4 @@ def direct(
     pieces = context.pieces if context else ()
     pairs = dependencies.pairs if dependencies else ()
     chat = prompt.render(reader_values(question, pieces, pairs))
-    most = most_tokens(question, max_tokens)
-    return Answer(reply(llm, chat, max_tokens=most, stop=stop).text.strip())
+    return answered(llm, chat, question, max_tokens, stop)

@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, field_validator
+from pydantic import BaseModel, Field, JsonValue, NonNegativeInt, PositiveInt, field_validator
 
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import ask_all
 from graphrag_bench.models.tokenizer import Tokenizer
@@ -21,22 +21,17 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import fit
 from graphrag_bench.values import Answer, Context, Piece, Question, value
 from methods.context import Row, with_block
-from methods.reader import READER, expected_tokens, most_tokens, reader_values
+from methods.reader import READER, answered, expected_tokens, reader_values
 
 FAILURE = "Sorry, I'm not able to provide an answer to that question."
 MAP = Prompt("methods:msgraphrag/prompts/map.j2")
 REDUCE = Prompt("methods:msgraphrag/prompts/reduce.j2")
-_LONGEST = 300
 
 
 class Point(BaseModel):
-    """One statement and how much it helps to answer, 0 to 100.
+    """One statement and how much it helps to answer, 0 to 100."""
 
-    A server that enforces a schema ends the statement at `_LONGEST` characters; a longer one from
-    another server is used as it is.
-    """
-
-    description: str = Field(json_schema_extra={"maxLength": _LONGEST})
+    description: str
     score: int = 0
 
     @field_validator("score", mode="before")
@@ -60,11 +55,15 @@ class MapReply(BaseModel):
 
 
 @lru_cache(maxsize=64)
-def _reply_of(max_points: int) -> type[MapReply]:
-    """The reply type whose schema limits the number of points; a longer list is read whole."""
+def _reply_of(max_points: int, max_characters: int | None) -> type[MapReply]:
+    """The reply type whose schema limits points and characters; longer ones are read whole."""
+    longest: dict[str, JsonValue] = {"maxLength": max_characters} if max_characters else {}
+
+    class Short(Point):
+        description: str = Field(json_schema_extra=longest)
 
     class Bounded(MapReply):
-        points: list[Point] = Field(json_schema_extra={"maxItems": max_points})
+        points: list[Short] = Field(json_schema_extra={"maxItems": max_points})  # type: ignore[assignment]
 
     return Bounded
 
@@ -99,7 +98,7 @@ def _groups(settings: Mapping[str, Any], sizes: Sizes) -> float:
 @operator(
     "points.map",
     calls=lambda settings: 2 * int(settings["max_groups"]),
-    supplies={"question", "pieces"},
+    supplies={"question", "pieces", "max_characters"},
     tokens=_map_tokens,
     expected=lambda settings, sizes: min(_groups(settings, sizes), settings["max_groups"]),
 )
@@ -115,6 +114,7 @@ def map_points(
     seed: NonNegativeInt = 0,
     max_groups: PositiveInt = 64,
     max_points: PositiveInt = 5,
+    max_characters: PositiveInt | None = 300,
     max_tokens: PositiveInt = 512,
 ) -> tuple[Points, Context]:
     """The points that the model finds in each group of the context's pieces, best first.
@@ -123,10 +123,11 @@ def map_points(
     group); `single` makes one group per piece. With `order="shuffled"` the pieces are first
     permuted by `seed`, in the same way for every question. At most the first `max_groups` groups
     are read. The returned context holds the pieces that were read, in that order; its `cut` holds
-    the rest. The schema admits `max_points` points of one sentence per group, because a small model
-    would otherwise fill `max_tokens` by repeating one. Points of score 0 are dropped; ties keep the
-    order of reading. A group whose reply is unreadable gives no point and is counted; raises the
-    last failure when that happens to every group.
+    the rest. The schema admits `max_points` points per group, each a sentence of `max_characters`,
+    because a small model would otherwise fill `max_tokens` by repeating one; with None the prompt
+    asks for comprehensive descriptions, as the original does. Points of score 0 are dropped; ties
+    keep the order of reading. A group whose reply is unreadable gives no point and is counted;
+    raises the last failure when that happens to every group.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
     """
     pieces = list(context.pieces)
@@ -139,8 +140,9 @@ def map_points(
     read = Context(tuple(p for part in groups for p in part), (*context.cut, *unread))
     if not groups:
         return Points((), ()), read
-    chats = [prompt.render({"question": question.text, "pieces": pieces}) for pieces in groups]
-    shape = _reply_of(max_points)
+    asked = {"question": question.text, "max_characters": max_characters}
+    chats = [prompt.render({**asked, "pieces": pieces}) for pieces in groups]
+    shape = _reply_of(max_points, max_characters)
     results = ask_all(llm, chats, shape, max_tokens=max_tokens, purpose="map points")
     failures = [found for found in results if isinstance(found, UnreadableReply | CallFailed)]
     if len(failures) == len(results):
@@ -222,4 +224,4 @@ def reduce(
     kept = len(rows) if budget is None else max(1, fit(n_tokens, budget))
     pieces = [Piece("point", *row, tokenizer.count(row[1])) for row in _rows(points)[:kept]]
     chat = prompt.render({**reader_values(question, pieces), "points": rows[:kept]})
-    return Answer(reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip())
+    return answered(llm, chat, question, max_tokens)

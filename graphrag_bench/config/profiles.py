@@ -15,7 +15,7 @@ sets wins over both. `unstated` marks what a source leaves open: the file's own 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
@@ -29,6 +29,16 @@ DEFAULT, PAPER, UNSTATED = "default", "paper", "unstated"
 BUDGETS = {"zhou2025": 7500}
 """Tokens of context of every method under a profile whose paper gives all one window, where a
 method's file has no number for it: what answer and instructions leave of 8,096 (section 7.1)."""
+
+ANSWER_TOKENS = {"zhou2025": 4096, "paper": 2048, "upstream": 2048}
+"""Tokens of a list, a paragraph or a summary under a source's profile: Zhou et al. 2025 end replies
+at 4,096 (LLMConfig of their code, 4e87938); no other source ends an answer."""
+
+STEPS: Mapping[str, Mapping[str, Any]] = {
+    "points.map": {"max_characters": None, "max_tokens": 2048},
+}
+"""What the steps of a method are under any profile but the default, where its file leaves it open:
+no source ends a point of a map step."""
 
 
 def changes(
@@ -77,4 +87,17 @@ def applied(
             hint = did_you_mean(last, sorted(held))
             raise UserError(f"method '{method.get('name')}' has no '{path}' to change. {hint}")
         held[last] = value
+    if profile != DEFAULT:
+        _lay_under(made)
     return made
+
+
+def _lay_under(held: object) -> None:
+    """Give every step inside the settings of `STEPS` that it does not state."""
+    inner: Sequence[object] = held if isinstance(held, list) else ()
+    if isinstance(held, dict):
+        for name, value in STEPS.get(str(held.get("op")), {}).items():
+            held.setdefault(name, value)
+        inner = list(held.values())
+    for one in inner:
+        _lay_under(one)

@@ -17,6 +17,7 @@ from pydantic import (
 
 from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.answer_forms import FormName
+from graphrag_bench.config.profiles import ANSWER_TOKENS
 from graphrag_bench.data.splits import DEV_SHARE, Split
 from graphrag_bench.engines.known import FOLDER
 from graphrag_bench.errors import RENAMED, UserError, did_you_mean
@@ -255,6 +256,11 @@ class RunSettings(_Settings):
         "auto",
         description="the form of every answer; auto: as the data set's card says",
     )
+    answer_tokens: Literal["auto"] | PositiveInt = Field(
+        "auto",
+        description="most tokens of a list, a paragraph or a summary; auto: 512, under a profile "
+        "2,048 (zhou2025: 4,096), or what the reader's window leaves of them",
+    )
     reader_prompt: Literal["own", "common"] = Field(
         "own", description="the prompt that answers: each method's own, or one for all methods"
     )
@@ -338,6 +344,12 @@ class RunSettings(_Settings):
         if int(which) > int(total):
             raise UserError(f"shard={self.shard}: there is no part {which} of {total}.")
         return int(which), int(total)
+
+    @property
+    def open_tokens(self) -> int | None:
+        """The most tokens of an answer in an open form; None for those of its form."""
+        asked = self.answer_tokens
+        return ANSWER_TOKENS.get(self.profile) if asked == "auto" else asked
 
     @property
     def answering(self) -> bool:

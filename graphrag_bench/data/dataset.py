@@ -138,17 +138,20 @@ class Dataset:
         ]
         return tuple(question for _, _, question in sorted(places, key=lambda place: place[:2]))
 
-    def in_form(self, form: FormName | None) -> Dataset:
+    def in_form(self, form: FormName | None, open_tokens: int | None = None) -> Dataset:
         """The same set with every question in that form of answer; for None, in its own.
 
-        A question with options wants a choice, any other what the card says of its type.
+        A question with options wants a choice, any other what the card says of its type. A list, a
+        paragraph or a summary has `open_tokens` at most; for None, those of the form.
         """
 
         def own(question: Question) -> FormName:
             gold = self.gold[question.id]
             return "choice" if gold.options else self.card.form_of(gold.type)
 
-        asked = tuple(replace(row, form=form or own(row)) for row in self.questions)
+        asked = tuple(
+            replace(row, form=form or own(row), open_tokens=open_tokens) for row in self.questions
+        )
         return replace(self, questions=asked)
 
     def scopes(self) -> list[str | None]:

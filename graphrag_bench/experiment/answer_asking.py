@@ -25,7 +25,7 @@ def forms_asked(questions: Sequence[Question]) -> dict[FormName, int]:
 def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[str]:
     """For each form that the questions want: how many do, the words, and the most tokens."""
     for name, n in forms_asked(questions).items():
-        form = answer_form(name)
+        form = answer_form(name, questions[0].open_tokens)
         limits = sorted({_limit(op, form.max_tokens) for op in _answering(pipeline)})
         most = ", ".join(f"{limit:,}" for limit in limits)
         yield f"answers: {name} ({n:,} of {len(questions):,} questions, at most {most} tokens)"
@@ -44,7 +44,9 @@ def forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]
     if any(isinstance(step, Resolve) for step in pipeline.steps()):
         used |= {form_of_part(form, abstract=kind) for form in used for kind in (False, True)}
     contents = [vars(answer_form(name)) for name in sorted(used)]
-    return [[[question.id, question.form] for question in questions], contents]
+    asked = [[question.id, question.form] for question in questions]
+    own = {one for question in questions if (one := question.open_tokens)}
+    return [asked, contents, *sorted(own)]
 
 
 def _answering(pipeline: Pipeline) -> Iterator[OperatorStep]:

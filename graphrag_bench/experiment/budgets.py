@@ -74,6 +74,8 @@ def within_budget(
         "given": [],
         "method": budgeted(settings.method, n_tokens, fill=fill == "on"),
     }
+    if settings.profile != DEFAULT:
+        made["method"] = _without_list_caps(made["method"])
     return settings.model_copy(update=made)
 
 
@@ -98,7 +100,9 @@ def _native(settings: RunSettings, room: Callable[[], Room]) -> RunSettings:
     if _bounded(stages(made)):
         own = made[_BUDGET] = made.get(_BUDGET) or BUDGETS.get(settings.profile)
         held = [n for n in (own, room().known) if isinstance(n, int)]
-        made = budgeted(made, min(held), fill=False, own=True) if held else made
+        if held:
+            made = budgeted(made, min(held), fill=False, own=True)
+            made = made if settings.profile == DEFAULT else _without_list_caps(made)
     return settings.model_copy(update={"budget_context": "native", "given": [], "method": made})
 
 
@@ -144,6 +148,18 @@ def budgeted(
             step[_SHARE] = max(round(alone * n_tokens / whole), 2)
     if fill:
         _fill(lists, n_tokens)
+    return made
+
+
+def _without_list_caps(method: Mapping[str, Any]) -> dict[str, Any]:
+    """The method with every list that a budget bounds as long as it is, where no file bounds it.
+
+    The 40 nodes, 200 relationships and 4 chunks of a step that states no `top_k` are ours.
+    """
+    made = copy.deepcopy(dict(method))
+    for step in _bounded(stages(made)):
+        if _TOP_K in operators.get(str(step["op"])).settings:
+            step.setdefault(_TOP_K, None)
     return made
 
 

@@ -45,7 +45,8 @@ def checked_inputs(
             raise UserError("match_tokens takes the questions of a data set: use it with run.")
         found = found or gathered.attempt(lambda: _read(settings))
         if found is not None:
-            found = held = found.in_form(None if settings.answers == "auto" else settings.answers)
+            form = None if settings.answers == "auto" else settings.answers
+            found = held = found.in_form(form, settings.open_tokens)
             gathered.attempt(lambda: check_scoring(held, settings.evaluation, settings.answering))
     method = values.get("method")
     if isinstance(method, Mapping):

@@ -14,7 +14,7 @@ from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.models.windows import window_of
+from graphrag_bench.models.windows import STAND_IN, sure_tokens, window_of
 from graphrag_bench.text import count_tokens
 
 LEAST = 2400
@@ -29,8 +29,6 @@ RESERVED = 600
 """Tokens of the window that are kept for instructions and question."""
 ROW = 1.05
 """What a row of a prompt adds to its chunk: its number, and the quotes of a table."""
-STAND_IN = 1.15
-"""An unknown tokenizer's tokens per token of its stand-in, at most."""
 _SAMPLE = 200
 _CHARACTERS_A_TOKEN = 8
 
@@ -84,9 +82,10 @@ def room_of(settings: RunSettings, dataset: Dataset, models: Models) -> Room:
     """The room of a run's prompts. No model is asked or loaded."""
     margin = STAND_IN if "(stand-in)" in models.identity("tokenizer") else 1.0
     window = reader_window(settings, models)
-    forms = {question.form for question in dataset.questions}
-    answer_tokens = max((answer_form(form).max_tokens for form in forms), default=0)
-    return Room(chunk_size(settings, dataset), window, RESERVED + answer_tokens, margin)
+    asked = {(question.form, question.open_tokens) for question in dataset.questions}
+    most = max((answer_form(*one).max_tokens for one in asked), default=0)
+    reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)
+    return Room(chunk_size(settings, dataset), window, reserved, margin)
 
 
 def reader_window(settings: RunSettings, models: Models) -> int | None:

@@ -14,6 +14,9 @@ from graphrag_bench.offline.importers.paths import variants_for
 
 REPLACED = frozenset({"extraction", "text_extraction", "fact_extraction", "schema_extraction"})
 """What an imported graph makes unnecessary, even where a variant was set."""
+RICH_TYPES = ("organization", "person", "geo", "event", "category")
+"""The types of entities of a rich knowledge graph, as LightRAG, PathRAG and PathCoRAG release it;
+nano-graphrag, PankRAG and HiRAG, whose graphs are textual, have no `category`."""
 DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
 
 Choices = dict[str, dict[str, Any]]
@@ -55,7 +58,7 @@ def complete(choices: Choices, dataset: Dataset) -> None:
 
     Node names are those of the extraction where the graph is made of it, and otherwise those of
     the graph, titles among them where they are; a rich knowledge graph asks a language model for
-    keywords.
+    keywords, and for categories among the entities.
     """
     if choices["chunk_table"].get("variant") == "auto":
         choices["chunk_table"]["variant"] = dataset.card.chunking
@@ -85,3 +88,5 @@ def complete(choices: Choices, dataset: Dataset) -> None:
         names["titles"] = choices["graph"]["titles"]
     if graph in ("rkg", "rkg_llm"):
         choices["text_extraction"].setdefault("keywords", True)
+        if choices["text_extraction"]["variant"] in ("llm", "core_llm"):
+            choices["text_extraction"].setdefault("entity_types", list(RICH_TYPES))

@@ -167,9 +167,10 @@ def _prices(experiment: Experiment, group: str = "llm") -> Prices:
 
 def _sizes(experiment: Experiment) -> Sizes:
     """Mean tokens of the first questions and documents, and the chunks that these will give."""
-    questions = [count_tokens(row.text) for row in experiment.dataset.questions[:_SAMPLE]]
+    first = experiment.dataset.questions[:_SAMPLE]
+    questions = [count_tokens(row.text) for row in first]
     chunks, n_chunks = _chunks(experiment, experiment.dataset.documents)
-    forms = [answer_form(row.form) for row in experiment.dataset.questions[:_SAMPLE]]
+    forms = [answer_form(row.form, row.open_tokens) for row in first]
     answers = [form.max_tokens for form in forms]
     asked = [count_tokens(f"{form.manner} {form.cue}") for form in forms]
     question, chunk, answer, form = (

@@ -26,7 +26,8 @@ from graphrag_bench.runs.scoring import score, shares
 from graphrag_bench.values import Question
 
 _DECIDING = {
-    "method", "chunking", "pooling", "build", "graph", "seed", "answers", "reader_prompt", "prompts"
+    "method", "chunking", "pooling", "build", "graph", "seed", "answers", "answer_tokens",
+    "reader_prompt", "prompts",
 }  # fmt: skip
 """The settings that can change an answer, models aside, whose identities are kept."""
 

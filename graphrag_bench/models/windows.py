@@ -1,9 +1,16 @@
-"""Context windows of language models by name, for servers that do not state them."""
+"""Context windows of language models by name, and what they leave for a reply."""
 
 from __future__ import annotations
 
 import re
 
+from graphrag_bench.models.llm import LLM, Chat
+from graphrag_bench.text import count_tokens
+
+STAND_IN = 1.15
+"""An unknown tokenizer's tokens per token of its stand-in, at most."""
+SURE, LEAST, STEP = 16, 512, 256
+"""A reply is sure of a sixteenth of the window, and of 512 tokens; limits are multiples of 256."""
 _START = r"(?:^|[/:_-])"
 WINDOWS: tuple[tuple[str, int], ...] = (
     (r"gpt-4\.1", 1_047_576),
@@ -40,3 +47,23 @@ def window_of(name: str) -> int | None:
         if re.search(_START + f"(?:meta-)?(?:{pattern})", name.lower()):
             return n_tokens
     return None
+
+
+def sure_tokens(most: int, window: int | None) -> int:
+    """The tokens that are kept in a window for a reply of at most `most`, whatever the prompt."""
+    return most if window is None else min(most, max(LEAST, window // SURE))
+
+
+def reply_tokens(llm: LLM, chat: Chat, most: int) -> int:
+    """`most`, or what the model's window leaves beside the prompt where that is less.
+
+    In whole multiples of 256, and never below `sure_tokens`. The window is as the model states it,
+    or known by its name.
+    """
+    stated = getattr(llm, "window", None)
+    window = stated if isinstance(stated, int) else window_of(llm.identity)
+    if window is None:
+        return most
+    prompt = STAND_IN * sum(count_tokens(message.content) for message in chat)
+    left = int(window - prompt) // STEP * STEP
+    return min(most, max(left, sure_tokens(most, window)))

@@ -17,7 +17,7 @@ from graphrag_bench.report.costs import spent
 from graphrag_bench.report.lean import without_missing
 from graphrag_bench.report.notes import answers, drawn_over, run_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_n, shown_p
-from graphrag_bench.report.tables import caption, with_interval
+from graphrag_bench.report.tables import caption, cut_answers, with_interval
 
 WIDTH = 100
 """Signs of a line of the table and of its notes."""
@@ -46,11 +46,12 @@ def headline_table(
     """A row for each run: n, its main metric with interval, difference and p, context, cost.
 
     The metric is `main_metric`. The difference is that of `differences`, by the place of a run
-    among the runs, with p by Holm over the tests that the table shows. `context` are the mean
-    tokens of a context. The cost is that of all calls of the run, building included and cached
-    replies at their price when paid: in US dollars where any run has cost some, else in tokens. A
-    mean is marked with `!` while questions have failed. The notes name the models, the number of
-    warnings with the first of them, and where the rest is. Runs are what `metrics.json` holds.
+    among the runs, with p by Holm over the tests that the table shows. `answers cut` is there where
+    any was cut, `context` are the mean tokens of a context. The cost is that of all calls of the
+    run, building included and cached replies at their price when paid: in US dollars where any run
+    has cost some, else in tokens. A mean is marked with `!` while questions
+    have failed. The notes name the models, the number of warnings with the first of them, and where
+    the rest is. Runs are what `metrics.json` holds.
     """
     ordered = arranged([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
@@ -66,6 +67,7 @@ def headline_table(
         baseline = "/".join(dict.fromkeys(one.subtracted for one in shown))
         columns.append((f"minus {baseline}", lambda run: _difference(run, tested)))
         columns.append(("p", lambda run: _p(run, tested)))
+    columns += cut_answers(ordered)
     columns.append(("context tokens", _context))
     columns.append(_cost(ordered))
     rows = tuple(tuple(cell(run) for _, cell in columns) for run in ordered)

@@ -23,10 +23,12 @@ _LISTED = {"hit@1": "Hit@1", "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in g
 """Columns that a table has when a run has the metric."""
 _CUT_AT = "evidence_recall@"
 _SECONDS = "s p50 / p95"
+_CUT_ANSWERS = "answers cut"
 _OF_CALLS = "share of the LLM calls"
 _ABOUT = {
     "cut [95 %]": "share of questions with evidence that the budget cut from the context",
     "context": "its mean tokens",
+    _CUT_ANSWERS: "share that ended at its limit of tokens (answer_tokens)",
     "answered": "of them with gold answers in brackets",
     "faults": f"{_OF_CALLS} without a usable reply",
     "fallback calls": f"{_OF_CALLS} that a fallback replaced",
@@ -89,7 +91,18 @@ def _answers(runs: Sequence[Run]) -> list[Column]:
 
     listed = {name: head for name, head in _LISTED.items() if _any_has(runs, name)}
     means = [_metric(name, head) for name, head in {**_ANSWERS, **listed}.items()]
-    return [("answered", answered), *means, ("tokens", tokens)]
+    return [("answered", answered), *means, *cut_answers(runs), ("tokens", tokens)]
+
+
+def cut_answers(runs: Sequence[Run]) -> list[Column]:
+    """The column of the share of answers that ended at their limit, where any did."""
+    if not any(run.get("answers_cut") for run in runs):
+        return []
+
+    def share(run: Run) -> str:
+        return f"{run.get('answers_cut', 0):.1%}" if run["answered"] else MISSING
+
+    return [(_CUT_ANSWERS, share)]
 
 
 def _metric(name: str, head: str) -> Column:

@@ -68,6 +68,8 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
     row: Row = {"status": "retrieved" if answer is None else "answered"}
     if isinstance(answer, Answer):
         row["answer"] = answer.text
+        if answer.cut:
+            row["answer_cut"] = True
     if isinstance(chunks, Ranked) and chunk_table is not None:
         ranks = chunk_table.ranked_documents(chunks.ids)
         row["documents"] = list(ranks)

@@ -30,6 +30,7 @@ def score(
     Each metric has `mean`, `low`, `high` (95 % bootstrap interval), its own `n`, and, where
     questions share scopes, `clusters`, how many were drawn whole for the interval; metrics that no
     question can be scored by are left out. Failed questions are counted and not averaged.
+    `answers_cut` is the share of the answers that ended at their limit.
     `fallbacks` counts the questions that went another way than the method's own, by reason, and
     `fell_back` all of them. `missing` counts the judgements that could not be read, by metric;
     `lengths` has the mean words of answers and of gold answers over the questions with both,
@@ -38,6 +39,7 @@ def score(
     values: dict[str, list[float]] = {}
     scopes: dict[str, list[str | None]] = {}
     alive = [row for row in rows if row["status"] != "failed"]
+    answers = [row for row in rows if row["status"] == "answered"]
     for row in alive:
         of_question = question_scores(row, gold[row["question"]], cuts, containment, scored)
         for name, score_of_question in of_question.items():
@@ -46,7 +48,8 @@ def score(
     scores: dict[str, Any] = {
         "n": len(rows),
         "failed": len(rows) - len(alive),
-        "answered": sum(row["status"] == "answered" for row in rows),
+        "answered": len(answers),
+        "answers_cut": round(sum("answer_cut" in row for row in answers) / max(len(answers), 1), 4),
         "metrics": {
             name: mean_with_interval(held, scopes=scopes[name]).stored()
             for name, held in values.items()

@@ -16,7 +16,7 @@ from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
-from methods.reader import READER, expected_tokens, most_tokens, reader_values
+from methods.reader import READER, answered, expected_tokens, reader_values
 
 SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
@@ -94,4 +94,4 @@ def stepwise(
     thought = Piece("reasoning", "steps", steps, 1.0, count_tokens(steps))
     shown = reader_values(question, (*context.pieces, thought))
     chat = prompt.render({**shown, "pieces": context.pieces, "reasoning": steps})
-    return Answer(reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip())
+    return answered(llm, chat, question, max_tokens)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import PositiveInt
 
+from graphrag_bench.answer_forms import answer_form
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
@@ -14,12 +15,16 @@ from graphrag_bench.graph.communities import Reports
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import ask_all, settled
+from graphrag_bench.models.windows import reply_tokens
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique
 from methods.drift.replies import Found, asked_next, reply_of
 from methods.drift.trail import FollowUp, Trail
 from methods.hyde.hypothesis import hypothetical
 
+PARAGRAPH = answer_form("paragraph").max_tokens
+QUESTIONS = 256
+"""Tokens of the follow-ups in a reply of the primer, beside its answer."""
 HYPOTHESIS = Prompt("methods:drift/prompts/hypothesis.j2")
 PRIMER = Prompt("methods:drift/prompts/primer.j2")
 
@@ -66,7 +71,7 @@ def _primer_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, fl
     """The template, the question and one fold of the reports; half of a reply."""
     fold = sizes.context / max(_folds(settings, sizes), 1.0)
     prompt = template_tokens(settings["prompt"]) + sizes.question + fold
-    return prompt, settings["max_tokens"] / 2
+    return prompt, (settings["max_tokens"] or PARAGRAPH + QUESTIONS) / 2
 
 
 def _folds(settings: Mapping[str, Any], sizes: Sizes) -> float:
@@ -89,13 +94,14 @@ def primer(
     prompt: Prompt = PRIMER,
     folds: PositiveInt = 1,
     max_follow_ups: PositiveInt = 5,
-    max_tokens: PositiveInt = 768,
+    max_tokens: PositiveInt | None = None,
 ) -> tuple[Trail, Query]:
     """What the model answers from the reports and asks next, and the first follow-up as a query.
 
     The pieces of the context are divided into `folds` parts of consecutive pieces, fold i from
     floor(i n / folds) on, and each that is not empty is one call. Its answer is scored 1..100; at
-    most `max_follow_ups` follow-ups of each count, each once. An unreadable reply is passed over
+    most `max_follow_ups` follow-ups of each count, each once. A reply has the tokens of a paragraph
+    and 256 for the follow-ups, unless `max_tokens` is set. An unreadable reply is passed over
     and counted as a fallback; raises the last failure when that happens to every fold. Where no
     fold has a follow-up, the question itself is one, counted as a fallback; so it is, without a
     call, where there is no report.
@@ -107,7 +113,9 @@ def primer(
         for part in parts
     ]
     shape = reply_of(max_follow_ups)
-    results = ask_all(llm, chats, shape, max_tokens=max_tokens, purpose="DRIFT primer")
+    most = (question.open_tokens or PARAGRAPH) + QUESTIONS
+    most = max_tokens or min((reply_tokens(llm, chat, most) for chat in chats), default=most)
+    results = ask_all(llm, chats, shape, max_tokens=most, purpose="DRIFT primer")
     failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
     if failures and len(failures) == len(results):
         raise failures[-1]

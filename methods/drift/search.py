@@ -7,10 +7,12 @@ from typing import Any
 
 from pydantic import PositiveInt
 
+from graphrag_bench.answer_forms import answer_form
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.structured import ask
+from graphrag_bench.models.windows import reply_tokens
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Context, Query, Question
@@ -18,6 +20,7 @@ from methods.drift.replies import Found, asked_next, reply_of
 from methods.drift.trail import Finding, NoneOpen, Trail
 from methods.map_reduce import Points
 
+PARAGRAPH = answer_form("paragraph").max_tokens
 LOCAL = Prompt("methods:drift/prompts/local.j2")
 
 
@@ -48,7 +51,7 @@ def _shared(question: str, text: str) -> int:
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template, the question, a follow-up of its length and the context; half of a reply."""
     prompt = template_tokens(settings["prompt"]) + 2 * sizes.question + sizes.context
-    return prompt, settings["max_tokens"] / 2
+    return prompt, (settings["max_tokens"] or PARAGRAPH) / 2
 
 
 @operator(
@@ -66,14 +69,14 @@ def answer(
     prompt: Prompt = LOCAL,
     max_depth: PositiveInt = 2,
     max_follow_ups: PositiveInt = 5,
-    max_tokens: PositiveInt = 512,
+    max_tokens: PositiveInt | None = None,
 ) -> tuple[Trail, Query, NoneOpen | None]:
     """The trail with the model's answer to the current follow-up, and the next one as a query.
 
     The answer is scored 1..100 by how well it serves the question. At most `max_follow_ups` new
-    follow-ups join the end of the trail, down to `max_depth`; those of the primer have depth 1. An
-    unreadable reply, or none, adds nothing and is counted as a fallback. The end when every
-    follow-up has been searched for.
+    follow-ups join the end of the trail, down to `max_depth`; those of the primer have depth 1. A
+    reply has the tokens of a paragraph, unless `max_tokens` is set. An unreadable reply, or none,
+    adds nothing and is counted as a fallback. The end when every follow-up has been searched for.
     Source: Microsoft GraphRAG's DRIFT search, released code (actions and their local search).
     """
     current = trail.current.text if trail.current else question.text
@@ -83,11 +86,12 @@ def answer(
         "pieces": context.pieces,
         "most": max_follow_ups,
     }
+    chat = prompt.render(values)
     found = ask(
         llm,
-        prompt.render(values),
+        chat,
         reply_of(max_follow_ups),
-        max_tokens=max_tokens,
+        max_tokens=max_tokens or reply_tokens(llm, chat, question.open_tokens or PARAGRAPH),
         purpose="DRIFT local search",
         fallback=_nothing(max_follow_ups),
     )

@@ -15,12 +15,12 @@ from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.engine import Engine
 from graphrag_bench.models.engine_index import EngineIndex
 from graphrag_bench.models.engine_replies import EnginePassages
-from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Answer, Chunk, Context, Piece, Question, Ranked
 from methods.original.passages import OTHER, mapped, packed, ranked, whole
-from methods.reader import READER, expected_tokens, most_tokens, reader_values
+from methods.reader import READER, answered, expected_tokens, reader_values
 
 ANSWER = Prompt("methods:vanilla/prompts/answer.j2")
 FEWEST_TOKENS = 50
@@ -123,7 +123,7 @@ def answer(
         sent = whole(context.pieces)
         pieces = [Piece(OTHER, "1", sent, 0.0, context.n_tokens)] if sent else []
         chat = prompt.render(reader_values(question, pieces))
-        return Answer(reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip())
+        return answered(llm, chat, question, max_tokens)
     found = engine.ask(
         original_index,
         question.text,

@@ -7,7 +7,9 @@ from typing import Any
 
 from graphrag_bench.answer_forms import answer_form
 from graphrag_bench.expected import Sizes
-from graphrag_bench.values import Piece, Question
+from graphrag_bench.models.llm import LLM, Chat, reply
+from graphrag_bench.models.windows import reply_tokens
+from graphrag_bench.values import Answer, Piece, Question
 from methods.context import blocks
 
 READER = frozenset(
@@ -28,7 +30,7 @@ def reader_values(
     sub-question and its answer. `form` is the form's name; `manner` ends "Answer the question ...",
     and `cue` the prompt.
     """
-    form = answer_form(question.form)
+    form = answer_form(question.form, question.open_tokens)
     return {
         "question": question.text,
         "pieces": pieces,
@@ -46,9 +48,21 @@ def _is_table(block: Mapping[str, Any]) -> bool:
     return bool(block["head"]) and all(numbered)
 
 
-def most_tokens(question: Question, max_tokens: int | None) -> int:
-    """The tokens that an answer may have: as set, or those of the question's form of answer."""
-    return answer_form(question.form).max_tokens if max_tokens is None else max_tokens
+def most_tokens(llm: LLM, chat: Chat, question: Question, max_tokens: int | None) -> int:
+    """The tokens of an answer: as set, or those of its form that the model's window leaves."""
+    if max_tokens is not None:
+        return max_tokens
+    form = answer_form(question.form, question.open_tokens)
+    return reply_tokens(llm, chat, form.max_tokens)
+
+
+def answered(
+    llm: LLM, chat: Chat, question: Question, max_tokens: int | None, stop: Sequence[str] = ()
+) -> Answer:
+    """The reply to a prompt as the answer; raises CallFailed when there is none."""
+    most = most_tokens(llm, chat, question, max_tokens)
+    found = reply(llm, chat, max_tokens=most, stop=stop)
+    return Answer(found.text.strip(), found.finish == "length")
 
 
 def expected_tokens(settings: Mapping[str, Any], sizes: Sizes) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from pydantic import PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import fit
@@ -24,7 +25,7 @@ from graphrag_bench.values import (
     Relationship,
     best_first,
 )
-from methods.reader import READER, expected_tokens, most_tokens, reader_values
+from methods.reader import READER, answered, expected_tokens, reader_values
 
 Form = Literal["triplets", "paths"]
 ARROW = "->"
@@ -129,7 +130,8 @@ def listed(
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """
     chat = prompt.render(reader_values(question, context.pieces))
-    text = reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip()
-    found = [part.partition(_MARK)[2].strip() for part in text.splitlines() if _MARK in part]
+    whole = answered(llm, chat, question, max_tokens)
+    parts = [part for part in whole.text.splitlines() if _MARK in part]
+    found = [part.partition(_MARK)[2].strip() for part in parts]
     answers = ", ".join(dict.fromkeys(answer for answer in found if answer))
-    return Answer(answers if keep == "answers" and answers else text)
+    return replace(whole, text=answers) if keep == "answers" and answers else whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import PositiveInt
@@ -13,12 +14,12 @@ from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import triple
-from graphrag_bench.models.llm import LLM, reply
+from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.tokenizer import Tokenizer
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Answer, Context, Question
 from methods.context import with_block
-from methods.reader import READER, expected_tokens, most_tokens, reader_values
+from methods.reader import READER, answered, expected_tokens, reader_values
 
 ENOUGH = Prompt("methods:tog/prompts/enough.j2")
 FINAL = Prompt("methods:tog/prompts/answer.j2")
@@ -72,13 +73,14 @@ def if_enough(
     if not context.pieces:
         return None
     chat = prompt.render(_values(question, context))
-    said = reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip()
+    whole = answered(llm, chat, question, max_tokens)
+    said = whole.text
     if not re.match(r"\W*yes\b", said, re.IGNORECASE):
         return None
     rest = re.sub(r"\A\W*yes\b\W*", "", said, count=1, flags=re.IGNORECASE)
     braces = [found for found in _BRACES.findall(said) if found.strip().lower() != "yes"]
     text = (braces[0] if braces else rest).strip(" .{}\n")
-    return Answer(text) if text else None
+    return replace(whole, text=text) if text else None
 
 
 @operator("answer.from_triples", calls=1, supplies=READER | {"triples"}, tokens=_tokens)
@@ -97,7 +99,7 @@ def from_triples(
     Source: ToG (Sun et al. 2024), section 2.1; Zhou et al. 2025, section 6.2.
     """
     chat = prompt.render(_values(question, context))
-    return Answer(reply(llm, chat, max_tokens=most_tokens(question, max_tokens)).text.strip())
+    return answered(llm, chat, question, max_tokens)
 
 
 def _values(question: Question, context: Context) -> dict[str, Any]:
