@@ -172,6 +172,12 @@ class FailureSettings(_Settings):
     in_a_row: PositiveInt = Field(
         5, description="consecutive calls that the server fails: an outage, which stops the run"
     )
+    allow_cut: bool | float = Field(
+        0.02,
+        ge=0,
+        le=1,
+        description="share of an extraction's replies that may be cut at their limit; true: all",
+    )
     allow_incomplete: bool = Field(
         False, description="build without texts whose calls failed; every table marks it"
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from graphrag_bench.answer_forms import FormName, answer_form, form_of_part
+from graphrag_bench.models.windows import LEAST
 from graphrag_bench.pipeline.build import Pipeline
 from graphrag_bench.pipeline.combinators.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
@@ -28,7 +29,8 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
         form = answer_form(name, questions[0].open_tokens)
         limits = sorted({_limit(op, form.max_tokens) for op in _answering(pipeline)})
         most = ", ".join(f"{limit:,}" for limit in limits)
-        yield f"answers: {name} ({n:,} of {len(questions):,} questions, at most {most} tokens)"
+        most += " tokens" + (" or what the window leaves" if form.max_tokens > LEAST else "")
+        yield f"answers: {name} ({n:,} of {len(questions):,} questions, at most {most})"
         yield f'  "{form.manner}"'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.budgets import context_budget, mapped, mapping, packing
 from graphrag_bench.experiment.context_room import ASSUMED_WINDOW, CHUNKS, LEAST, in_hundreds
+from graphrag_bench.experiment.estimate import lists_packed
 from graphrag_bench.experiment.experiment import Experiment
 
 CHUNK_BLOCKS = ("context.chunks",)
@@ -77,9 +79,20 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
     if chunk.typical:
         yield f"  a chunk takes {chunk.typical:,} tokens (median; 90 %: {chunk.long:,}), as a row"
     yield from (block.line for block in blocks)
+    yield from _list_caps(experiment)
     yield from (_read_in_groups(mapped(step), step["op"]) for step in mapping(held))
     if reason := empty_blocks(experiment):
         yield f"  ! {reason}"
+
+
+def _list_caps(experiment: Experiment) -> Iterator[str]:
+    """The numbers of rows that no file states, where a list can be longer than they are."""
+    longest = lists_packed(experiment)
+    for step in packing(experiment.settings.method):
+        setting = operators.get(step["op"]).settings.get("top_k")
+        most = setting.default if setting and "top_k" not in step else None
+        if isinstance(most, int) and longest.get(step["op"], math.inf) > most:
+            yield f"  ! {step['op']}: of a list of more than {most} rows the last are cut (top_k)"
 
 
 def _read_in_groups(held: Mapping[str, Any], op: str) -> str:

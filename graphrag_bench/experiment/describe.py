@@ -17,6 +17,7 @@ from graphrag_bench.experiment.long_texts import Measured, planned_lines
 from graphrag_bench.experiment.original_prompts import original_lines
 from graphrag_bench.experiment.reader_prompts import own_answers
 from graphrag_bench.offline.earlier import EARLIER
+from graphrag_bench.offline.parts import MOST_TOKENS
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.edit import every_list
 
@@ -47,6 +48,8 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
         state = "reuse" if store.holds(item) else "build"
         own = ", ".join(f"{k}={v}" for k, v in item.said.items())
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
+        if item.builder.calls and any(_is_open(*pair) for pair in item.settings.items()):
+            yield f"         replies: at most {MOST_TOKENS:,} tokens, or what the window leaves"
         if EARLIER in item.inputs:
             key = item.inputs[EARLIER]
             grows = f"grows from {item.resource} {key}" if key else "anew: no version before"
@@ -65,6 +68,11 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
     yield from _fallbacks(settings)
     yield ""
     yield from _extent(experiment)
+
+
+def _is_open(name: str, value: object) -> bool:
+    """Whether a setting leaves the end of replies to the builder."""
+    return value is None and name.startswith("max_") and name.endswith("tokens")
 
 
 def _fallbacks(settings: RunSettings) -> Iterator[str]:

@@ -17,6 +17,7 @@ from graphrag_bench.experiment.expected_steps import (
     ROW_TOKENS,
     Kinds,
     Rows,
+    longest_lists,
     visited,
 )
 from graphrag_bench.experiment.experiment import Experiment
@@ -77,6 +78,12 @@ def estimates(
             n = times * (n_answers if op.label.startswith("generate") else n_early)
             rows.append(_estimate(experiment, op, n, given, known.get(op.label)))
     return rows
+
+
+def lists_packed(experiment: Experiment) -> dict[str, float]:
+    """The most rows that each packing operator of a method is given, infinite where unknown."""
+    steps = experiment.method.pipeline.steps()
+    return longest_lists(steps, _kinds(experiment), _sizes(experiment), _given(experiment))
 
 
 def _building(experiment: Experiment, sizes: Sizes, *, left: bool) -> list[Estimate]:

@@ -267,6 +267,20 @@ def _block(op: OperatorStep) -> tuple[str, str]:
     return "relationship", "relationships"
 
 
+def longest_lists(
+    steps: Sequence[Step], kinds: Kinds, known: Sizes, given: Mapping[str, Rows]
+) -> dict[str, float]:
+    """The most rows that each packing operator is given; infinite for a list out of the graph."""
+    visits, _ = Walk(kinds, known).steps(steps, Place(given))
+    longest: dict[str, float] = {}
+    for op, place, _ in visits:
+        rows = place.rows.get(_block(op)[1]) if "context" in op.operator.returns else None
+        if rows is not None:
+            most = rows.n if rows.searched else math.inf
+            longest[op.operator.name] = max(most, longest.get(op.operator.name, 0.0))
+    return longest
+
+
 def visited(
     steps: Sequence[Step], kinds: Kinds, known: Sizes, given: Mapping[str, Rows]
 ) -> Iterator[tuple[OperatorStep, Sizes, float]]:

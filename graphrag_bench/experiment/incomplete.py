@@ -32,6 +32,7 @@ def building_store(
         shared=experiment.shared_artifacts,
         verify=experiment.settings.paths.verify,
         allow_incomplete=allow_incomplete,
+        allow_cut=float(failures.allow_cut),
     )
 
 

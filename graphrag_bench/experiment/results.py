@@ -11,6 +11,7 @@ from graphrag_bench.config.choices import FILE
 from graphrag_bench.config.settings import DatasetSettings, RunSettings
 from graphrag_bench.experiment.answer_asking import forms_asked
 from graphrag_bench.experiment.budgets import context_budget
+from graphrag_bench.experiment.derived_settings import REPLACED
 from graphrag_bench.experiment.engine_told import engine_title, engine_told
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
@@ -25,6 +26,8 @@ from graphrag_bench.runs.question_scores import scored_by
 from graphrag_bench.runs.scoring import score, shares
 from graphrag_bench.values import Question
 
+EXTRACTED = REPLACED | {"pseudo_questions"}
+"""The artifacts that are read out of the chunks."""
 _DECIDING = {
     "method", "chunking", "pooling", "build", "graph", "seed", "answers", "answer_tokens",
     "reader_prompt", "prompts",
@@ -122,7 +125,7 @@ def _flat(value: Any, path: str = "") -> dict[str, Any]:
 def _statistics(experiment: Experiment) -> dict[str, Any]:
     """What the extraction reports about itself, where it is built; empty otherwise."""
     store = experiment.store()
-    found = [item for item in experiment.plan if item.resource == "extraction"]
+    found = [item for item in experiment.plan if item.resource in EXTRACTED]
     recipes = [store.recipe(item) for item in found if store.holds(item)]
     return dict(recipes[0].get("statistics", {})) if recipes else {}
 

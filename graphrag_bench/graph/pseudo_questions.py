@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.columns import Columns, Texts
+from graphrag_bench.columns import NOT_STORED, Columns, Texts
 from graphrag_bench.values import IntArray
 
 SEPARATOR = "; "
@@ -22,6 +23,7 @@ class PseudoQuestions(Columns):
     `texts` and `chunk`, int64, are (n_questions,); `answered`, bool (n_questions,), is true where
     the chunk answers the question and false where it raises it. `names` are normalised and unique;
     `question_name` is a bool CSR (n_questions, n_names). `chunk` rows are those of the chunk table.
+    `statistics` counts the replies that they were read out of, where they have just been.
     """
 
     texts: Texts
@@ -29,6 +31,7 @@ class PseudoQuestions(Columns):
     answered: NDArray[np.bool_]
     names: Texts
     question_name: Any
+    statistics: Mapping[str, float] = field(default_factory=dict, metadata=NOT_STORED)
 
     def __len__(self) -> int:
         """The number of questions."""

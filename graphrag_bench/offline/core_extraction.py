@@ -92,7 +92,7 @@ def core_llm(
     entity_types: tuple[str, ...] = ("organization", "person", "geo", "event"),
     keywords: bool = False,
     max_gleaning: NonNegativeInt = 1,
-    max_tokens: PositiveInt = 1024,
+    max_tokens: PositiveInt | None = None,
     extract_prompt: Prompt = EXTRACT,
     continue_prompt: Prompt = CONTINUE,
     more_prompt: Prompt = MORE,

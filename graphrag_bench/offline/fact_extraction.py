@@ -15,6 +15,7 @@ from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.offline.extraction import TitleUse
 from graphrag_bench.offline.fact_records import FactReply, read_facts
 from graphrag_bench.offline.gleaning import Conversations, Gleaning
+from graphrag_bench.offline.parts import Extractor
 from graphrag_bench.offline.text_llm_extraction import gleaned_tokens
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -82,7 +83,7 @@ def llm_facts(
     llm_build: LLM,
     progress: Progress,
     max_gleaning: NonNegativeInt = 1,
-    max_tokens: PositiveInt = 2048,
+    max_tokens: PositiveInt | None = None,
     extract_prompt: Prompt = EXTRACT,
     continue_prompt: Prompt = CONTINUE,
     more_prompt: Prompt = MORE,
@@ -92,7 +93,8 @@ def llm_facts(
     One call for each chunk, then `max_gleaning` rounds that ask, in the same conversation, for
     what was missed, as `text_extraction.llm` does: at most 2 calls for one round, 2 n for n. A
     fact has a completeness of 0 to 10. A fact without an entity is left out and counted. A reply
-    that was cut gives its whole records and is counted. A chunk whose replies hold no readable fact
+    has `max_tokens` at most, by default 4,096 or what the model's window leaves; one that was cut
+    gives its whole records and is counted. A chunk whose replies hold no readable fact
     contributes nothing and is counted; raises UserError when that happens to every chunk.
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
     release; prompts are ours.
@@ -104,22 +106,21 @@ def llm_facts(
         read=partial(read_facts, purpose=STEP),
         nothing=FactReply,
         rounds=max_gleaning,
-        max_tokens=max_tokens,
         continue_prompt=continue_prompt,
         more_prompt=more_prompt,
     )
     held = Conversations(
-        llm_build,
+        Extractor(llm_build, max_tokens),
         gleaning,
         [extract_prompt.render({"passage": passage}) for passage in chunk_table.passages],
         [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))],
         progress,
     )
-    return _extraction(held.hold(), held.failed_chunks, held.failed_gleanings)
+    return _extraction(held.hold(), held)
 
 
 def _extraction(
-    replies: Sequence[Sequence[FactReply]], failed_chunks: int, failed_gleanings: int
+    replies: Sequence[Sequence[FactReply]], held: Conversations[FactReply]
 ) -> FactExtraction:
     every = [reply for of in replies for reply in of]
     told = [[fact for reply in of for fact in reply.records.facts] for of in replies]
@@ -129,8 +130,8 @@ def _extraction(
         {
             "facts_without_entities": sum(map(len, told)) - sum(len(row.facts) for row in rows),
             "malformed_records": sum(reply.malformed for reply in every),
-            "truncated_replies": sum(reply.cut for reply in every),
-            "failed_chunks": failed_chunks,
-            "failed_gleanings": failed_gleanings,
+            **held.extractor.statistics,
+            "failed_chunks": held.failed_chunks,
+            "failed_gleanings": held.failed_gleanings,
         },
     )

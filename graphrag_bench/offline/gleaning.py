@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.models.llm import LLM, Chat
+from graphrag_bench.models.llm import Chat
 from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Reading, ask_each
-from graphrag_bench.offline.parts import refuse_all_failed, window_of
+from graphrag_bench.offline.parts import Extractor, refuse_all_failed, window_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.text import count_tokens
@@ -53,7 +53,6 @@ class Gleaning(Generic[R]):
     read: Callable[[str, bool], R]
     nothing: Callable[[str], R]
     rounds: int
-    max_tokens: int
     continue_prompt: Prompt
     more_prompt: Prompt
     told: Mapping[str, object] = field(default_factory=dict)
@@ -67,7 +66,7 @@ class Conversations(Generic[R]):
     `failed_gleanings` counts the rounds that failed or had no room in the model's window.
     """
 
-    llm: LLM
+    extractor: Extractor
     gleaning: Gleaning[R]
     chats: list[Chat]
     items: Sequence[str]
@@ -97,7 +96,7 @@ class Conversations(Generic[R]):
         """Ask for the records of every chunk; raises UserError when no reply can be read."""
         step, read = self.gleaning.step, self.gleaning.read
         self.going = list(range(len(self.chats)))
-        results = self._asked(Reading(step, read), step, self.gleaning.max_tokens, retry=True)
+        results = self._asked(Reading(step, read), step, retry=True)
         failures = [
             one for one in results.values() if isinstance(one, UnreadableReply | CallFailed)
         ]
@@ -114,7 +113,7 @@ class Conversations(Generic[R]):
         self.failed_gleanings += len(self.going) - len(fitting)
         self.going = fitting
         reading = Reading("glean", self._read_more)
-        results = self._asked(reading, "gleaning", self.gleaning.max_tokens)
+        results = self._asked(reading, "gleaning")
         self.failed_gleanings += sum(isinstance(one, CallFailed) for one in results.values())
         self._keep(results)
         if last:
@@ -122,7 +121,13 @@ class Conversations(Generic[R]):
 
     def _keep_those_that_want_more(self) -> None:
         """Go on with the chunks of which the model says that there is more."""
-        results = self._asked(Reading("anything left", _is_yes), "asking for more", _YES_TOKENS)
+        with self.progress.task("asking for more", len(self.going)) as advance:
+            answers = ask_each(
+                self.extractor.llm, [self.chats[row] for row in self.going],
+                Reading("anything left", _is_yes), max_tokens=_YES_TOKENS,
+                items=[self.items[row] for row in self.going], retry=False, advance=advance,
+            )  # fmt: skip
+        results = dict(zip(self.going, answers, strict=True))
         self.going = [row for row in self.going if results[row] is True]
         for row in self.going:
             self.chats[row] = (*self.chats[row], Message("assistant", "YES"))
@@ -135,9 +140,10 @@ class Conversations(Generic[R]):
 
     def _fits(self, chat: Chat) -> bool:
         """Whether chat and reply fit the window, as far as it is known."""
-        if (window := window_of(self.llm)) is None:
+        if (window := window_of(self.extractor.llm)) is None:
             return True
-        return sum(count_tokens(one.content) for one in chat) + self.gleaning.max_tokens <= window
+        n_tokens = sum(count_tokens(one.content) for one in chat)
+        return n_tokens + self.extractor.limit(chat) <= window
 
     def _read_more(self, text: str, cut: bool) -> R:
         """As `read`, but a reply without records says that nothing was missed."""
@@ -157,14 +163,12 @@ class Conversations(Generic[R]):
                     self.going.append(row)
 
     def _asked(
-        self, reading: Reading[T], label: str, max_tokens: int, retry: bool = False
+        self, reading: Reading[T], label: str, retry: bool = False
     ) -> dict[int, T | UnreadableReply | CallFailed]:
         with self.progress.task(label, len(self.going)) as advance:
-            results = ask_each(
-                self.llm,
+            results = self.extractor.ask(
                 [self.chats[row] for row in self.going],
                 reading,
-                max_tokens=max_tokens,
                 items=[self.items[row] for row in self.going],
                 retry=retry,
                 advance=advance,

@@ -28,9 +28,9 @@ from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder, Vectors
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import Listed, ask_each, list_reading
+from graphrag_bench.models.structured import Listed, list_reading
 from graphrag_bench.offline.indices import named_text
-from graphrag_bench.offline.parts import refuse_all_failed
+from graphrag_bench.offline.parts import Extractor, refuse_all_failed
 from graphrag_bench.offline.sentences import central_texts, cut, split_sentences, vectors_of
 from graphrag_bench.offline.text_graph import TKG_ATTRIBUTES, room_for, text_graph
 from graphrag_bench.progress import Progress
@@ -49,6 +49,8 @@ _FEW = 2
 """So few nodes are not clustered."""
 _IN_NAME = 3
 _MOST_CLUSTERS = 49
+_SURE = 1024
+"""Tokens that a prompt leaves for its reply where no setting ends replies."""
 
 
 class Entity(NamedTuple):
@@ -136,7 +138,7 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template with what is told of a cluster, and half of what a reply may take."""
     told = sizes.chunk * max(sizes.n_chunks / _MOST_CLUSTERS, 1.0)
-    return template_tokens(settings["summary_prompt"]) + told, settings["max_tokens"] / 2
+    return template_tokens(settings["summary_prompt"]) + told, (settings["max_tokens"] or _SURE) / 2
 
 
 @artifact("graph.layered_llm", provides=TKG_ATTRIBUTES, calls=_calls, tokens=_tokens)
@@ -158,7 +160,7 @@ def layered_llm(
     most_sparse: Share = 0.98,
     least_change: Share = 0.05,
     summary_tokens: PositiveInt = 150,
-    max_tokens: PositiveInt = 1024,
+    max_tokens: PositiveInt | None = None,
     summary_prompt: Prompt = SUMMARISE,
     seed: NonNegativeInt = 224,
 ) -> Graph:
@@ -315,24 +317,22 @@ def _written(
     llm: LLM,
     progress: Progress,
     prompt: Prompt,
-    most_tokens: int,
+    most_tokens: int | None,
     central: Tell,
     made: Layers,
     families: Sequence[Sequence[int]],
     kind: str,
 ) -> list[list[Entity]]:
     """The entities that the model writes of each family; that of `central` where it wrote none."""
-    room = room_for(llm, prompt, most_tokens)
+    room = room_for(llm, prompt, most_tokens or _SURE)
     chats = [
         prompt.render({"entities": cut("\n".join(made.told(row) for row in family), room)})
         for family in families
     ]
     with progress.task(STEP, len(chats)) as advance:
-        replies = ask_each(
-            llm,
+        replies = Extractor(llm, most_tokens).ask(
             chats,
             list_reading(SummaryEntities, "entities", STEP),
-            max_tokens=most_tokens,
             items=[", ".join(made.first_names(family)) for family in families],
             advance=advance,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -15,8 +16,8 @@ from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.models.llm import LLM, Chat
 from graphrag_bench.models.outcomes import CallFailed
-from graphrag_bench.models.structured import Listed, ask_each, list_reading
-from graphrag_bench.offline.parts import refuse_all_failed
+from graphrag_bench.models.structured import Listed, list_reading
+from graphrag_bench.offline.parts import CUT, MOST_TOKENS, REPLIES, Extractor, refuse_all_failed
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 
@@ -46,7 +47,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """Both templates with the passage, halved: the mean of the two calls of a chunk."""
     prompts = settings["entities_prompt"], settings["triples_prompt"]
     prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
-    most = settings["max_entity_tokens"] + settings["max_triple_tokens"]
+    most = sum(settings[f"max_{kind}_tokens"] or MOST_TOKENS for kind in ("entity", "triple"))
     return prompt, min(_SAID * sizes.chunk, most) / 2
 
 
@@ -58,14 +59,15 @@ def llm_extraction(
     progress: Progress,
     entities_prompt: Prompt = ENTITIES,
     triples_prompt: Prompt = TRIPLES,
-    max_entity_tokens: PositiveInt = 512,
-    max_triple_tokens: PositiveInt = 2048,
+    max_entity_tokens: PositiveInt | None = None,
+    max_triple_tokens: PositiveInt | None = None,
 ) -> Extraction:
     """The entities and triples that the build model reads out of each chunk.
 
     First the named entities as JSON, then, given the passage and them, the triples. Triples that
-    are not three non-empty texts are skipped and counted. A reply that was cut gives its
-    complete items, and its chunk is counted as truncated. A chunk whose replies cannot be read
+    are not three non-empty texts are skipped and counted. A reply has the tokens set, by default
+    4,096 or what the model's window leaves; one that was cut gives its complete items and is
+    counted. A chunk whose replies cannot be read
     contributes nothing and is counted; raises UserError when that happens to every chunk.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
     section 4.
@@ -73,17 +75,15 @@ def llm_extraction(
     passages = chunk_table.passages
     items = [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
-    named = _asked(
-        llm_build, chats, Entities, max_entity_tokens, "extract entities", items, progress
-    )
+    of_entities = Extractor(llm_build, max_entity_tokens)
+    named = _asked(of_entities, chats, Entities, "extract entities", items, progress)
     kept = [row for row, found in enumerate(named) if isinstance(found, Listed)]
     chats = [_second(triples_prompt, passages[row], named[row]) for row in kept]
-    found = _asked(
-        llm_build, chats, Triples, max_triple_tokens, "extract triples",
-        [items[row] for row in kept], progress,
-    )  # fmt: skip
-    triples = dict(zip(kept, found, strict=True))
-    return _extraction(named, triples)
+    of_triples = Extractor(llm_build, max_triple_tokens)
+    about = [items[row] for row in kept]
+    found = _asked(of_triples, chats, Triples, "extract triples", about, progress)
+    replies = Counter(of_entities.statistics) + Counter(of_triples.statistics)
+    return _extraction(named, dict(zip(kept, found, strict=True)), replies)
 
 
 def _second(prompt: Prompt, passage: str, named: Reply[Entities]) -> Chat:
@@ -93,10 +93,9 @@ def _second(prompt: Prompt, passage: str, named: Reply[Entities]) -> Chat:
 
 
 def _asked(
-    llm: LLM,
+    extractor: Extractor,
     chats: Sequence[Chat],
     model: type[M],
-    max_tokens: int,
     purpose: str,
     items: Sequence[str],
     progress: Progress,
@@ -104,10 +103,8 @@ def _asked(
     """The replies to all prompts; raises UserError when none of them can be read."""
     (field,) = model.model_fields
     with progress.task(purpose, len(chats)) as advance:
-        results = ask_each(
-            llm, chats, list_reading(model, field, purpose),
-            max_tokens=max_tokens, items=items, advance=advance,
-        )  # fmt: skip
+        reading = list_reading(model, field, purpose)
+        results = extractor.ask(chats, reading, items=items, advance=advance)
     failures = [result for result in results if not isinstance(result, Listed)]
     refuse_all_failed(
         f"Step '{purpose}'", failures, len(chats),
@@ -118,14 +115,15 @@ def _asked(
 
 
 def _extraction(
-    named: Sequence[Reply[Entities]], triples: Mapping[int, Reply[Triples]]
+    named: Sequence[Reply[Entities]],
+    triples: Mapping[int, Reply[Triples]],
+    replies: Mapping[str, float],
 ) -> Extraction:
-    rows, n_triples, n_skipped, n_failed, n_cut = [], 0, 0, 0, 0
+    rows, n_triples, n_skipped, n_failed = [], 0, 0, 0
     for row, entities in enumerate(named):
         names = tuple(entities.value.named_entities) if isinstance(entities, Listed) else ()
         read = triples.get(row)
         n_failed += not isinstance(read, Listed)
-        n_cut += any(isinstance(one, Listed) and one.cut for one in (entities, read))
         facts = []
         for parts in read.value.triples if isinstance(read, Listed) else ():
             if len(parts) == 3 and all(part.strip() for part in parts):
@@ -137,7 +135,7 @@ def _extraction(
     counts = {
         "triples": n_triples,
         "skipped_triples": n_skipped,
-        "truncated_chunks": n_cut,
+        **{name: replies[name] for name in (REPLIES, CUT)},
         "failed_chunks": n_failed,
     }
     return Extraction(tuple(rows), counts)

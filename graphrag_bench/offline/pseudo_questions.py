@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,10 @@ from graphrag_bench.graph.pseudo_questions import PseudoQuestions
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.nlp import NUMERIC, Nlp, Sentence
-from graphrag_bench.models.structured import Listed, ask_each, list_reading
+from graphrag_bench.models.structured import Listed, list_reading
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.indices import index_texts
-from graphrag_bench.offline.parts import refuse_all_failed
+from graphrag_bench.offline.parts import MOST_TOKENS, Extractor, refuse_all_failed
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -73,7 +74,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The mean of both templates with the passage; as many tokens as it has come back."""
     prompts = settings["answered_prompt"], settings["raised_prompt"]
     prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
-    return prompt, min(settings["max_tokens"], sizes.chunk)
+    return prompt, min(settings["max_tokens"] or MOST_TOKENS, sizes.chunk)
 
 
 @artifact("pseudo_questions.llm", calls=2, tokens=_tokens)
@@ -85,26 +86,26 @@ def llm_questions(
     progress: Progress,
     answered_prompt: Prompt = ANSWERED,
     raised_prompt: Prompt = RAISED,
-    max_tokens: PositiveInt = 512,
+    max_tokens: PositiveInt | None = None,
 ) -> PseudoQuestions:
     """The questions that the build model says each chunk answers, and those that it raises.
 
-    Two calls for each chunk. Names are the named entities of a question. A reply that was cut gives
-    its complete questions. A reply that cannot be read gives none; raises UserError when that
+    Two calls for each chunk. Names are the named entities of a question. A reply has `max_tokens`
+    at most, by default 4,096 or what the model's window leaves; one that was cut gives its complete
+    questions and is counted. A reply that cannot be read gives none; raises UserError when that
     happens to every chunk, or when no question is left.
     Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
     """
     passages = chunk_table.passages
     items = [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
     asked: list[tuple[int, bool, str]] = []
+    extractor = Extractor(llm_build, max_tokens)
     for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
         purpose = "questions answered" if answered else "questions raised"
         chats = [prompt.render({"passage": passage}) for passage in passages]
         reading = list_reading(Questions, "questions", purpose)
         with progress.task(purpose, len(chats)) as advance:
-            replies = ask_each(
-                llm_build, chats, reading, max_tokens=max_tokens, items=items, advance=advance
-            )
+            replies = extractor.ask(chats, reading, items=items, advance=advance)
         failures = [reply for reply in replies if not isinstance(reply, Listed)]
         advice = "build.pseudo_questions=nlp reads them without a model."
         refuse_all_failed(f"Step '{purpose}'", failures, len(chats), advice)
@@ -113,10 +114,11 @@ def llm_questions(
             asked += [(chunk, answered, text.strip()) for text in texts if text.strip()]
     asked.sort(key=lambda row: row[0])  # in a chunk first what it answers, as they came
     read = nlp.sentences([text for _, _, text in asked])
-    return _made(
+    made = _made(
         (*row, tuple(name for one in sentences for name in _named(one)))
         for row, sentences in zip(asked, read, strict=True)
     )
+    return replace(made, statistics=extractor.statistics)
 
 
 @artifact("question_index")

@@ -21,8 +21,8 @@ from graphrag_bench.graph.extraction import (
 )
 from graphrag_bench.models.json_replies import read_cut_list, read_json, schema_of
 from graphrag_bench.models.llm import LLM
-from graphrag_bench.models.structured import Reading, ask_each
-from graphrag_bench.offline.parts import refuse_all_failed
+from graphrag_bench.models.structured import Reading
+from graphrag_bench.offline.parts import MOST_TOKENS, Extractor, refuse_all_failed
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -87,7 +87,7 @@ def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template with the schema and the passage; about as much comes back."""
     schema = 2.0 * sum(len(settings[f"{kind}_types"]) for kind in ("node", "relation", "attribute"))
     prompt = template_tokens(settings["extract_prompt"]) + schema + sizes.chunk
-    return prompt, min(settings["max_tokens"], sizes.chunk)
+    return prompt, min(settings["max_tokens"] or MOST_TOKENS, sizes.chunk)
 
 
 @artifact("schema_extraction.llm", calls=1, tokens=_tokens)
@@ -100,7 +100,7 @@ def llm_schema_extraction(
     relation_types: tuple[str, ...] = RELATION_TYPES,
     attribute_types: tuple[str, ...] = ATTRIBUTE_TYPES,
     agentic: bool = True,
-    max_tokens: PositiveInt = 2048,
+    max_tokens: PositiveInt | None = None,
     extract_prompt: Prompt = EXTRACT,
 ) -> SchemaExtraction:
     """The typed entities, triples and attributes that the build model reads out of each chunk.
@@ -110,8 +110,9 @@ def llm_schema_extraction(
     announced. Without, what is not of the schema is left out and counted: an entity's type becomes
     "", triples of other relations and attributes of other names go. Types are compared as
     normalised names. Triples that are not three non-empty texts are skipped and counted. A reply
-    that was cut gives its complete items. A chunk whose replies cannot be read contributes nothing
-    and is counted; raises UserError when that happens to every chunk.
+    has `max_tokens` at most, by default 4,096 or what the model's window leaves; one that was cut
+    gives its complete items and is counted. A chunk whose replies cannot be read contributes
+    nothing and is counted; raises UserError when that happens to every chunk.
     Source: Youtu-GraphRAG (Dong et al. 2025), schema-bound extraction and its expansion; the seed
     schema of its released code; the prompt is ours.
     Deviation: a type that is announced in one chunk is not in the prompts of others, so that
@@ -127,10 +128,9 @@ def llm_schema_extraction(
     chats = [extract_prompt.render({**schema, "passage": passage}) for passage in passages]
     items = [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
     reading = Reading(STEP, read_facts, schema_of(Facts))
+    extractor = Extractor(llm_build, max_tokens)
     with progress.task(STEP, len(chats)) as advance:
-        replies = ask_each(
-            llm_build, chats, reading, max_tokens=max_tokens, items=items, advance=advance
-        )
+        replies = extractor.ask(chats, reading, items=items, advance=advance)
     failures = [reply for reply in replies if not isinstance(reply, Read)]
     refuse_all_failed(
         f"Step '{STEP}' (schema_extraction.llm)", failures, len(chats),
@@ -138,7 +138,8 @@ def llm_schema_extraction(
         "build.schema_extraction=nlp reads facts without a model.",
     )  # fmt: skip
     bound = None if agentic else (node_types, relation_types, attribute_types)
-    return _extraction([one if isinstance(one, Read) else None for one in replies], bound)
+    found = [one if isinstance(one, Read) else None for one in replies]
+    return _extraction(found, bound, extractor)
 
 
 def read_facts(text: str, cut: bool) -> Read:
@@ -172,7 +173,9 @@ Schema = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 """Types of nodes, of relations and of attributes."""
 
 
-def _extraction(replies: Sequence[Read | None], bound: Schema | None) -> SchemaExtraction:
+def _extraction(
+    replies: Sequence[Read | None], bound: Schema | None, extractor: Extractor
+) -> SchemaExtraction:
     rows, skipped, outside = [], 0, 0
     new: dict[tuple[str, str], None] = {}
     for reply in replies:
@@ -189,7 +192,7 @@ def _extraction(replies: Sequence[Read | None], bound: Schema | None) -> SchemaE
         "skipped_triples": skipped,
         "outside_schema": outside,
         "new_types": len(new),
-        "truncated_chunks": sum(one is not None and one.cut for one in replies),
+        **extractor.statistics,
         "failed_chunks": sum(one is None for one in replies),
     }
     return SchemaExtraction.of(rows, counts)

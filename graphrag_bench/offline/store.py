@@ -32,7 +32,17 @@ from graphrag_bench.offline.manifest import (
     seal,
     verify,
 )
-from graphrag_bench.offline.parts import Incomplete, counts, missing, stopped
+from graphrag_bench.offline.parts import (
+    ALLOWED_CUT,
+    CUT,
+    REPLIES,
+    Incomplete,
+    counts,
+    missing,
+    refuse_cut,
+    share_cut,
+    stopped,
+)
 from graphrag_bench.offline.plan import AMBIENT, Planned
 from graphrag_bench.offline.searched import searched_in
 from graphrag_bench.offline.shapes import misfits, misfits_together
@@ -59,7 +69,8 @@ class Store:
     whether to tell why an artifact is built although others of its kind are there: not where there
     is one for each scope. `verify` says when files are checked against their manifest. A part that
     is missing because the server failed ends a build, unless `allow_incomplete`: the artifact is
-    stored under another key then, and Incomplete raised. With `reading` nothing is built or
+    stored under another key then, and Incomplete raised. So does an extraction of which more than
+    the share `allow_cut` of the replies was cut. With `reading` nothing is built or
     written: what is not there raises NotBuilt.
     """
 
@@ -74,6 +85,7 @@ class Store:
     verify: Verify = "first"
     allow_incomplete: bool = False
     reading: bool = False
+    allow_cut: float = ALLOWED_CUT
 
     def folder(self, planned: Planned) -> Path:
         """The folder of an artifact, built or not."""
@@ -170,7 +182,11 @@ class Store:
         if meters:
             recipe["calls"] = counts(meters)
         if statistics := getattr(made, "statistics", None):
+            refuse_cut(planned, statistics, self.allow_cut)
             recipe["statistics"] = dict(statistics)
+            if share := share_cut(statistics):
+                n_cut = f"{statistics[CUT]:.0f} of {statistics[REPLIES]:.0f} replies"
+                self.progress.say(f"{planned.resource}: {n_cut} ({share:.1%}) were cut")
         same = [need for need, value in inputs.items() if value is made]
         if same:
             recipe["same_as"] = same[0]

@@ -14,6 +14,7 @@ from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.extraction import ChunkRecords, TextExtraction
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.offline.gleaning import Conversations, Gleaning
+from graphrag_bench.offline.parts import MOST_TOKENS, Extractor
 from graphrag_bench.offline.records import RecordReply, read_records
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -35,7 +36,7 @@ def gleaned_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, fl
     twice as long as it is.
     """
     prompt = template_tokens(settings["extract_prompt"]) + sizes.chunk
-    reply = min(settings["max_tokens"] / 2, 2 * sizes.chunk)
+    reply = min((settings["max_tokens"] or MOST_TOKENS) / 2, 2 * sizes.chunk)
     n_rounds = 1 + settings["max_gleaning"]
     said = sum(prompt + number * reply for number in range(n_rounds))
     return said / 2, n_rounds * reply / 2
@@ -50,7 +51,7 @@ def llm_text_extraction(
     entity_types: tuple[str, ...] = ("organization", "person", "geo", "event"),
     keywords: bool = False,
     max_gleaning: NonNegativeInt = 1,
-    max_tokens: PositiveInt = 1024,
+    max_tokens: PositiveInt | None = None,
     extract_prompt: Prompt = EXTRACT,
     continue_prompt: Prompt = CONTINUE,
     more_prompt: Prompt = MORE,
@@ -60,10 +61,10 @@ def llm_text_extraction(
     One call for each chunk, then `max_gleaning` rounds that ask, in the same conversation, for
     what was missed; between rounds the model is asked whether anything is left, and the chunk is
     done unless it says yes: at most 2 calls for one round, 2 n for n. `keywords` asks for the
-    themes of each relationship too, as a rich knowledge graph needs them. A reply that was cut
-    gives its whole records and is counted. A chunk whose replies
-    hold no readable record contributes nothing and is counted; raises UserError when that happens
-    to every chunk.
+    themes of each relationship too, as a rich knowledge graph needs them. A reply has `max_tokens`
+    at most, by default 4,096 or what the model's window leaves; one that was cut gives its whole
+    records and is counted. A chunk whose replies hold no readable record contributes nothing and is
+    counted; raises UserError when that happens to every chunk.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as
     in nano-graphrag.
     """
@@ -76,23 +77,22 @@ def llm_text_extraction(
         read=partial(read_records, keywords=keywords, purpose=STEP),
         nothing=partial(RecordReply, records=ChunkRecords()),
         rounds=max_gleaning,
-        max_tokens=max_tokens,
         continue_prompt=continue_prompt,
         more_prompt=more_prompt,
         told={"keywords": keywords},
     )
     held = Conversations(
-        llm_build,
+        Extractor(llm_build, max_tokens),
         gleaning,
         [extract_prompt.render({**asked, "passage": passage}) for passage in passages],
         [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))],
         progress,
     )
-    return _extraction(held.hold(), held.failed_chunks, held.failed_gleanings)
+    return _extraction(held.hold(), held)
 
 
 def _extraction(
-    replies: Sequence[Sequence[RecordReply]], failed_chunks: int, failed_gleanings: int
+    replies: Sequence[Sequence[RecordReply]], held: Conversations[RecordReply]
 ) -> TextExtraction:
     every = [reply for of in replies for reply in of]
     return TextExtraction.of(
@@ -100,9 +100,9 @@ def _extraction(
         {
             "malformed_records": sum(reply.malformed for reply in every),
             "negative_strengths": sum(reply.negative for reply in every),
-            "truncated_replies": sum(reply.cut for reply in every),
-            "failed_chunks": failed_chunks,
-            "failed_gleanings": failed_gleanings,
+            **held.extractor.statistics,
+            "failed_chunks": held.failed_chunks,
+            "failed_gleanings": held.failed_gleanings,
         },
     )
 

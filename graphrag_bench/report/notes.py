@@ -39,6 +39,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     notes += _unequal_contexts(runs)
     notes += _without_chunks(runs)
     notes += _unread_reports(runs)
+    notes += _cut_replies(runs)
     notes += [f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())]
     notes += _incomplete(runs)
     notes += [
@@ -163,6 +164,18 @@ def _unread_reports(runs: Sequence[Run]) -> Iterator[str]:
                 f"! {run['title']}: {cut:g} of {run['usage']['reports_per_question']:g} community "
                 "reports a question were not read (cut by the budget, or beyond the groups that "
                 "max_groups of points.map allows)"
+            )
+
+
+def _cut_replies(runs: Sequence[Run]) -> Iterator[str]:
+    """A warning for each run whose extraction lacks what cut replies did not say."""
+    for run in runs:
+        held = run["extraction_statistics"]
+        if n_cut := held.get("truncated_replies", 0):
+            n = held["replies"]
+            yield (
+                f"! {run['title']}: {n_cut} of {n} replies ({n_cut / n:.1%}) of its extraction "
+                "were cut at their limit; what they did not say is not in its graph"
             )
 
 

@@ -121,6 +121,7 @@ def test_counts_of_odd_facts_are_kept():
         "entity_records": 1,
         "facts_without_entities": 1,
         "malformed_records": 1,
+        "replies": 3,
         "truncated_replies": 1,
         "failed_chunks": 1,
         "failed_gleanings": 0,

@@ -58,7 +58,8 @@ def test_triples_that_are_not_three_texts_are_skipped_and_counted():
     assert made.statistics == {
         "triples": 1,
         "skipped_triples": 2,
-        "truncated_chunks": 0,
+        "replies": 2,
+        "truncated_replies": 0,
         "failed_chunks": 0,
     }
 
@@ -84,7 +85,8 @@ def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
     assert made.statistics == {
         "triples": 1,
         "skipped_triples": 0,
-        "truncated_chunks": 0,
+        "replies": 7,
+        "truncated_replies": 0,
         "failed_chunks": 2,
     }
 
@@ -104,7 +106,8 @@ def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
     assert made.statistics == {
         "triples": 2,
         "skipped_triples": 0,
-        "truncated_chunks": 1,
+        "replies": 2,
+        "truncated_replies": 1,
         "failed_chunks": 0,
     }
     assert len(model.asked) == 2  # no second reply is paid for
@@ -121,7 +124,7 @@ def test_names_of_a_reply_that_was_cut_are_kept_as_far_as_they_are_whole():
     assert made.rows[0].entities == ("Ada Marsh",)
     assert '["Ada Marsh"]' in model.asked[1][-1].content
     assert len(made.rows[0].triples) == 1
-    assert made.statistics["truncated_chunks"] == 1
+    assert made.statistics["truncated_replies"] == 1
 
 
 def test_a_cut_reply_without_a_whole_triple_is_asked_for_again():
@@ -133,7 +136,7 @@ def test_a_cut_reply_without_a_whole_triple_is_asked_for_again():
         ]
     )
     made = extracted(model, "About a and b.")
-    assert (made.statistics["triples"], made.statistics["truncated_chunks"]) == (1, 0)
+    assert (made.statistics["triples"], made.statistics["truncated_replies"]) == (1, 1)
 
 
 def test_a_reply_of_45_triples_has_room():

@@ -249,6 +249,7 @@ def test_counts_of_odd_records_are_kept():
         "relationship_records": 1,
         "malformed_records": 1,
         "negative_strengths": 1,
+        "replies": 1,
         "truncated_replies": 0,
         "failed_chunks": 0,
         "failed_gleanings": 0,
