@@ -8,7 +8,15 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field, JsonValue, NonNegativeInt, PositiveInt, field_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    JsonValue,
+    NonNegativeInt,
+    PositiveInt,
+    create_model,
+    field_validator,
+)
 
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
@@ -58,14 +66,10 @@ class MapReply(BaseModel):
 def _reply_of(max_points: int, max_characters: int | None) -> type[MapReply]:
     """The reply type whose schema limits points and characters; longer ones are read whole."""
     longest: dict[str, JsonValue] = {"maxLength": max_characters} if max_characters else {}
-
-    class Short(Point):
-        description: str = Field(json_schema_extra=longest)
-
-    class Bounded(MapReply):
-        points: list[Short] = Field(json_schema_extra={"maxItems": max_points})  # type: ignore[assignment]
-
-    return Bounded
+    text = (str, Field(json_schema_extra=longest))
+    point = create_model("Point", __base__=Point, description=text)
+    rows = (list[point], Field(json_schema_extra={"maxItems": max_points}))  # type: ignore[valid-type]
+    return create_model("Bounded", __base__=MapReply, points=rows)
 
 
 @value("points")

@@ -13,12 +13,16 @@ from graphrag_bench.answer_forms import FORMS, answer_form, form_of_part
 from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import composed
 from graphrag_bench.data.card import Card, card_names, load_card
+from graphrag_bench.experiment.answer_asking import form_lines
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.outcomes import Completion
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
+from graphrag_bench.models.windows import reply_tokens, sure_tokens
+from graphrag_bench.prompts import Message
+from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Context, Piece, Question
 from methods.dalk.evidence import stepwise
 from methods.generation import direct
@@ -140,6 +144,47 @@ def test_a_limit_of_ones_own_stands() -> None:
     llm = Listening()
     from_triples(Question("q", "Who?", form="summary"), CONTEXT, llm=llm, max_tokens=7)
     assert llm.most == [7]
+
+
+@pytest.mark.parametrize(
+    ("profile", "most"), [("default", 512), ("paper", 2048), ("upstream", 2048), ("zhou2025", 4096)]
+)
+def test_a_source_s_profile_gives_open_answers_more_tokens(profile: str, most: int) -> None:
+    made = experiment(f"profile={profile}")
+    llm, *_, overview = Listening(), *made.dataset.questions
+    from_triples(overview, CONTEXT, llm=llm)
+    from_triples(replace(overview, form="short"), CONTEXT, llm=llm)
+    assert llm.most == [most, 48]
+    assert any(f"at most {most:,} tokens" in line for line in form_lines(
+        made.method.pipeline, [overview]))  # fmt: skip
+    own = experiment(f"profile={profile}", "answer_tokens=900").dataset.questions[-1]
+    from_triples(own, CONTEXT, llm=llm)
+    assert llm.most[-1] == 900
+    assert experiment(f"profile={profile}", "answer_tokens=900").key != made.key
+
+
+def test_a_small_window_leaves_an_open_answer_what_is_left_of_it() -> None:
+    """Of 8,192 tokens 1.15 x 2,000 are the prompt's, which leaves 23 steps of 256; but at least
+    a sixteenth of the window, 512, which is what the context leaves room for."""
+    chat = (Message("user", "word " * 1999),)
+    assert count_tokens(chat[0].content) == 2000
+    small = Scripted(window=8192)
+    assert reply_tokens(small, chat, 4096) == 4096
+    assert reply_tokens(small, chat, 8000) == 23 * 256
+    assert reply_tokens(small, chat * 4, 4096) == sure_tokens(4096, 8192) == 512
+    assert reply_tokens(Scripted(), chat * 4, 4096) == 4096
+    assert (sure_tokens(4096, 32768), sure_tokens(48, 8192)) == (2048, 48)
+
+
+@pytest.mark.parametrize("op", [direct, listed])
+def test_an_answer_that_ends_at_its_limit_is_noted(op: Any) -> None:
+    whole = Completion("ans: Otto", 10, 10)
+    prompt = experiment().method.pipeline.generate[-1].operators()[0].settings["prompt"]
+    for finish in ("stop", "length"):
+        llm = Scripted([("", replace(whole, finish=finish))])
+        assert op(Question("q", "Who?"), CONTEXT, llm=llm, prompt=prompt).cut == (
+            finish == "length"
+        )
 
 
 def test_subgraphrag_lists_where_a_list_is_wanted_alone() -> None:

@@ -13,6 +13,7 @@ from graphrag_bench.config.profiles import applied, changes
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.pipeline.edit import every_list
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.sweeps.cells import composed_cells, split_cells
 
@@ -33,6 +34,51 @@ def test_a_profile_changes_what_its_source_states_and_leaves_the_rest() -> None:
     assert (made["damping"], made["top_k"]) == (0.1, 4)
     assert made["build"] == {"graph": {"variant": "kg", "synonymy": "add"}}
     assert FILE["build"] == {"graph": "kg"}
+
+
+@pytest.mark.parametrize("profile", ["paper", "zhou2025", "upstream"])
+@pytest.mark.parametrize("name", ["ggraphrag", "cheaprag", "pankrag"])
+def test_points_of_a_map_step_have_no_limit_of_ours_under_a_source(name: str, profile: str) -> None:
+    def mapped(profile: str, *words: str) -> list[tuple[object, object]]:
+        made = composed(checked_words([f"method={name}", f"profile={profile}", *words]))
+        lists = every_list([made["method"][stage] for stage in ("retrieve", "generate")])
+        steps = [step for items in lists for step in items if step.get("op") == "points.map"]
+        return [(step.get("max_characters", 300), step.get("max_tokens", 512)) for step in steps]
+
+    assert mapped(profile) == [(None, 2048)]
+    assert mapped("default") == [(300, 512)]
+    if name == "cheaprag":
+        assert mapped(profile, "method.generate.2.max_characters=50") == [(50, 2048)]
+
+
+def test_pankrag_reads_groups_of_its_release_under_its_paper() -> None:
+    held = {
+        name: applied(load("method", "pankrag"), name, "default")["group_tokens"]
+        for name in ("default", "paper", "upstream")
+    }
+    assert held == {"default": 2500, "paper": 16384, "upstream": 16384}
+
+
+@pytest.mark.parametrize(
+    "name", ["llightrag", "glightrag", "hlightrag", "lightrag_mix", "pathrag", "pathrag_lt",
+             "pathcorag"],
+)  # fmt: skip
+def test_a_rich_graph_has_categories_and_a_textual_one_has_none(name: str) -> None:
+    assert types_of(name) == ["organization", "person", "geo", "event", "category"]
+    assert types_of(name, "build.text_extraction.entity_types=[star]") == ["star"]
+
+
+@pytest.mark.parametrize("name", ["lgraphrag", "pankrag", "hirag"])
+def test_a_textual_graph_has_four_types(name: str) -> None:
+    assert types_of(name) == ["organization", "person", "geo", "event"]
+
+
+def types_of(name: str, *words: str) -> list[str]:
+    """The types of entities that a method asks for in its paper's own way."""
+    base = ["dataset=toy", "embedder=hashing", f"method={name}", "fidelity=paper"]
+    made = Experiment.prepare(composed(checked_words([*base, *words])))
+    (item,) = (one for one in made.plan if one.resource == "text_extraction")
+    return list(item.settings["entity_types"])
 
 
 def test_fidelity_to_the_paper_adds_its_own_changes() -> None:

@@ -10,11 +10,14 @@ import pytest
 from toy_runs import TOY, command, metrics, ran, records, refused
 
 from graphrag_bench.config.choices import names
-from graphrag_bench.config.compose import compose
+from graphrag_bench.config.compose import compose, composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import operators
 from graphrag_bench.experiment.budgets import budgeted, packing
+from graphrag_bench.experiment.checking import checked_words
+from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.context_room import LEAST
+from graphrag_bench.experiment.experiment import Experiment
 
 pytestmark = pytest.mark.slow
 
@@ -53,6 +56,35 @@ def test_tokens_of_a_block_s_own_are_the_same_part_of_another_budget() -> None:
     assert (shares, values["method"]["budget"]) == ([4000, 3000, 9000], 16000)
     changed = packing(budgeted(values["method"], 2000, fill=False))
     assert [step["share"] for step in changed] == [500, 375, 1125]
+
+
+@pytest.mark.parametrize("profile", ["zhou2025", "upstream", "paper"])
+@pytest.mark.parametrize("name", ["hlightrag", "lightrag_mix", "fastgraphrag"])
+def test_a_source_s_budget_bounds_lists_and_no_number_of_ours_does(name: str, profile: str) -> None:
+    def caps(*words: str) -> tuple[Any, Any, str]:
+        made = planned(name, *words)
+        held = steps(made.settings.method)
+        tops = [held[f"context.{kind}"].get("top_k", "ours") for kind in ("nodes", "relationships")]
+        return tops[0], tops[1], "\n".join(context_lines(made))
+
+    nodes, relationships, lines = caps(f"profile={profile}")
+    assert (nodes, relationships) == (None, None)
+    assert "the last are cut" not in lines
+    assert caps(f"profile={profile}", "method.generate.0.top_k=7")[0] == 7
+    nodes, relationships, lines = caps()
+    assert (nodes, relationships) == ("ours", "ours")
+
+
+def test_a_plan_names_the_lists_that_a_number_of_ours_may_cut() -> None:
+    assert [
+        line.strip(" !") for line in context_lines(planned("lgraphrag")) if "are cut" in line
+    ] == ["context.relationships: of a list of more than 200 rows the last are cut (top_k)"]
+
+
+def planned(name: str, *words: str) -> Experiment:
+    """A checked run of a method on the toy set, whose reader has a window of 8,192 tokens."""
+    base = ["dataset=toy", "embedder=hashing", f"method={name}"]
+    return Experiment.prepare(composed(checked_words([*base, *words])))
 
 
 def test_filling_takes_as_many_chunks_as_fit_from_a_list_that_is_long_enough() -> None:

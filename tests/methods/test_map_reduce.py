@@ -57,6 +57,15 @@ def test_the_schema_ends_the_list_at_as_many_points_as_were_asked_for(most: int)
     assert schema["$defs"]["Point"]["properties"]["description"]["maxLength"] == 300
 
 
+def test_without_a_limit_of_characters_points_are_described_comprehensively() -> None:
+    _, schema = points(said("helium"), max_characters=None)
+    assert "maxLength" not in schema["$defs"]["Point"]["properties"]["description"]
+    for most, asked in ((None, "a comprehensive description"), (300, "one sentence")):
+        llm = Listening(said("helium"))
+        map_points(ASKED, CONTEXT, llm=llm, max_characters=most)
+        assert asked in llm.asked[0][0].content
+
+
 def test_more_and_longer_points_of_a_server_without_schemas_are_read_whole() -> None:
     long = "helium " * 100
     texts, _ = points(said("one", "two", long), max_points=2)

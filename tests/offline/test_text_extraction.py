@@ -1,5 +1,7 @@
 """Described entities and relationships of a chunk: by a tagger, and by planned replies."""
 
+from functools import partial
+
 import pytest
 
 from graphrag_bench.data.chunks import ChunkTable
@@ -10,13 +12,17 @@ from graphrag_bench.graph.extraction import (
     RelationshipRecord,
     TextExtraction,
 )
+from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.nlp import Relation, Sentence, Spacy
 from graphrag_bench.models.outcomes import CallFailed, Completion
 from graphrag_bench.models.scripted import Scripted
+from graphrag_bench.offline.plan import plan
 from graphrag_bench.offline.records import RecordReply, read_records
+from graphrag_bench.offline.store import Store
 from graphrag_bench.offline.text_extraction import nlp_text_extraction
 from graphrag_bench.offline.text_llm_extraction import llm_text_extraction
 from graphrag_bench.progress import Progress
+from graphrag_bench.text import count_tokens
 
 QUIET = Progress(quiet=True)
 ADA = '("entity"<|>ADA MARSH<|>person<|>Ada Marsh founded Norvik.)'
@@ -261,6 +267,63 @@ def test_a_cut_reply_gives_its_whole_records():
     made = extracted(Scripted([("Passage", cut)]), "Ada.", max_gleaning=0)
     assert made.rows == (ChunkRecords((ADA_READ,)),)
     assert made.statistics["truncated_replies"] == 1
+
+
+class Limited(Scripted):
+    """A model that keeps the most tokens of each of its calls."""
+
+    def __init__(self, reply: str | Completion, window: int | None = None) -> None:
+        super().__init__([("", reply)], window=window)
+        self.most: list[int] = []
+
+    def call(self, request: Request) -> Completion:
+        self.most.append(request.max_tokens)
+        return super().call(request)
+
+
+@pytest.mark.parametrize(
+    ("window", "given", "most"),
+    [(None, {}, 4096), (None, {"max_tokens": 99}, 99), (4096, {}, None)],
+)
+def test_a_reply_has_4096_tokens_or_what_the_window_leaves(window, given, most):
+    model = Limited(f"{ADA}<|COMPLETE|>", window)
+    extracted(model, "Ada.", max_gleaning=0, **given)
+    (prompt,) = model.asked
+    n_tokens = sum(count_tokens(message.content) for message in prompt)
+    left = 4096 - int(n_tokens * 1.15)
+    assert model.most == [most or left // 256 * 256]
+    assert window is None or 512 < model.most[0] <= window - n_tokens
+
+
+def test_prompts_of_unlike_length_are_asked_with_their_own_limits_in_their_order():
+    """2,000 words more take 2,300 tokens of the window with the margin: 9 steps of 256 or 8."""
+    model = Limited(f"{ADA}<|COMPLETE|>", 4096)
+    made = extracted(model, "Ada. " + "word " * 2000, "Ada.", max_gleaning=0)
+    assert model.most[0] > model.most[1] >= 512
+    assert (model.most[0] - model.most[1]) // 256 in (8, 9)
+    assert [len(row.entities) for row in made.rows] == [1, 1]
+    assert made.statistics["replies"] == 2
+
+
+def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
+    """One chunk's only reply is cut: all of its replies are."""
+    known = {"corpus": "c", "llm_build": "m", "earlier": ""}
+    choices = {"chunk_table": "presplit", "text_extraction": {"variant": "llm", "max_gleaning": 0}}
+    made = plan({"text_extraction"}, choices, {k: partial(str, v) for k, v in known.items()})
+    cut = Completion(f"{ADA}##(entity<|>NORV", 10, 10, finish="length")
+    given = {"chunk_table": table("Ada."), "llm_build": Scripted([("", cut)])}
+    alone = [one for one in made if one.resource == "text_extraction"]
+
+    def built(**settings):
+        store = Store(tmp_path, QUIET, **settings)
+        return store.resources(alone, {"text_extraction"}, given), store.recipe(alone[0])
+
+    with pytest.raises(UserError, match="build.text_extraction.max_tokens") as raised:
+        built()
+    for said in ("1 of 1 replies (100.0%)", "4,096", "failures.allow_cut"):
+        assert said in str(raised.value)
+    _, recipe = built(allow_cut=1.0)
+    assert (recipe["statistics"]["truncated_replies"], recipe["statistics"]["replies"]) == (1, 1)
 
 
 # ---- by a tagger

@@ -11,8 +11,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
 from graphrag_bench.report.headline import WIDTH, headline_table, main_metric
+from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rendering import MISSING, Table, show
 from graphrag_bench.report.run_tables import checked_columns, shown_tables
+from graphrag_bench.report.tables import run_table
 
 PART = {"calls": 2, "prompt_tokens": 1200, "completion_tokens": 30, "usd": 0.0,
         "retries": 0}  # fmt: skip
@@ -50,6 +52,21 @@ def table(*runs: Mapping[str, Any], **given: Any) -> Table:
 
 def cells(made: Table, head: str) -> list[str]:
     return [row[made.heads.index(head)] for row in made.rows]
+
+
+def test_the_share_of_cut_answers_is_a_column_where_any_was_cut() -> None:
+    cut = table(run("Vanilla"), run("Long", answers_cut=0.25))
+    assert cells(cut, "answers cut") == ["0.0%", "25.0%"]
+    whole = run_table([run("Vanilla"), run("Long", answers_cut=0.25)])
+    assert cells(whole, "answers cut") == ["0.0%", "25.0%"]
+    for none in (table(run("Vanilla", answers_cut=0.0)), run_table([run("Vanilla")])):
+        assert "answers cut" not in none.heads
+
+
+def test_cut_replies_of_an_extraction_are_a_warning_with_their_share() -> None:
+    held = {"replies": 200, "truncated_replies": 3}
+    notes = run_notes([run("Long", extraction="llm", extraction_statistics=held)])
+    assert any("3 of 200 replies (1.5%)" in note for note in notes if note.startswith("!"))
 
 
 def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> None:

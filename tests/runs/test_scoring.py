@@ -28,6 +28,12 @@ def means(*rows: dict, **settings) -> dict[str, float]:
     return {name: metric["mean"] for name, metric in metrics.items()}
 
 
+def test_the_share_of_answers_that_were_cut_is_that_of_the_answered_questions():
+    rows = [row("two", answer="Ada", answer_cut=True), row("one", answer="N"), failed("abstract")]
+    assert score(rows, GOLD, [])["answers_cut"] == 0.5
+    assert score([failed("two")], GOLD, [])["answers_cut"] == 0.0
+
+
 # ---- one question
 
 
