@@ -78,21 +78,19 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
     chunk = experiment.room.chunk
     if chunk.typical:
         yield f"  a chunk takes {chunk.typical:,} tokens (median; 90 %: {chunk.long:,}), as a row"
-    yield from (block.line for block in blocks)
-    yield from _list_caps(experiment)
+    for block, step in zip(blocks, packing(held), strict=True):
+        yield block.line + _cuts(experiment, step)
     yield from (_read_in_groups(mapped(step), step["op"]) for step in mapping(held))
     if reason := empty_blocks(experiment):
         yield f"  ! {reason}"
 
 
-def _list_caps(experiment: Experiment) -> Iterator[str]:
-    """The numbers of rows that no file states, where a list can be longer than they are."""
-    longest = lists_packed(experiment)
-    for step in packing(experiment.settings.method):
-        setting = operators.get(step["op"]).settings.get("top_k")
-        most = setting.default if setting and "top_k" not in step else None
-        if isinstance(most, int) and longest.get(step["op"], math.inf) > most:
-            yield f"  ! {step['op']}: of a list of more than {most} rows the last are cut (top_k)"
+def _cuts(experiment: Experiment, step: Mapping[str, Any]) -> str:
+    """What a plan says of a number of rows that no file states, where a list can be longer."""
+    setting = operators.get(step["op"]).settings.get("top_k")
+    most = setting.default if setting and "top_k" not in step else None
+    longest = lists_packed(experiment).get(step["op"], math.inf)
+    return f"; ! beyond {most} rows the last are cut" if most and longest > most else ""
 
 
 def _read_in_groups(held: Mapping[str, Any], op: str) -> str:
