@@ -15,16 +15,23 @@ FormName = Literal["short", "list", "choice", "paragraph", "summary"]
 OPEN: tuple[FormName, ...] = ("list", "paragraph", "summary")
 """The forms of answers that are as long as the question makes them."""
 FORMS = Path(__file__).with_name("answer_forms.yaml")
+REFUSAL = "unanswerable"
+"""What every `licence` tells a reader to write where the context does not hold the answer."""
 
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """One form: `manner` ends "Answer the question ...", `cue` the prompt; tokens of the answer."""
+    """One form: `manner` ends "Answer the question ...", `cue` the prompt; tokens of the answer.
+
+    `licence` is the clause on what the context does not hold; `open` answers are judged as texts.
+    """
 
     name: FormName
     manner: str
     cue: str
+    licence: str
     max_tokens: int
+    open: bool = False
 
 
 def answer_form(name: FormName, open_tokens: int | None = None) -> AnswerForm:

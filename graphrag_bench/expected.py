@@ -26,7 +26,8 @@ class Sizes:
     begins: the expected tokens of the `context` and its rows (`pieces`), the chunks listed so far
     (`passages`), the rows of all lists that the step reads (`listed`), and the tokens of the
     points that were made of a context. `answer` is the mean of the most tokens of an answer,
-    `form` that of the words that ask for its form.
+    `form` that of the words that ask for its form, and `licence` that of the clause among them on
+    what the context does not hold.
     """
 
     question: float
@@ -39,6 +40,7 @@ class Sizes:
     points: float = 0.0
     answer: float = 0.0
     form: float = 0.0
+    licence: float = 0.0
 
 
 TokensOf = Callable[[Mapping[str, Any], Sizes], tuple[float, float]]

@@ -61,6 +61,11 @@ class Prompt:
         return file.read_text(encoding="utf-8")
 
     @property
+    def files(self) -> tuple[Prompt, ...]:
+        """The prompts, of one file each, that it renders."""
+        return (self,)
+
+    @property
     def digest(self) -> str:
         """A fingerprint of the template's text."""
         return digest(self.text)

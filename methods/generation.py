@@ -19,8 +19,10 @@ from methods.reader import READER, answered, expected_tokens, reader_values
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """The template, the question and the context; half of what an answer may take."""
     prompt: Prompt = settings["prompt"]
-    context = sizes.context if {"pieces", "blocks"} & prompt.variables else 0.0
-    prompt_tokens = template_tokens(prompt) + sizes.form + sizes.question + context
+    own = prompt.files[0].variables
+    context = sizes.context if {"pieces", "blocks"} & own else 0.0
+    form = sizes.form if "licence" in own else sizes.form - sizes.licence
+    prompt_tokens = template_tokens(prompt) + form + sizes.question + context
     return prompt_tokens, expected_tokens(settings, sizes)
 
 
@@ -43,12 +45,13 @@ def direct(
     """The model's answer to the question, from the context where the step uses one.
 
     The prompt is given `pieces` (the texts in order), `blocks` (runs of one kind with the head of
-    their table), `dependencies` (pairs of a sub-question and its answer), and the `manner` and
-    `cue` of the question's form of answer. That form bounds the answer, unless `max_tokens` does.
+    their table), `dependencies` (pairs of a sub-question and its answer), and the `manner`,
+    `cue` and `licence` of the question's form of answer. That form bounds the answer, unless
+    `max_tokens` does.
     Raises CallFailed when the model gives no answer.
     Source: Zhou et al. 2025, section 6.2, direct generation.
     """
-    pieces = context.pieces if context else ()
+    pieces = context.pieces if context else None
     pairs = dependencies.pairs if dependencies else ()
     chat = prompt.render(reader_values(question, pieces, pairs))
     return answered(llm, chat, question, max_tokens, stop)

@@ -18,6 +18,7 @@ from pydantic import (
     field_validator,
 )
 
+from graphrag_bench.answer_forms import REFUSAL
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
@@ -31,7 +32,6 @@ from graphrag_bench.values import Answer, Context, Piece, Question, value
 from methods.context import Row, with_block
 from methods.reader import READER, answered, expected_tokens, reader_values
 
-FAILURE = "Sorry, I'm not able to provide an answer to that question."
 MAP = Prompt("methods:msgraphrag/prompts/map.j2")
 REDUCE = Prompt("methods:msgraphrag/prompts/reduce.j2")
 
@@ -214,12 +214,13 @@ def reduce(
 ) -> Answer:
     """The model's answer from the points, best first, as many as fit the token budget.
 
-    Without a point it is the failure sentence of the paper's code, and no call is made. The
-    question's form of answer bounds the answer, unless `max_tokens` does.
+    Without a point it is `REFUSAL`, and no call is made. Deviation: the paper's code has a
+    sentence, which accuracy by substring takes for "no". The question's form of answer bounds
+    the answer, unless `max_tokens` does.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     if not len(points):
-        return Answer(FAILURE)
+        return Answer(REFUSAL)
     rows = [
         {"analyst": number + 1, "score": score, "text": text}
         for number, (text, score) in enumerate(zip(points.texts, points.scores, strict=True))

@@ -245,7 +245,7 @@ def test_the_form_is_not_in_the_key_of_a_prompt_that_does_not_name_it(tmp_path: 
     (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }}")
 
     def key(form: str, prompts: Path | None) -> str:
-        values = composed(checked_words([*TOY, f"answers={form}"]))
+        values = composed(checked_words([*TOY, f"answers={form}", "reader_prompt=own"]))
         own = {**values["method"], "generate": [*values["method"]["generate"]]}
         own["generate"][-1] = {**own["generate"][-1], "max_tokens": 9}
         if prompts:

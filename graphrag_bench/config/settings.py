@@ -267,8 +267,11 @@ class RunSettings(_Settings):
         description="most tokens of a list, a paragraph or a summary; auto: 512, under a profile "
         "2,048 (zhou2025: 4,096), or what the reader's window leaves of them",
     )
-    reader_prompt: Literal["own", "common"] = Field(
-        "own", description="the prompt that answers: each method's own, or one for all methods"
+    reader_prompt: Literal["auto", "own", "common"] = Field(
+        "auto",
+        description="the prompt that answers: each method's own with one clause on what the "
+        "context does not hold, and one prompt for all methods where a paragraph or a summary is "
+        "wanted (auto); each method's own with its source's clause (own); one prompt (common)",
     )
     prompts: Literal["own", "original"] = Field(
         "own",

@@ -13,7 +13,7 @@ from graphrag_bench.pipeline.combinators.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.values import Question
 
-_TOLD = frozenset({"form", "manner", "cue"})
+_TOLD = frozenset({"form", "manner", "cue", "licence"})
 """The variables that tell a prompt the form of the answer."""
 
 

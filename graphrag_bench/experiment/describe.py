@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from graphrag_bench.answer_forms import FormName, answer_form
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.evaluation.detection import detectable_share
-from graphrag_bench.experiment.answer_asking import form_lines
+from graphrag_bench.experiment.answer_asking import form_lines, forms_asked
 from graphrag_bench.experiment.changed_corpus import grown
 from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.engine_told import engine_lines
@@ -15,7 +16,7 @@ from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured, planned_lines
 from graphrag_bench.experiment.original_prompts import original_lines
-from graphrag_bench.experiment.reader_prompts import own_answers
+from graphrag_bench.experiment.reader_prompts import READERS, common_forms, own_answers, unlicensed
 from graphrag_bench.offline.earlier import EARLIER
 from graphrag_bench.offline.parts import MOST_TOKENS
 from graphrag_bench.pipeline.build import STAGES
@@ -94,7 +95,7 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     yield f"LLM calls: at most {calls}{each}"
     if to_answer:
         yield from form_lines(pipeline, [q for q in selected if q.id in to_answer])
-        yield from _reader(experiment.settings)
+        yield from _reader(experiment, forms_asked([q for q in selected if q.id in to_answer]))
     if experiment.settings.prompts == "original":
         yield from original_lines(experiment.settings, experiment.method)
     yield from _comparable(experiment, len(selected))
@@ -103,12 +104,20 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     yield f"run: {experiment.folder.path}"
 
 
-def _reader(settings: RunSettings) -> Iterator[str]:
-    """Which prompt answers, where it is not the method's own."""
-    if settings.reader_prompt == "common":
-        yield "reader prompt: one for all methods (reader_prompt=common)"
-        if kept := own_answers(settings.method):
+def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
+    """Which prompt answers, and what it says of what the context does not hold."""
+    reader = experiment.settings.reader_prompt
+    yield f"reader prompt: {READERS[reader]} (reader_prompt={reader})"
+    if common := common_forms(reader, forms):
+        if reader == "auto":
+            yield f"  one for all methods: {', '.join(common)}"
+        if kept := own_answers(experiment.settings.method):
             yield f"  the method's own for answers inside its search: {', '.join(kept)}"
+    if reader == "own":
+        return
+    yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
+    for name in unlicensed(experiment.method.pipeline):
+        yield f"  without that clause, as it has no variable 'licence': {name}"
 
 
 def _comparable(experiment: Experiment, n_questions: int) -> Iterator[str]:

@@ -179,11 +179,12 @@ def _sizes(experiment: Experiment) -> Sizes:
     chunks, n_chunks = _chunks(experiment, experiment.dataset.documents)
     forms = [answer_form(row.form, row.open_tokens) for row in first]
     answers = [form.max_tokens for form in forms]
-    asked = [count_tokens(f"{form.manner} {form.cue}") for form in forms]
-    question, chunk, answer, form = (
-        fmean(held) if held else 0.0 for held in (questions, chunks, answers, asked)
+    asked = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms]
+    clauses = [count_tokens(form.licence) for form in forms]
+    question, chunk, answer, form, licence = (
+        fmean(held) if held else 0.0 for held in (questions, chunks, answers, asked, clauses)
     )
-    return Sizes(question, chunk, n_chunks, answer=answer, form=form)
+    return Sizes(question, chunk, n_chunks, answer=answer, form=form, licence=licence)
 
 
 def _chunks(experiment: Experiment, documents: Sequence[Document]) -> tuple[list[int], int]:

@@ -29,7 +29,7 @@ from graphrag_bench.experiment.method import Method, read_method
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.original_prompts import with_originals
 from graphrag_bench.experiment.pooling import pooled, why_not
-from graphrag_bench.experiment.reader_prompts import with_common_reader
+from graphrag_bench.experiment.reader_prompts import with_reader
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.offline.earlier import EARLIER, Earlier
 from graphrag_bench.offline.plan import Planned, plan
@@ -281,8 +281,7 @@ def steps_of(settings: RunSettings) -> Method:
     method: Mapping[str, Any] = settings.method
     if settings.pooling:
         method = pooled(method, settings.pooling)
-    if settings.reader_prompt == "common":
-        method = with_common_reader(method)
+    method = with_reader(method, settings.reader_prompt)
     if settings.prompts == "original":
         method = with_originals(method, settings.paths.engines)
     return read_method(method)

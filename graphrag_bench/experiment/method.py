@@ -137,7 +137,8 @@ def _check_prompts(folder: Path, pipeline: Pipeline) -> None:
         raise UserError(f"method.prompts: there is no folder '{folder}'.")
     steps = [operator for step in pipeline.steps() for operator in step.operators()]
     values = [value for step in steps for value in step.settings.values()]
-    names = {Path(value.name).name for value in values if isinstance(value, Prompt)}
+    prompts = [value for value in values if isinstance(value, Prompt)]
+    names = {Path(file.name).name for prompt in prompts for file in prompt.files}
     if not any((folder / name).is_file() for name in names):
         there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
         asked = ", ".join(sorted(names)) or "no prompts"

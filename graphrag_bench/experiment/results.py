@@ -17,7 +17,7 @@ from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.incomplete import left_out
 from graphrag_bench.experiment.long_texts import long_text_rows
-from graphrag_bench.experiment.reader_prompts import own_answers
+from graphrag_bench.experiment.reader_prompts import common_forms, own_answers
 from graphrag_bench.models.ledger import Line, Part, Sums, read_ledger, sums
 from graphrag_bench.runs.damage import CONFIG, config_text
 from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder, write_whole
@@ -57,6 +57,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         scored=scored_by(experiment.dataset, settings.evaluation, folder, held),
     )
     incomplete = left_out(experiment, selected)
+    reader, forms = settings.reader_prompt, forms_asked(selected)
     models = experiment.models
     needs = experiment.method.pipeline.needs()
     built = {need for item in experiment.plan for need in item.inputs}
@@ -82,9 +83,10 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         **_of_corpus(settings.dataset),
         "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
-        "answer_forms": forms_asked(selected),
-        "reader_prompt": settings.reader_prompt,
-        "own_answers": own_answers(settings.method) if settings.reader_prompt == "common" else [],
+        "answer_forms": forms,
+        "reader_prompt": reader,
+        "common_reader": common_forms(reader, forms),
+        "own_answers": own_answers(settings.method) if common_forms(reader, forms) else [],
         "budget_context": None if engine and not engine["equal"] else context_budget(settings),
         "commit": commit(),
         "extraction": experiment.extraction,

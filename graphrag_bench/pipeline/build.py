@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, operators
-from graphrag_bench.engines.prompts import EnginePrompt
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Reader, combinators
@@ -167,9 +166,9 @@ class _Builder:
             if isinstance(value, str) and "${" in value:
                 continue  # what it asks for is missing, and told once for the method
             try:
-                if setting.annotation is Prompt and not isinstance(value, EnginePrompt):
-                    file = value.name if isinstance(value, Prompt) else str(value)
-                    value = Prompt(file, self.prompts)
+                if setting.annotation is Prompt:
+                    prompt = value if isinstance(value, Prompt) else Prompt(str(value))
+                    value = replace(prompt, folder=self.prompts)
                 settings[name] = setting.check(value)
             except UserError as error:
                 self.problems.append(f"{label}: {error}")

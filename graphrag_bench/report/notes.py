@@ -221,18 +221,22 @@ def _forms(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _readers(runs: Sequence[Run]) -> Iterator[str]:
-    """Which runs answered with the common prompt."""
-    common = [run for run in runs if run.get("reader_prompt") == "common"]
-    if not common:
-        return
-    if len(common) == len(runs):
+    """Which prompts answered: one for all methods, or each method's own."""
+    titles: dict[str, list[str]] = {}
+    for run in runs:
+        titles.setdefault(run.get("reader_prompt", "own"), []).append(run["title"])
+    if len(titles) > 1:
+        said = "; ".join(f"{reader} for {', '.join(of)}" for reader, of in sorted(titles.items()))
+        yield f"! reader prompts differ: {said} (reader_prompt)"
+    elif "common" in titles:
         yield "one reader prompt for all methods (reader_prompt=common)"
-    else:
-        titles = ", ".join(run["title"] for run in common)
+    elif "own" in titles:
         yield (
-            f"! reader prompts differ: the common one for {titles}; each method's own for the "
-            "others (reader_prompt)"
+            "each method's own reader prompt, with its source's clause on what the context does "
+            "not hold (reader_prompt=own)"
         )
-    for run in common:
+    elif forms := sorted({form for run in runs for form in run.get("common_reader", ())}):
+        yield f"one reader prompt for all methods: {', '.join(forms)} (reader_prompt=auto)"
+    for run in runs:
         if kept := run.get("own_answers"):
             yield f"{run['title']}: its own prompt for answers inside its search: {', '.join(kept)}"

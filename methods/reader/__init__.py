@@ -1,4 +1,4 @@
-"""The variables of every answering prompt, that of `reader_prompt=common` included."""
+"""The variables of every answering prompt, the common one included."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from graphrag_bench.values import Answer, Piece, Question
 from methods.context import blocks
 
 READER = frozenset(
-    {"question", "pieces", "blocks", "dependencies", "form", "manner", "cue"}
-)  # fmt: skip
+    {"question", "pieces", "blocks", "dependencies", "form", "manner", "cue", "licence"}
+)
 """The variables of a prompt that asks for an answer."""
 
 
 def reader_values(
     question: Question,
-    pieces: Sequence[Piece] = (),
+    pieces: Sequence[Piece] | None = None,
     dependencies: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Any]:
     """The values of `READER`: the question, what was retrieved, and the form of the answer.
@@ -28,17 +28,22 @@ def reader_values(
     `pieces` are the texts in order, `blocks` runs of one kind (`kind`, `head`, `rows`, and `table`,
     whether its rows are numbered table rows under that head), `dependencies` pairs of a
     sub-question and its answer. `form` is the form's name; `manner` ends "Answer the question ...",
-    and `cue` the prompt.
+    and `cue` the prompt. `licence` is the form's clause on what the context does not hold, and
+    empty for a closed book: where `pieces` is None and there are no dependencies.
     """
     form = answer_form(question.form, question.open_tokens)
+    dependencies = tuple(dependencies)
+    closed = pieces is None and not dependencies
+    pieces = pieces or ()
     return {
         "question": question.text,
         "pieces": pieces,
         "blocks": [{**block, "table": _is_table(block)} for block in blocks(pieces)],
-        "dependencies": tuple(dependencies),
+        "dependencies": dependencies,
         "form": form.name,
         "manner": form.manner,
         "cue": form.cue,
+        "licence": "" if closed else form.licence,
     }
 
 

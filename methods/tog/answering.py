@@ -92,7 +92,7 @@ def from_triples(
     prompt: Prompt = FINAL,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """The model's answer from the triples found, and from its own knowledge where they end.
+    """The model's answer from the triples found; its own knowledge only as the prompt allows it.
 
     The question's form of answer bounds it, unless `max_tokens` does. Raises CallFailed when the
     model gives no answer.

@@ -1,22 +1,26 @@
-"""`reader_prompt=common`: one prompt answers for every method, whatever its context holds."""
+"""`reader_prompt`: one prompt for every method, or one clause in every method's own."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran
 
+from graphrag_bench.answer_forms import REFUSAL, FormName, answer_form
 from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import composed
+from graphrag_bench.evaluation.answer_form import abstained
+from graphrag_bench.evaluation.answers import accuracy
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.reader_prompts import COMMON, own_answers
-from graphrag_bench.prompts import Prompt
+from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.report.notes import asking_notes
 from graphrag_bench.values import Piece, Question
-from methods.reader import reader_values
+from methods.reader import READER, reader_values
 
 IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
 
@@ -27,9 +31,63 @@ def experiment(method: str, *settings: str) -> Experiment:
 
 
 def shown(*pieces: Piece, dependencies: tuple[tuple[str, str], ...] = ()) -> str:
-    """The common prompt about some pieces."""
-    asking = reader_values(Question("q", "Who?"), pieces, dependencies)
-    return "\n".join(message.content for message in COMMON.render(asking))
+    """The common prompt about some pieces, or of a closed book."""
+    asking = reader_values(Question("q", "Who?"), pieces or None, dependencies)
+    return text_of(COMMON.render(asking))
+
+
+def text_of(chat: Sequence[Message]) -> str:
+    return "\n".join(message.content for message in chat)
+
+
+def final_prompt(method: str, *settings: str) -> Prompt:
+    """The prompt of the method's last answer."""
+    steps = experiment(method, *settings).method.pipeline.generate
+    ops = [op for step in steps for op in step.operators() if "answer" in op.operator.returns]
+    prompt = ops[-1].settings["prompt"]
+    assert isinstance(prompt, Prompt)
+    return prompt
+
+
+def asking(prompt: Prompt, form: FormName) -> str:
+    """What the prompt says of one passage, with a question that wants this form."""
+    values = reader_values(Question("q", "Who?", form=form), [piece("chunk", "Ada.")])
+    return text_of(prompt.render({**values, "points": (), "triples": (), "reasoning": ""}))
+
+
+@pytest.mark.parametrize("name", sorted({*names("method")} - {"zeroshot"}))
+def test_every_method_has_the_one_clause_once_whatever_form_is_wanted(name: str) -> None:
+    prompt = final_prompt(name, "reader_prompt=auto")
+    for form in ("short", "list", "choice", "paragraph", "summary"):
+        licence = answer_form(form).licence
+        said = asking(prompt, form)
+        assert said.count(licence) == 1
+        assert said.count(REFUSAL) == 1 and "do not know" not in said and "general" not in said
+        assert (said == asking(COMMON, form)) == answer_form(form).open
+
+
+def test_own_is_the_wording_of_the_source() -> None:
+    for method, wanted in (("lgraphrag", "general knowledge"), ("pathrag", "general knowledge"),
+                           ("tog", "from what you know"), ("pathcorag", "do not know"),
+                           ("vanilla", "from them with a few words")):  # fmt: skip
+        for form in ("short", "summary"):
+            said = asking(final_prompt(method, "reader_prompt=own"), form)
+            assert REFUSAL not in said
+            assert wanted in said or form == "summary" and method == "vanilla"
+
+
+def test_a_refusal_is_one_and_scores_nothing_where_the_answer_is_yes_or_no() -> None:
+    assert abstained(REFUSAL) == 1.0
+    assert [accuracy(REFUSAL, [gold]) for gold in ("yes", "no", "not", "unknown")] == [0.0] * 4
+    assert accuracy("I do not know", ["no"]) == 1.0
+
+
+def test_a_prompt_of_ones_own_without_the_clause_is_named_by_plan(tmp_path: Path) -> None:
+    (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }} {{ manner }}")
+    more = ["reader_prompt=auto", "answers=short", f"method.prompts={tmp_path}"]
+    plan = describe(experiment("vanilla", *more))
+    assert answer_form("short").licence in plan
+    assert "'licence': methods:vanilla/prompts/answer.j2" in plan
 
 
 def piece(kind: str, text: str) -> Piece:
@@ -76,7 +134,9 @@ def test_sub_answers_are_shown_and_a_closed_book_is_told_of_no_context() -> None
     held = shown(piece("path", "a -> b"), dependencies=(("Who built it?", "Ada"),))
     assert "Known: Who built it? Answer: Ada" in held
     assert "was retrieved" in held
-    assert "retrieved" not in shown()
+    assert "retrieved" not in shown() and REFUSAL not in shown()
+    empty = text_of(COMMON.render(reader_values(Question("q", "Who?"), ())))
+    assert REFUSAL in empty
     assert shown().endswith("Question: Who?\nShort answer:")
 
 
@@ -92,17 +152,22 @@ def test_points_triples_and_reasoning_reach_the_reader(tmp_path: Path) -> None:
 
 def test_tables_name_it_and_warn_of_a_mixture(tmp_path: Path) -> None:
     settings = [*TOY, "method=vanilla", f"paths.home={tmp_path}", "reference_rows=off"]
-    own, common = (metrics(ran(*settings, *more).folder) for more in ([], ["reader_prompt=common"]))
+    auto, own, common = (
+        metrics(ran(*settings, f"reader_prompt={name}").folder)
+        for name in ("auto", "own", "common")
+    )
     assert list(asking_notes([common]))[-1:] == [
         "one reader prompt for all methods (reader_prompt=common)"
     ]
-    mixed = [note for note in asking_notes([own, common]) if note.startswith("!")]
+    mixed = [note for note in asking_notes([auto, common]) if note.startswith("!")]
     assert mixed == [
-        "! reader prompts differ: the common one for VanillaRAG; each method's own for the others "
-        "(reader_prompt)"
+        "! reader prompts differ: auto for VanillaRAG; common for VanillaRAG (reader_prompt)"
     ]
-    assert not [note for note in asking_notes([own]) if "reader" in note]
+    assert list(asking_notes([auto]))[-1:] == [
+        "one reader prompt for all methods: paragraph (reader_prompt=auto)"
+    ]
+    assert "reader_prompt=own" in list(asking_notes([own]))[-1]
 
 
 def test_the_common_prompt_asks_for_no_more_than_every_answer_is_given() -> None:
-    assert Prompt(COMMON.name).variables == {"blocks", "dependencies", "question", "manner", "cue"}
+    assert Prompt(COMMON.name).variables <= READER

@@ -30,7 +30,7 @@ def says(
 
 def form_values(form: FormName) -> dict[str, object]:
     held = answer_form(form)
-    return {"form": held.name, "manner": held.manner, "cue": held.cue}
+    return {name: getattr(held, name) for name in ("manner", "cue", "licence")} | {"form": form}
 
 
 def told(prompt: str, form: FormName = "short", **values: object) -> str:

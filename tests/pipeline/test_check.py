@@ -66,7 +66,7 @@ def test_a_setting_without_a_default_must_be_given():
 
 def test_a_prompt_that_asks_for_more_than_it_is_given_is_a_problem():
     assert problems([], [{"op": "tiny.say", "prompt": VANILLA}]) == [
-        f"generate.0 tiny.say: prompt '{VANILLA}' asks for cue, manner, pieces; "
+        f"generate.0 tiny.say: prompt '{VANILLA}' asks for cue, licence, manner, pieces; "
         "'prompt' is given question."
     ]
 

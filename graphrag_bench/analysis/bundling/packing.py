@@ -237,7 +237,7 @@ def _prompts(experiment: Experiment) -> Iterator[Prompt]:
 
 
 def _among(values: Iterable[Any]) -> Iterator[Prompt]:
-    return (value for value in values if isinstance(value, Prompt))
+    return (file for value in values if isinstance(value, Prompt) for file in value.files)
 
 
 def _is_index(folder: Path) -> bool:
