@@ -1,31 +1,28 @@
-"""What reaches the prompt: every method, profile and chunk size, against the papers' own tokens.
+"""What reaches the prompt: the papers' own tokens per question, beside ours under their profiles.
 
-Runs each method on a few questions of a set of long texts with a scripted reader, whose replies
-cost nothing and whose tokens are counted as cl100k, and writes docs/results/regime.md. What is
-stored is not run again.
+Builds the graphs of each printed method by a scripted model with replies as dense as the released
+examples (dense_reader.py), asks a few questions, and writes docs/results/regime.md: no weights, no
+cost, tokens counted as cl100k. What is stored is not run again.
 
-Usage: python scripts/regime.py ROOT [--limit 5] [--home FOLDER] [--methods a,b] [--sizes 600,1200]
-                                [--documents 15] [--json FILE] [--page FILE...]
+Usage: python scripts/regime.py ROOT [--limit 3] [--home FOLDER] [--methods a,b] [--documents 15]
+                                [--page FILE]
   ROOT         the folder of the set ultradomain_mix (corpus.jsonl, questions.json)
   --documents  only the first so many documents
-  --json       keep the figures in a file
-  --page       run nothing; write the page out of such files
+  --page       where the page goes, instead of docs/results/regime.md
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from graphrag_bench.config.choices import names
+from graphrag_bench.analysis.papers.printed import load_table
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.words import read_words
 from graphrag_bench.errors import UserError
@@ -35,52 +32,50 @@ from graphrag_bench.progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "results" / "regime.md"
-PROFILES = ("default", "zhou2025", "paper", "upstream")
-SIZES = ("presplit", "600", "1200", "2400")
-WITHOUT = {"zeroshot", "oracle", "example_new_method", "subgraphrag"}
-"""Methods that the set says nothing of: no context, no gold, no knowledge graph of its own."""
-MODELS = ("llm=scripted", "llm._target_=counting_reader.reader", "embedder=hashing")
-sys.path.append(str(ROOT / "tests"))  # the reader is that of the tests of estimates
+MODELS = ("llm=scripted", "llm._target_=dense_reader.reader", "embedder=hashing")
+FACTOR = 1.5
+PAPERS = (
+    ("zhou2025/table10", "Mix", "token", "zhou2025", "prompt"),
+    ("zhou2025/table6", "MultihopQA", "token", "zhou2025", "prompt"),
+    ("pathrag/table6", "", "token cost", "paper", "prompt"),
+    ("pathcorag/table4", "", "In-Context Tokens", "paper", "context"),
+)
+"""Printed tokens: table, data set, metric, its profile, and which of ours."""
+REASONS: dict[str, str] = {
+    "pathrag/table6 pathrag": "the release adds blocks of nodes and sources to the paper's paths; "
+    "`profile=paper` leaves them out",
+    "pathrag/table6 pathrag_lt": "the release adds blocks of nodes and sources to the paper's "
+    "paths; `profile=paper` leaves them out",
+}
+"""Why a figure is off by more than the factor, by table and method."""
+HEAD = """# What reaches the prompt
+
+Written by `python scripts/regime.py ROOT`; ROOT holds the texts and the 125 abstract questions of
+UltraDomain Mix (61 documents, 611,602 tokens{documents}).
+{limit} questions a method, chunks of 1,200 tokens, each paper's profile with `fidelity=paper`, the
+hashing embedder (no vector decides a length), and a scripted model in the place of every language
+model. Its replies are as dense as the released examples: records take twice the tokens of their
+chunk, and are made of its own words. Its window is not known: a profile without a number of its own
+is not bounded. Tokens are cl100k. What long texts do to vectors is in [windows.md](windows.md).
+
+## The papers' tokens per question and ours
+
+`prompt`: prompt tokens of all calls per question; `context`: tokens of the last prompt's context.
+The sets of Table 6 of Zhou et al. and of the tables of PathRAG and PathCoRAG are not this one.
+
+| table | set | method | of | paper | ours | factor | reason, beyond a factor of 1.5 |
+|---|---|---|---|---|---|---|---|"""
+BUILDS = """
+## Replies that were cut
+
+Per artifact that a model read: its calls, and the share of them that its token limit cut.
+
+| method | profile | artifact | calls | cut |
+|---|---|---|---|---|"""
+sys.path.append(str(ROOT / "tests"))  # dense_reader answers with the reader of the tests
 
 
-@dataclass(frozen=True)
-class Cell:
-    """What one run sent: means per question, and why a context is empty or without chunks."""
-
-    method: str
-    title: str
-    profile: str
-    size: str
-    budget: int | None
-    retrieved: float
-    packed: float
-    other: float
-    cut: float
-    context_tokens: float
-    prompt_tokens: float
-    calls: float
-    reason: str
-
-
-def cells(asked: argparse.Namespace) -> Iterator[Cell]:
-    """Every cell in order; one that is refused has the refusal as its reason."""
-    methods = asked.methods.split(",") if asked.methods else names("method")
-    root = _beginning(asked) if asked.documents else asked.root
-    for size in asked.sizes.split(","):
-        cutting = ["chunking=presplit"] if size == "presplit" else [
-            "chunking=token", f"chunking.size={size}"]  # fmt: skip
-        for method in methods:
-            for profile in PROFILES if method not in WITHOUT else ():
-                words = [
-                    "dataset=ultradomain_mix", f"dataset.root={root}", f"method={method}",
-                    f"profile={profile}", *cutting, *MODELS, f"limit={asked.limit}",
-                    "reference_rows=off", f"paths.home={asked.home}", "workers=1",
-                    "failures.limit=1",
-                ]  # fmt: skip
-                yield _cell(words, method, profile, size)
-
-
-def _beginning(asked: argparse.Namespace) -> Path:
+def beginning(asked: argparse.Namespace) -> Path:
     """A folder with the first documents of the set and all of its questions."""
     folder = Path(asked.home) / f"first-{asked.documents}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -90,79 +85,72 @@ def _beginning(asked: argparse.Namespace) -> Path:
     return folder
 
 
-def _cell(words: Sequence[str], method: str, profile: str, size: str) -> Cell:
-    print(f"{method} {profile} {size}", file=sys.stderr, flush=True)
+def run(asked: argparse.Namespace, root: Path, settings: tuple[str, ...], profile: str) -> Any:
+    """The mean prompt and context tokens of a method, and its build rates; or why it is refused."""
+    words = [
+        "dataset=ultradomain_mix", f"dataset.root={root}", *settings, f"profile={profile}",
+        "fidelity=paper", "chunking=token", "chunking.size=1200", *MODELS, f"limit={asked.limit}",
+        "reference_rows=off", f"paths.home={asked.home}", "workers=1", "failures.limit=1",
+    ]  # fmt: skip
+    began = time.monotonic()
     try:
-        experiment = Experiment.prepare(composed(read_words(words)))
-        folder = execute(experiment, Progress()).folder
+        ended = execute(Experiment.prepare(composed(read_words(words))), Progress(quiet=True))
     except UserError as error:
-        reason = " ".join(str(error).split())
-        return Cell(method, method, profile, size, None, 0, 0, 0, 0, 0, 0, 0, reason)
-    rows = [row for row in folder.rows().values() if "context" in row]
-    held = [_row(row) for row in rows]
-    means = {name: fmean(row[name] for row in held) if held else 0.0 for name in _NAMES}
-    reasons = dict.fromkeys(row["empty_context"] for row in rows if "empty_context" in row)
-    steps = experiment.settings.method
-    budgets = re.findall(
-        r"'budget': (\d+)", repr({k: steps.get(k) for k in ("retrieve", "generate")})
-    )
-    return Cell(
-        method, experiment.method.title, profile, size,
-        max(map(int, budgets)) if budgets else None, **means, reason="; ".join(reasons),
-    )  # fmt: skip
+        return " ".join(str(error).split())
+    rows = [row for row in ended.folder.rows().values() if "context" in row]
+    print(f"{time.monotonic() - began:6.0f} s  {' '.join(settings)} {profile}", file=sys.stderr)
+    pieces = [sum(piece["tokens"] for piece in row["context"]["pieces"]) for row in rows]
+    tokens = {"prompt": fmean(row["prompt_tokens"] for row in rows), "context": fmean(pieces)}
+    return tokens, ended.metrics["build_rates"]
 
 
-_NAMES = (
-    "retrieved", "packed", "other", "cut", "context_tokens", "prompt_tokens", "calls",
-)  # fmt: skip
-
-
-def _row(row: Mapping[str, Any]) -> dict[str, float]:
-    """The counts of one question."""
-    pieces = row["context"]["pieces"]
-    lists = [
-        len(found["ids"])
-        for step in row["trace"]
-        for slot, found in step["wrote"].items()
-        if slot == "chunks"
-    ]
-    n_packed = sum(piece["kind"] == "chunk" for piece in pieces)
-    n_cut = sum(kind == "chunk" for kind, _ in row["context"]["cut"])
-    return {  # what a branch merges is in no trace: what was packed and cut of it is
-        "retrieved": float(max([n_packed + n_cut, *lists[-1:]])),
-        "packed": float(n_packed),
-        "other": float(len(pieces) - n_packed),
-        "cut": float(n_cut),
-        "context_tokens": float(sum(piece["tokens"] for piece in pieces)),
-        "prompt_tokens": float(row["prompt_tokens"]),
-        "calls": float(row["calls"]),
-    }
+def page(asked: argparse.Namespace) -> Iterator[str]:
+    """The lines of the page, a run for each printed figure of a method that is asked for."""
+    root = beginning(asked) if asked.documents else Path(asked.root)
+    some = f"; here the first {asked.documents} documents" if asked.documents else ""
+    yield HEAD.format(documents=some, limit=asked.limit)
+    ran: dict[Any, Any] = {}
+    for name, dataset, metric, profile, kind in PAPERS:
+        table = load_table(name)
+        for printed in table.cells:
+            settings = table.settings_of(printed)
+            if (printed.dataset, printed.metric) != (dataset, metric) or not settings:
+                continue
+            method = next(s.partition("=")[2] for s in settings if s.startswith("method="))
+            if method == "zeroshot" or asked.methods and method not in asked.methods.split(","):
+                continue
+            if (key := (settings, profile)) not in ran:
+                ran[key] = run(asked, root, *key)
+            before = f"| {name} | {dataset or 'not named'} | {printed.method} | {kind} | "
+            if isinstance(ran[key], str):
+                yield f"{before}{printed.value:,.0f} | refused | | {ran[key]} |"
+                continue
+            value = ran[key][0][kind]
+            factor = value / (printed.value or 1.0)
+            off = not 1 / FACTOR <= factor <= FACTOR
+            why = REASONS.get(f"{name} {method}", "**not explained**") if off else ""
+            yield f"{before}{printed.value:,.0f} | {value:,.0f} | {factor:.2f} | {why} |"
+    yield BUILDS
+    for (settings, profile), held in ran.items():
+        for artifact, rates in () if isinstance(held, str) else held[1].items():
+            named = (
+                f"| {settings[0].partition('=')[2]} | {profile} | {artifact[len('build ') :]} | "
+            )
+            yield f"{named}{rates['calls']:,.0f} | {rates['truncated']:.1%} |"
 
 
 def main() -> int:
     """Run what is missing and write the page; the exit code is 0."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("root")
-    parser.add_argument("--limit", type=int, default=5)
+    parser.add_argument("--limit", type=int, default=3)
     parser.add_argument("--home", default=".")
     parser.add_argument("--methods", default="")
-    parser.add_argument("--sizes", default=",".join(SIZES))
     parser.add_argument("--documents", type=int, default=0)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--page", type=Path, nargs="*", default=[])
+    parser.add_argument("--page", type=Path, default=PAGE)
     asked = parser.parse_args()
-    if asked.page:
-        kept = [json.loads(file.read_text(encoding="utf-8")) for file in asked.page]
-        found = [Cell(**row) for rows in kept for row in rows]
-    else:
-        found = list(cells(asked))
-    if asked.json:
-        rows = [asdict(one) for one in found]
-        asked.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    from regime_page import page
-
-    PAGE.write_text(page(found, asked.limit), encoding="utf-8")
-    print(PAGE.relative_to(ROOT))
+    asked.page.write_text("\n".join(page(asked)) + "\n", encoding="utf-8")
+    print(asked.page)
     return 0
 
 
