@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from counting_reader import reader as plain_reader
@@ -26,7 +27,7 @@ NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}(?: [A-Z][a-z]+)*")
 LONG = re.compile(r"\b[a-z]{8,}\b")
 WORD = re.compile(r"[A-Za-z]+")
 DENSITY = 2.0
-ENTITY_WORDS, RELATIONSHIP_WORDS = 19, 21
+ENTITY_WORDS, RELATIONSHIP_WORDS = 21, 14
 TOKENS_PER_TRIPLE = 12
 PLAIN = plain_reader()
 
@@ -56,8 +57,9 @@ def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Dense
 
 
 def names(text: str) -> list[str]:
-    """Names within sentences, then long words, each once, in order of appearance."""
-    return list(dict.fromkeys([*NAME.findall(text), *LONG.findall(text)]))
+    """Names within sentences, then long words, each once, the most frequent of either first."""
+    most = (Counter(pattern.findall(text)).most_common() for pattern in (NAME, LONG))
+    return list(dict.fromkeys(name for held in most for name, _ in held))
 
 
 def _reply(chat: Chat) -> str:
@@ -76,7 +78,8 @@ def _reply(chat: Chat) -> str:
     if "named_entities" in asked:
         return json.dumps({"named_entities": _of_passage(text)})
     if "high_level_keywords" in asked or '"reasoning_steps"' in asked:
-        held = names(text.rpartition("Question: ")[2])[:9] or ["theme"]
+        question = text.rpartition("Question: ")[2]
+        held = list(dict.fromkeys(re.findall(r"\b[A-Za-z]{5,}\b", question)))[:9] or ["theme"]
         steps = {"reasoning_steps": held[:3], "extended_queries": [held[n::3] for n in range(3)]}
         words = {"high_level_keywords": held[::2], "low_level_keywords": held[1::2] or held}
         return json.dumps(words if "high_level_keywords" in asked else steps)
@@ -113,17 +116,19 @@ def _words(text: str, n: int, length: int) -> list[str]:
 
 
 def _records(passage: str, keywords: bool) -> Iterator[str]:
-    """An entity and its relationship to the next one, until the density is reached."""
+    """An entity and its relationships to the next two, until the density is reached."""
     held, left = names(passage), DENSITY * count_tokens(passage)
-    told = _words(passage, 2 * len(held), RELATIONSHIP_WORDS)
-    for at, name in enumerate(held[:-1]):
-        first = " ".join(told[2 * at].split()[:ENTITY_WORDS])
-        themes = f"<|>{', '.join(told[2 * at].split()[:2])}" if keywords else ""
-        ends = f"{name.upper()}<|>{held[at + 1].upper()}"
-        for record in (f'("entity"<|>{name.upper()}<|>person<|>{first})',
-                       f'("relationship"<|>{ends}<|>{told[2 * at + 1]}{themes}<|>7)'):  # fmt: skip
-            left -= count_tokens(record)
-            yield record
+    told = iter(_words(passage, 3 * len(held), RELATIONSHIP_WORDS))
+    for at, name in enumerate(held):
+        said = " ".join(next(told).split()[:ENTITY_WORDS])
+        records = [f'("entity"<|>{name.upper()}<|>person<|>{said})']
+        for other in held[at + 1 : at + 3]:
+            said = next(told)
+            themes = f"<|>{', '.join(said.split()[:2])}" if keywords else ""
+            ends = f"{name.upper()}<|>{other.upper()}"
+            records.append(f'("relationship"<|>{ends}<|>{said}{themes}<|>7)')
+        yield from records
+        left -= sum(map(count_tokens, records))
         if left <= 0:
             return
 
