@@ -57,7 +57,6 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         scored=scored_by(experiment.dataset, settings.evaluation, folder, held),
     )
     incomplete = left_out(experiment, selected)
-    reader, forms = settings.reader_prompt, forms_asked(selected)
     models = experiment.models
     needs = experiment.method.pipeline.needs()
     built = {need for item in experiment.plan for need in item.inputs}
@@ -83,10 +82,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         **_of_corpus(settings.dataset),
         "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
-        "answer_forms": forms,
-        "reader_prompt": reader,
-        "common_reader": common_forms(reader, forms),
-        "own_answers": own_answers(settings.method) if common_forms(reader, forms) else [],
+        **_reading(settings, selected),
         "budget_context": None if engine and not engine["equal"] else context_budget(settings),
         "commit": commit(),
         "extraction": experiment.extraction,
@@ -104,6 +100,18 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
             row.step: asdict(row)
             for row in estimates(experiment, len(rows), metrics["answered"], learn=False)
         },
+    }
+
+
+def _reading(settings: RunSettings, selected: Sequence[Question]) -> dict[str, Any]:
+    """The forms of the answers and the prompts that ask for them."""
+    reader, forms = settings.reader_prompt, forms_asked(selected)
+    common = common_forms(reader, forms)
+    return {
+        "answer_forms": forms,
+        "reader_prompt": reader,
+        "common_reader": common,
+        "own_answers": own_answers(settings.method) if common else [],
     }
 
 
