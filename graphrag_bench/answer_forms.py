@@ -23,7 +23,7 @@ REFUSAL = "unanswerable"
 class AnswerForm:
     """One form: `manner` ends "Answer the question ...", `cue` the prompt; tokens of the answer.
 
-    `licence` is the clause on what the context does not hold; `open` answers are judged as texts.
+    `licence` is the clause on what the context does not hold; `prose` answers are judged as texts.
     """
 
     name: FormName
@@ -31,7 +31,7 @@ class AnswerForm:
     cue: str
     licence: str
     max_tokens: int
-    open: bool = False
+    prose: bool = False
 
 
 def answer_form(name: FormName, open_tokens: int | None = None) -> AnswerForm:

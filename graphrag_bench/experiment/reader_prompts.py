@@ -1,7 +1,7 @@
 """`reader_prompt`: which prompt answers, and what it says of what the context does not hold.
 
 `auto` is the method's own prompt with the `licence` of the form of answer, and the common prompt
-for open forms; `own` the method's own prompt with its source's licence; `common` the common prompt.
+for prose; `own` the method's own prompt with its source's licence; `common` the common prompt.
 It stands in the steps of `generate` that answer. What the search asks a model for on its way stays
 the method's own, answers included.
 """
@@ -33,18 +33,18 @@ READERS = {
 
 @dataclass(frozen=True)
 class ReaderPrompt(Prompt):
-    """A method's answering prompt; `open` is the name of the one that asks for open forms.
+    """A method's answering prompt; `prose` is the name of the one for prose.
 
     Without `licensed` the clause is that of the prompt's source.
     """
 
-    open: str = ""
+    prose: str = ""
     licensed: bool = True
 
     @property
     def files(self) -> tuple[Prompt, ...]:
-        """The method's own prompt, and the one for open forms where there is one."""
-        names = [self.name, *([self.open] if self.open else [])]
+        """The method's own prompt, and the one for prose where there is one."""
+        names = [self.name, *([self.prose] if self.prose else [])]
         return tuple(Prompt(name, self.folder) for name in names)
 
     @property
@@ -59,7 +59,7 @@ class ReaderPrompt(Prompt):
 
     def render(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
         """The messages of the prompt for the form of answer, with the variables filled in."""
-        if self.open and answer_form(values["form"]).open:
+        if self.prose and answer_form(values["form"]).prose:
             return self.files[-1].render(values)
         return super().render(values if self.licensed else {**values, LICENCE: ""})
 
@@ -81,7 +81,7 @@ def with_reader(
             if reader == "own":
                 step[_PROMPT] = ReaderPrompt(name, licensed=False)
             elif stage == "generate" and _can(operator):
-                auto = ReaderPrompt(name, open=COMMON.name)
+                auto = ReaderPrompt(name, prose=COMMON.name)
                 step[_PROMPT] = COMMON.name if reader == "common" else auto
     return made
 
@@ -89,7 +89,7 @@ def with_reader(
 def common_forms(reader: str, forms: Iterable[FormName]) -> list[FormName]:
     """Those of the forms that the common prompt asks for under this `reader_prompt`."""
     return [
-        form for form in forms if reader == "common" or reader == "auto" and answer_form(form).open
+        form for form in forms if reader == "common" or reader == "auto" and answer_form(form).prose
     ]
 
 

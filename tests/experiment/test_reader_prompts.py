@@ -63,7 +63,7 @@ def test_every_method_has_the_one_clause_once_whatever_form_is_wanted(name: str)
         said = asking(prompt, form)
         assert said.count(licence) == 1
         assert said.count(REFUSAL) == 1 and "do not know" not in said and "general" not in said
-        assert (said == asking(COMMON, form)) == answer_form(form).open
+        assert (said == asking(COMMON, form)) == answer_form(form).prose
 
 
 def test_own_is_the_wording_of_the_source() -> None:
