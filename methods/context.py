@@ -40,6 +40,7 @@ from graphrag_bench.values import (
 )
 
 Form = Literal["text", "table"]
+RowForm = Literal["text", "table", "bare"]
 Cut = Literal["last", "lowest"]
 Item = TypeVar("Item")
 Share = Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(gt=1)]
@@ -95,7 +96,7 @@ def nodes_context(
     top_k: PositiveInt | None = 40,
     budget: PositiveInt | None = None,
     share: Share = 1.0,
-    form: Form = "table",
+    form: RowForm = "table",
     cut: Cut = "last",
     types: tuple[str, ...] = (),
     attributes: NonNegativeInt = 0,
@@ -106,8 +107,9 @@ def nodes_context(
     a node as "name: value", those that most chunks state first. Rows keep the order given. Of more
     rows than `top_k` (None: no limit), or than fit, the last are cut; with `cut="lowest"` those
     with the lowest scores, ties by higher id, wherever they are. With `types` only nodes of these
-    types are added.
-    Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search.
+    types are added. A `bare` row is one of the table without the degree.
+    Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search;
+    PathCoRAG, figure 6 (`bare`).
     """
     typed = nodes_of(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
@@ -126,15 +128,17 @@ def relationships_context(
     top_k: PositiveInt | None = 200,
     budget: PositiveInt | None = None,
     share: Share = 1.0,
-    form: Form = "table",
+    form: RowForm = "table",
     cut: Cut = "last",
 ) -> Context:
     """The context with relationships added, as CSV rows or as "head, relation, tail" lines.
 
     The rank of a row is the sum of the degrees of its ends. Rows keep the order given. Of more rows
     than `top_k` (None: no limit), or than fit, the last are cut; with `cut="lowest"` those with the
-    lowest scores, ties by higher id, wherever they are.
-    Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG.
+    lowest scores, ties by higher id, wherever they are. A `bare` row is one of the table without
+    weight and rank.
+    Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG; PathCoRAG's
+    released code (`bare`).
     """
     pack = Packing("relationship", tokenizer, top_k, budget, share, cut)
     return _packed(context, relationships, partial(relationship_rows, graph, form=form), pack)
@@ -197,7 +201,25 @@ def fitting(
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))
 
 
-def node_rows(graph: Graph, nodes: Ranked[Node], form: Form, n_attributes: int = 0) -> list[Row]:
+@operator("chunk.fitting", unordered="the order given")
+def fitting_chunks(
+    chunks: Ranked[Chunk],
+    *,
+    chunk_table: ChunkTable,
+    tokenizer: Tokenizer,
+    tokens: PositiveInt = 4000,
+) -> Ranked[Chunk]:
+    """The first chunks, as many as have `tokens` in all.
+
+    Source: PathRAG's released code, which bounds the texts of each of its two searches.
+    """
+    counts = [tokenizer.count(chunk_table.passage(row)) for row, _ in chunks.items()]
+    return chunks.head(fit(counts, tokens))
+
+
+def node_rows(
+    graph: Graph, nodes: Ranked[Node], form: RowForm, n_attributes: int = 0
+) -> list[Row]:
     """Name, text and score of every node, numbered from 0 where they are CSV rows."""
     held = attributes_of(graph) if n_attributes else None
     degree = graph.degree
@@ -210,25 +232,27 @@ def node_rows(graph: Graph, nodes: Ranked[Node], form: Form, n_attributes: int =
         if held is not None and len(best := held.rows_of(row)[:n_attributes]):
             told = "; ".join(map(held.told, best.tolist()))
             shown, described = f"{shown}. {told}", f"{described} {told}".strip()
-        if form == "table":
-            shown = _csv(position, name, kind, described, int(degree[row]))
+        if form != "text":
+            cells = (position, name, kind, described)
+            shown = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
         rows.append((name, shown, score))
     return rows
 
 
-def relationship_rows(graph: Graph, relationships: Ranked[Relationship], form: Form) -> list[Row]:
+def relationship_rows(
+    graph: Graph, relationships: Ranked[Relationship], form: RowForm
+) -> list[Row]:
     """Id, text and score of every relationship, numbered from 0 where they are CSV rows."""
     degree = graph.degree
     rows = []
     for position, (row, score) in enumerate(relationships.items()):
         head, tail = int(graph.source[row]), int(graph.target[row])
         said = (graph.facts[row] if graph.facts else "") or graph.relations[row]
-        if form == "table":
+        if form != "text":
             words = graph.keywords[row] if graph.keywords else ""
-            rank = int(degree[head] + degree[tail])
-            weight = float(graph.weight[row])
-            ends = graph.names[head], graph.names[tail]
-            shown = _csv(position, *ends, said, words, f"{weight:g}", rank)
+            cells = (position, graph.names[head], graph.names[tail], said, words)
+            rank = (f"{float(graph.weight[row]):g}", int(degree[head] + degree[tail]))
+            shown = _csv(*cells, *rank) if form == "table" else _csv(*cells)
         else:
             shown = f"{graph.names[head]}, {said}, {graph.names[tail]}"
         rows.append((str(row), shown, score))

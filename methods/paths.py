@@ -38,13 +38,13 @@ def paths_context(
     """The context with the paths added: node text, relationship text, node text, along each path.
 
     The budget cuts the paths with the lowest scores. Those kept are ordered: best last
-    (`ascending`), best first, fewest hops last with ties by score (`hop_first`), or at random
-    (`random`, by `seed`). `form="flat"` lists what is on the same paths: their nodes, each once,
-    then their relationships. `form="names"` lists only their nodes' names, numbered within the
-    transition between two reasoning steps, transition by transition, best first.
-    Without `show` nothing is added.
-    Source: PathRAG (Chen et al. 2025), equation 5 and its ablations of prompt order and of the flat
-    prompt; PathCoRAG, section 4.4 (`names`).
+    (`ascending`), best first, fewest hops last with ties at random (`hop_first`), or at random
+    (`random`). `form="flat"` lists what is on the same paths: their nodes, each once, then their
+    relationships, both in random order. `form="names"` lists only their nodes' names, numbered
+    within the transition between two reasoning steps, transition by transition, best first.
+   
+    Source: PathRAG (Chen et al. 2025), equation 5; arXiv v1, appendices D.1 and D.2 (its ablations
+    of prompt order and of the flat prompt); PathCoRAG, section 4.4 and figure 6 (`names`).
     """
     if not show:
         return with_block(context, "path", [], tokenizer, budget, share)
@@ -59,7 +59,7 @@ def paths_context(
     if form == "flat":
         told = [
             Piece("path", str(row), text, 0.0, tokenizer.count(text))
-            for row, text in enumerate(_flat(graph, held, edge_text))
+            for row, text in enumerate(_flat(graph, held, edge_text, seed))
         ]
     elif numbered:
         told = [kept[row] for row in sorted(range(len(held)), key=lambda r: held[r].transition)]
@@ -95,27 +95,30 @@ def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
     rows = list(range(len(paths)))
     if order == "descending":
         return rows
-    if order == "random":
-        return [int(row) for row in np.random.default_rng(seed).permutation(len(rows))]
+    if order == "ascending":
+        return rows[::-1]
+    shuffled = np.random.default_rng(seed).permutation(len(rows)).tolist()
     if order == "hop_first":
-        return sorted(rows, key=lambda row: (-len(paths[row].relationships), -row))
-    return rows[::-1]
+        return sorted(shuffled, key=lambda row: -len(paths[row].relationships))
+    return shuffled
 
 
-def _flat(graph: Graph, paths: Sequence[Path], edge_text: EdgeText) -> list[str]:
-    """The nodes of the paths and then their relationships, each once."""
+def _flat(graph: Graph, paths: Sequence[Path], edge_text: EdgeText, seed: int) -> list[str]:
+    """The nodes of the paths and then their relationships, each once, both shuffled."""
+    chance = np.random.default_rng(seed)
     nodes = unique([node for path in paths for node in path.nodes])
     rows = unique([row for path in paths for row in path.relationships])
-    told = [node_text(graph, node) for node in nodes]
-    return told + [relationship_text(graph, row, edge_text) for row in rows]
+    texts = [node_text(graph, nodes[place]) for place in chance.permutation(len(nodes)).tolist()]
+    order = chance.permutation(len(rows)).tolist()
+    return texts + [relationship_text(graph, rows[place], edge_text) for place in order]
 
 
 def _numbered(graph: Graph, paths: Sequence[Path]) -> list[str]:
-    """`[S1:2] "a" -> "b"` for every path: its transition, its number there, its nodes."""
+    """`[S1:2] "a" → "b"` for every path: its transition, its number there, its nodes."""
     counts: Counter[int] = Counter()
     lines = []
     for path in paths:
         counts[path.transition] += 1
-        names = " -> ".join(f'"{graph.names[node]}"' for node in path.nodes)
+        names = " → ".join(f'"{graph.names[node]}"' for node in path.nodes)
         lines.append(f"[S{path.transition}:{counts[path.transition]}] {names}")
     return lines

@@ -258,6 +258,8 @@ def _shown(value: Any) -> str:
         return "null"
     if hasattr(value, "digest"):
         return str(value.name)
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return f"{len(value)} steps"
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 

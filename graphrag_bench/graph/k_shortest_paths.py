@@ -80,6 +80,49 @@ def fewest_hops(
     return _flat(best)
 
 
+def any_length(graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int) -> PairPaths:
+    """The `k` paths with the fewest hops of each pair (source, target), however many they have.
+
+    Paths of up to four hops are those of `fewest_hops`. A pair with fewer than `k` of them has
+    longer ones too, by Yen's algorithm; of these, ties go to the lower node tuple.
+    Source: PathCoRAG, section 4.3 and appendix B.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    from graphrag_bench.graph.loopless_kernels import shortest_loopless
+
+    near = fewest_hops(graph, pairs, similarity, k=k, most=MOST_HOPS)
+    _, component = connected_components(graph.adjacency, directed=False)
+    few = np.bincount(near.pair, minlength=len(pairs)) < k
+    rows = np.flatnonzero(few & (component[pairs[:, 0]] == component[pairs[:, 1]]))
+    if not len(rows):
+        return near
+    ways = graph.neighbours
+    flat, sizes, of = shortest_loopless(ways.starts, ways.nodes, pairs[rows], k)
+    kept = np.flatnonzero(~np.isin(near.pair, rows))
+    pair = np.concatenate([near.pair[kept], rows[of]])
+    hops = np.concatenate([near.hops[kept], sizes - 1])
+    nodes = np.full((len(pair), max(int(hops.max()), MOST_HOPS) + 1), -1, np.int64)
+    nodes[: len(kept), : MOST_HOPS + 1] = near.nodes[kept]
+    nodes[len(kept) :][np.arange(nodes.shape[1]) < sizes[:, None]] = flat
+    like = hop_similarities(graph, nodes, similarity)
+    return PairPaths(pair, nodes, hops, hops * MILLION, np.nansum(like, axis=1) / hops)
+
+
+def hop_similarities(graph: Graph, nodes: IntArray, similarity: FloatArray) -> FloatArray:
+    """The similarity of every hop of some paths, of the most similar row of its pair of nodes.
+
+    `nodes` is that of `PairPaths`; float64 (n, longest), NaN after the last hop.
+    """
+    edges = edges_of(graph, similarity)
+    ends = np.repeat(np.arange(graph.n_nodes), np.diff(edges.starts)) * graph.n_nodes + edges.nodes
+    hops = nodes[:, 1:] >= 0
+    places = np.searchsorted(ends, nodes[:, :-1][hops] * graph.n_nodes + nodes[:, 1:][hops])
+    found = np.full(hops.shape, np.nan)
+    found[hops] = edges.similarity[edges.rows[places]] / MILLION
+    return found
+
+
 def _add_three_hops(edges: Edges, pairs: IntArray, best: Best) -> None:
     """The paths of three hops of the pairs that have not k yet.
 

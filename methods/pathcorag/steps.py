@@ -87,7 +87,7 @@ def reasoning_steps_llm(
     prompt: Prompt = STEPS,
     n_steps: PositiveInt = 3,
     n_queries: PositiveInt = 3,
-    max_tokens: PositiveInt = 400,
+    max_tokens: PositiveInt = 800,
 ) -> ReasoningSteps:
     """The model's reasoning steps for the question, each with `n_queries` extended queries.
 

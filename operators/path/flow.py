@@ -48,11 +48,11 @@ def flow_prune(
     Ties by fewer hops, then by node tuple. `per_pair_top` keeps this many paths per ordered pair;
     a path and its reversal are one (with `node_set`, all paths over the same nodes); `at_most_half`
     keeps at most half of the paths of one hop, of two, and so on, added up. `select` keeps
-    other `top_k` paths, the best of them first: those of the fewest hops, ties by score
-    (`hop_first`), or a random selection (`random`, by `seed`).
-    Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4; `edge_flow`, `node_set`
-    and `at_most_half` as in the released code.
-    Deviation: theta, which our copy of the paper does not give, is 0.01; max_hops is the code's.
+    other `top_k` paths, the best of them first: those of the fewest hops, ties at random
+    (`hop_first`), or a random selection (`random`), both by `seed`.
+    Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4, and arXiv v1, 5.1.3 and
+    appendix D.1; `edge_flow`, `node_set` and `at_most_half` as in the released code.
+    Deviation: theta is 0.01 here (v1: 0.05, which profile=paper sets); max_hops is the code's.
     """
     from graphrag_bench.graph.flow_kernels import Rules
 

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.graph.k_shortest_paths import cheapest, fewest_hops
-from graphrag_bench.graph.step_paths import Search, likely_pairs, step_paths
+from graphrag_bench.errors import UserError
+from graphrag_bench.graph.k_shortest_paths import any_length, cheapest, fewest_hops
+from graphrag_bench.graph.step_paths import Scoring, Search, likely_pairs, step_paths
 
 A, B, C, D, E, F = range(6)
-SIX = Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F])
+SIX = Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F], names=list("ABCDEF"))
 LIKE = np.array([0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4])
 FIRST = np.array([(A, C), (A, D), (B, C), (B, D)])
 SECOND = np.array([(C, E), (C, F), (D, E), (D, F)])
@@ -79,6 +80,36 @@ def test_with_the_stage_as_scope_each_transition_keeps_its_own_shortest():
     assert [(path.transition, path.nodes) for path in kept] == [
         (1, (A, C)), (2, (D, E)), (2, (C, E)), (1, (B, D)),
     ]  # fmt: skip
+
+
+def letters(paths) -> list[tuple[str, float]]:
+    return [("".join("ABCDEF"[n] for n in p.nodes), pytest.approx(p.score)) for p in paths]
+
+
+def test_the_best_paths_of_each_transition_are_kept_where_that_is_asked_for():
+    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, 2, Scoring(kept_of="transition"))
+    assert letters(kept) == [("AC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("CDE", 0.75)]
+
+
+def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
+    """A-B .2, B-D .5 and D-F .4 are not above .5; B-A, D-C and E-D lead to the lower name; so
+    A-B-D-C, A-B-D, B-D-C, B-D and D-F have nothing that counts."""
+    kept = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, None, Scoring("sorted", above=0.5))
+    assert letters(kept) == [
+        ("AC", 0.9), ("BAC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("BACD", 0.8), ("CDE", 0.75),
+        ("CDF", 0.7), ("CE", 0.6), ("DCE", 0.6), ("CEDF", 0.6),
+    ]  # fmt: skip
+
+
+def test_paths_of_any_length_cost_one_a_hop():
+    """A line of six nodes is five hops long, and the only path between its ends."""
+    line = Graph.from_arrays(range(5), range(1, 6))
+    search = UNIT._replace(most=None)
+    (path,) = step_paths(line, [np.array([(A, F)])], np.full(5, 0.3), search, 15)
+    assert (path.nodes, path.relationships) == ((A, B, C, D, E, F), (0, 1, 2, 3, 4))
+    assert path.score == pytest.approx(0.3)
+    with pytest.raises(UserError, match="max_path_edges"):
+        step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(cost="one_minus_sim"), 1)
 
 
 def test_a_strong_relationship_is_a_short_one():
@@ -171,6 +202,25 @@ def test_the_paths_of_fewest_hops_are_those_of_the_definition(world, k, most):
         )
     ]
     assert listed(found) == [(pair, walk, pytest.approx(score)) for pair, walk, score in want]
+
+
+@settings(max_examples=150, deadline=None)
+@given(world=likenesses(), k=st.integers(1, 5))
+def test_the_shortest_paths_of_any_length_are_those_of_all_simple_paths(world, k):
+    graph, like, pairs = world
+    alike = likeness(graph, like)
+    want = []
+    for pair, (source, target) in enumerate(pairs.tolist()):
+        ranked = []
+        for nodes in networkx.all_simple_paths(graph.networkx, source, target):
+            hops = list(zip(nodes[:-1], nodes[1:], strict=True))
+            total = sum(alike(*hop) for hop in hops)
+            tie = -total if len(hops) <= 4 else 0
+            ranked.append((len(hops), tie, tuple(nodes), total / (1e6 * len(hops))))
+        want += [(pair, walk, pytest.approx(mean)) for *_, walk, mean in sorted(ranked)[:k]]
+    assert sorted(listed(any_length(graph, pairs, like, k=k))) == sorted(
+        want, key=lambda one: one[:2]
+    )
 
 
 def listed(found) -> list[tuple[int, tuple[int, ...], float]]:

@@ -164,11 +164,11 @@ def test_the_golden_example_from_queries_to_the_prompt() -> None:
     context = nodes_context(on_paths, context, share=0.4, **pack)
     context = relationships_context(between, context, share=0.4, **pack)
     assert of_kind(context, "path") == [
-        '[S1:1] "A" -> "C"',
-        '[S1:2] "A" -> "C" -> "D"',
-        '[S2:1] "D" -> "E"',
-        '[S2:2] "C" -> "D" -> "E"',
-        '[S2:3] "D" -> "C" -> "E"',
+        '[S1:1] "A" → "C"',
+        '[S1:2] "A" → "C" → "D"',
+        '[S2:1] "D" → "E"',
+        '[S2:2] "C" → "D" → "E"',
+        '[S2:3] "D" → "C" → "E"',
     ]
     assert [text.split(",")[1] for text in of_kind(context, "node")] == list("ACDE")
     assert [text.split(",")[3] for text in of_kind(context, "relationship")] == [

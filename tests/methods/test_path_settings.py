@@ -135,9 +135,31 @@ def test_the_budgets_of_the_papers_stand_in_the_profiles() -> None:
     held = {
         name: method(name, "paper")["budget"] for name in ("pathrag", "pathrag_lt", "pathcorag")
     }
-    assert held == {"pathrag": 8000, "pathrag_lt": 8000, "pathcorag": 8830}
+    assert held == {"pathrag": 8000, "pathrag_lt": 8000, "pathcorag": None}
     light = method("pathrag_lt", "paper")
     assert (light["n_nodes"], light["top_k"], light["direction"]) == (20, 5, "out")
+    assert (light["theta"], light["theta_on_start"]) == (0.05, False)
+
+
+def test_the_prompt_of_the_released_code_has_its_five_blocks_in_order() -> None:
+    """By the question two of the squares' names are found; every relationship is near it."""
+    made = method("pathrag", "upstream", n_nodes=2, min_score=-1.0, n_edges=3)
+    found = state(SQUARES, f"what joins {A} and {E}?", made)
+    kinds = [piece.kind for piece in found.get("context").pieces]
+    runs = [kind for row, kind in enumerate(kinds) if kinds[row - 1 : row] != [kind]]
+    assert runs == ["node", "relationship", "chunk", "node", "path"]
+    assert kinds.count("relationship") == 3
+    low = of_kind(found.get("context"), "node")[-2:]
+    assert [row.split(",")[1] for row in low] == [A.casefold(), E.casefold()]
+    assert len(found.get("nodes")) == 2 and len(found.get("chunks"))
+
+
+def test_each_block_of_the_released_code_has_tokens_of_its_own() -> None:
+    steps = method("pathrag", "upstream")["generate"]
+    high, texts = steps[1]["steps"][-1], steps[3]["steps"][0]["branch"]
+    assert (steps[0]["budget"], high["block_tokens"], steps[5]["block_tokens"]) == (3000, 5000, 5000)
+    assert [arm[-1]["tokens"] for arm in texts.values()] == [4000, 4000]
+    assert "block_tokens" not in steps[4] and method("pathrag", "upstream")["budget"] is None
 
 
 # ---- PathCoRAG

@@ -118,6 +118,21 @@ def test_a_query_that_did_not_find_a_node_still_draws_it_to_its_step_unless_told
     assert dict(zip(own.ids.tolist(), own.steps.tolist(), strict=True)) == {0: 1, 1: 2}
 
 
+def test_by_rank_a_node_belongs_to_the_step_that_ranks_it_best():
+    """Node 0 has .8, the best, in step 1, and .96 in step 2, where node 1 has 1; node 1 has .6."""
+    near = ((0.8, 0.6, 0), (0.6, 0.8, 0))
+    steps = ReasoningSteps(("one", "two"), (("1 0 0",), ("0.6 0.8 0",)))
+    by_likeness = by_step(steps, **world(*near))
+    assert dict(zip(by_likeness.ids.tolist(), by_likeness.steps.tolist(), strict=True)) == {
+        0: 2, 1: 2,
+    }  # fmt: skip
+    ranked = by_step(steps, assign="rank", **world(*near))
+    assert (ranked.ids.tolist(), ranked.steps.tolist()) == ([1, 0], [2, 1])
+    assert ranked.scores.tolist() == pytest.approx([1, 0.8])
+    near_enough = by_step(steps, assign="rank", min_score=0.9, **world(*near))
+    assert (near_enough.ids.tolist(), near_enough.steps.tolist()) == ([1, 0], [2, 2])
+
+
 def test_steps_without_queries_have_no_nodes():
     assigned = by_step(ReasoningSteps(("one",), ((),)), **world(*NODES))
     assert len(assigned) == 0
