@@ -201,25 +201,7 @@ def fitting(
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))
 
 
-@operator("chunk.fitting", unordered="the order given")
-def fitting_chunks(
-    chunks: Ranked[Chunk],
-    *,
-    chunk_table: ChunkTable,
-    tokenizer: Tokenizer,
-    tokens: PositiveInt = 4000,
-) -> Ranked[Chunk]:
-    """The first chunks, as many as have `tokens` in all.
-
-    Source: PathRAG's released code, which bounds the texts of each of its two searches.
-    """
-    counts = [tokenizer.count(chunk_table.passage(row)) for row, _ in chunks.items()]
-    return chunks.head(fit(counts, tokens))
-
-
-def node_rows(
-    graph: Graph, nodes: Ranked[Node], form: RowForm, n_attributes: int = 0
-) -> list[Row]:
+def node_rows(graph: Graph, nodes: Ranked[Node], form: RowForm, n_attributes: int = 0) -> list[Row]:
     """Name, text and score of every node, numbered from 0 where they are CSV rows."""
     held = attributes_of(graph) if n_attributes else None
     degree = graph.degree

@@ -98,6 +98,12 @@ def _way(
 
     Empty where there is none. `distance` holds -1 before and after.
     """
+    lost = True
+    for place in range(starts[source], starts[source + 1]):
+        near = nodes[place]
+        lost = lost and (blocked[near] or banned[near])
+    if lost:
+        return np.empty(0, np.int64)
     distance[target], queue[0] = 0, target
     done, seen, hops = 0, 1, -1
     while done < seen and hops < 0:

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from graphrag_bench.graph.graph import Graph
 from graphrag_bench.errors import UserError
+from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.k_shortest_paths import (
     MOST_HOPS,
     PairPaths,
@@ -47,13 +47,17 @@ class Scoring(NamedTuple):
     kept_of: KeptOf = "all"
 
 
+EQUATION_5 = Scoring()
+"""Every relationship counts, and the best of all paths are kept."""
+
+
 def step_paths(
     graph: Graph,
     transitions: Sequence[IntArray],
     similarity: FloatArray,
     search: Search,
     final_k: int | None,
-    scoring: Scoring = Scoring(),
+    scoring: Scoring = EQUATION_5,
 ) -> list[Path]:
     """The `final_k` best paths of all transitions, or of each: the k shortest of pairs, by score.
 
@@ -70,7 +74,7 @@ def step_paths(
     pairs = np.concatenate(apart) if apart else np.zeros((0, 2), np.int64)
     if not len(pairs):
         return []
-    keep = final_k if search.scope == "pair" and scoring == Scoring() else None
+    keep = final_k if search.scope == "pair" and scoring == EQUATION_5 else None
     found = _shortest(graph, pairs, similarity, search, keep)
     stage = stages[found.pair]
     rows = np.arange(len(stage))
@@ -106,11 +110,9 @@ def _shortest(
     return cheapest(graph, pairs, similarity, cost=cost, k=k, most=most)
 
 
-def _scores(
-    graph: Graph, found: PairPaths, similarity: FloatArray, scoring: Scoring
-) -> FloatArray:
+def _scores(graph: Graph, found: PairPaths, similarity: FloatArray, scoring: Scoring) -> FloatArray:
     """The mean similarity of the hops that count, NaN where none does."""
-    if scoring._replace(kept_of="all") == Scoring():
+    if scoring._replace(kept_of="all") == EQUATION_5:
         return found.scores
     like = hop_similarities(graph, found.nodes, similarity)
     counts = ~np.isnan(like)

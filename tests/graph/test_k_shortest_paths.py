@@ -7,8 +7,8 @@ import slow_paths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_bench.graph.graph import Graph
 from graphrag_bench.errors import UserError
+from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.k_shortest_paths import any_length, cheapest, fewest_hops
 from graphrag_bench.graph.step_paths import Scoring, Search, likely_pairs, step_paths
 

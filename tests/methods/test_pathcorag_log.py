@@ -22,8 +22,8 @@ from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.values import Path, Question
 from methods.context import node_rows, relationship_rows
-from methods.paths import paths_context
 from methods.pathcorag.steps import reasoning_steps_llm
+from methods.paths import paths_context
 from operators.path.members import members
 
 LOG = File(__file__).resolve().parents[3] / "shared" / "data" / "pathcorag_log" / "context_log.txt"

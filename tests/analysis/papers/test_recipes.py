@@ -187,12 +187,23 @@ def test_every_row_of_pathrag_has_8000_tokens(number: int) -> None:
     assert "method.top_k=60" in rows_of("pathrag/table1")["LightRAG"]
 
 
-def test_pathcorag_has_the_tokens_that_its_table_4_prints() -> None:
+def test_pathcorag_has_no_ceiling_from_the_mean_that_its_table_4_prints() -> None:
     held = rows_of("pathcorag/table2")
-    assert "budget_context=8830" in held["PathCoRAG"]
+    assert "budget_context=native" in held["PathCoRAG"]
+    assert "embedder.model=text-embedding-3-small" in held["PathCoRAG"]
     assert "budget_context=21074" in held["LightRAG"]
     assert "budget_context=8000" in held["PathRAG"]
     assert "limit=1000" in rows_of("pathcorag/table6")["HippoRAG"]
+    assert "method=hoprag" in rows_of("pathcorag/table6")["HopRAG"]
+
+
+def test_the_arms_of_pathrag_s_ablations_select_paths_and_shuffle_the_flat_prompt() -> None:
+    arms = {**rows_of("pathrag/table2"), **rows_of("pathrag/table3")}
+    for name, select in (("Random", "random"), ("Hop-first", "hop_first")):
+        assert {f"method.path_select={select}", f"method.path_order={select}"} <= set(arms[name])
+    assert "method.prompt_format=flat" in arms["Flat"]
+    for name in ("Random", "Hop-first", "Flat"):
+        assert load_paper("pathrag").methods[name].seeds == "method.path_seed=0..9", name
 
 
 def test_path_pooling_orders_every_prompt_alike_and_merges_paths() -> None:
