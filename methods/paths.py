@@ -97,7 +97,7 @@ def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
         return rows
     if order == "ascending":
         return rows[::-1]
-    shuffled = np.random.default_rng(seed).permutation(len(rows)).tolist()
+    shuffled: list[int] = np.random.default_rng(seed).permutation(len(rows)).tolist()
     if order == "hop_first":
         return sorted(shuffled, key=lambda row: -len(paths[row].relationships))
     return shuffled
