@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 OLDER = {"retrieval_only", "world_noise"}
 STUDIES = [name for name in names("experiment") if name not in OLDER]
 EXPECTED = {
-    "pathrag_order": [3, 10, 2, 10],
-    "pathrag_flat": [2],
+    "pathrag_order": [10, 10, 3, 10],
+    "pathrag_flat": [2, 9],
     "pathrag_sizes": [6, 6, 2],
     "pathrag_flow": [5, 6, 6, 3],
     "edge_sparsity": [18, 36, 42],
