@@ -42,7 +42,7 @@ def paths_context(
     (`random`). `form="flat"` lists what is on the same paths: their nodes, each once, then their
     relationships, both in random order. `form="names"` lists only their nodes' names, numbered
     within the transition between two reasoning steps, transition by transition, best first.
-   
+
     Source: PathRAG (Chen et al. 2025), equation 5; arXiv v1, appendices D.1 and D.2 (its ablations
     of prompt order and of the flat prompt); PathCoRAG, section 4.4 and figure 6 (`names`).
     """
