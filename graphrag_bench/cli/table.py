@@ -54,7 +54,9 @@ PAPER/TABLE prints the paper's figures with ours next to them, from the stored r
 is run. Each of ours has its interval, n, model, profile and a grade:
   A  same data, models, settings and prompts
   B  the same data and language model; what differs is named
-  C  other data or another language model
+  C  other data, a part of it, or another language model
+Data are the same where documents, tokens and questions are within 2 % of the paper's; a run with
+limit= or split= is over a part.
 A difference is printed for A and B only; for C the notes give the rank correlation of the methods,
 from 6 methods and 30 questions on.
 † marks a doubtful printed figure; the note says why. A missing figure is followed by the command

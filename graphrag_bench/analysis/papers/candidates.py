@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from graphrag_bench.analysis.judging.verdicts import StoredVerdicts
-from graphrag_bench.analysis.papers.grading import Grade, grade, of_both
+from graphrag_bench.analysis.papers.grading import Grade, grade, grade_of_sizes, of_both
 from graphrag_bench.analysis.papers.offered import Offered, conditions, fitting, opposite
 from graphrag_bench.analysis.papers.printed import PaperTable, Part, Printed
 from graphrag_bench.runs.stored import StoredRun
@@ -108,12 +108,10 @@ def _of_part(
             for one in own
             for judge in verdicts.judges_of(one.run.folder.path, metric.judged_answer)
         ]
-    counted = metric.kind == "count"
-    if metric.graph:
+    if metric.graph or metric.build:
         theirs = replace(theirs, own_questions=False, corpus_alone=True)
-    return [
-        Candidate(one.run, Grade("A") if counted else grade(one.ours, theirs)) for one in own
-    ]  # fmt: skip
+    graded = grade_of_sizes if metric.count else grade
+    return [Candidate(one.run, graded(one.ours, theirs)) for one in own]
 
 
 def pairs(

@@ -10,12 +10,13 @@ from graphrag_bench.analysis.papers.filled_cells import Figure, Filled
 from graphrag_bench.analysis.papers.gaps import gaps, lacking
 from graphrag_bench.analysis.papers.measures import Measured
 from graphrag_bench.analysis.papers.offered import Offered, fitting
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed
+from graphrag_bench.analysis.papers.grading import Grade
+from graphrag_bench.analysis.papers.printed import PaperTable, Printed, PrintedSize
 from graphrag_bench.analysis.papers.sources import FigureSource, reason_of
 from graphrag_bench.report.selection import mark
 from graphrag_bench.runs.stored import StoredRun
 
-_BY_THEMSELVES = ("count", "graph")
+_BY_THEMSELVES = ("count", "graph", "build")
 """Figures that do not depend on how questions are answered, and are graded apart."""
 _SCALES = {"ms": 1000.0}
 """What seconds are multiplied by, by the unit of the paper."""
@@ -31,7 +32,11 @@ def collected(
 ) -> dict[Printed, Filled]:
     """What is shown next to every printed cell; `failures` are the errors of rows, by settings."""
     filled: dict[Printed, Filled] = {}
-    offered = [Offered.of(run, papers_prompts) for run in runs]
+    cards = {place.card for place in table.paper.datasets.values()}
+    offered = []
+    for run in runs:
+        ours = run.metrics.get("card", run.metrics["dataset"]) in cards
+        offered.append(Offered.of(run, papers_prompts, source.sizes(run) if ours else {}))
     for name in table.datasets:
         rows: dict[Row, list[Printed]] = {}
         for cell in table.cells:
@@ -92,14 +97,14 @@ def _filled(
     runnable = table.paper.datasets[cell.dataset].ran is not None
     rest = lacking(table, cell, offered, open_parts) if open_parts and runnable else Filled()
     if picked is not None and found is not None:
-        return replace(rest, figure=_figure(cell, picked, found))
+        return replace(rest, figure=_figure(table, cell, picked, found))
     failure = failures.get(table.settings_of(cell) or (), "")
     if not runnable:
         return Filled(reason="no card of ours holds this data set", failure=failure)
     return replace(rest, failure=failure)
 
 
-def _figure(cell: Printed, picked: Candidate, found: Measured) -> Figure:
+def _figure(table: PaperTable, cell: Printed, picked: Candidate, found: Measured) -> Figure:
     held = picked.run.metrics
     scale = 100.0 if cell.unit == "percent" and found.share else _SCALES.get(cell.unit, 1.0)
     low, high = (None if b is None else b * scale for b in (found.low, found.high))
@@ -115,6 +120,13 @@ def _figure(cell: Printed, picked: Candidate, found: Measured) -> Figure:
         profile=held["profile"],
         fidelity=held["fidelity"],
         run=str(picked.run.folder.path),
-        grade=picked.grade,
+        grade=_graded(table, cell, picked.grade, found),
         selected=mark(held),
     )
+
+
+def _graded(table: PaperTable, cell: Printed, held: Grade, found: Measured) -> Grade:
+    """The grade of the run, C where the figure is itself a size and another than the printed one."""
+    what = table.metric(cell).count
+    said = PrintedSize.of(cell, what).differs(found.value) if what and cell.value else ""
+    return Grade("C", tuple(dict.fromkeys([*held.others, said]))) if said else held

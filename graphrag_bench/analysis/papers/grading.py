@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from graphrag_bench.analysis.papers.names import Model
+from graphrag_bench.analysis.papers.printed import PrintedSize
 
 MISSING = "–"
 BUDGET, NATIVE = "budget_context", "native"
@@ -21,7 +22,9 @@ class Ours:
 
     `papers_prompts` is true only where the user says that the run was given the paper's prompts.
     An embedder, build model or judge that was not used is "". `card` is the card of the data set
-    where questions of its own were made for it, whose name is then another.
+    where questions of its own were made for it, whose name is then another. `sizes` are the
+    documents and tokens of its corpus, empty where it is not at hand; `limit` and `split` say which
+    part of the questions was asked.
     """
 
     dataset: str
@@ -34,6 +37,9 @@ class Ours:
     verified: bool = True
     judge: str = ""
     card: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    limit: int | None = None
+    split: str = "all"
 
     @property
     def corpus(self) -> str:
@@ -47,7 +53,8 @@ class Theirs:
 
     `dataset` is the card of ours that holds the paper's set, None for none; `n_questions` None
     where the paper gives no number; `settings` are those of its recipe here. `own_questions`
-    are made by the paper and not published; `corpus_alone` says that no question matters.
+    are made by the paper and not published; `corpus_alone` says that no question matters. `sizes`
+    are those that it prints of the corpus; of `sampled` questions the row itself gives the number.
     """
 
     dataset: str | None
@@ -62,11 +69,13 @@ class Theirs:
     corpus_alone: bool = False
     judge_name: str = ""
     judge: Model | None = None
+    sizes: tuple[PrintedSize, ...] = ()
+    sampled: bool = False
 
 
 @dataclass(frozen=True)
 class Grade:
-    """A: nothing differs; B: what differs is named; C: other data or another model.
+    """A: nothing differs; B: what differs is named; C: other data, a part of it, or another model.
 
     `others` are the reasons for C, `differences` all the rest.
     """
@@ -84,10 +93,12 @@ class Grade:
 def grade(ours: Ours, theirs: Theirs) -> Grade:
     """The grade of one figure of ours compared with a printed one, with every difference named.
 
-    C when the data set or the language model is another one, or when nothing says that it is the
-    same; A when data, number of questions, models, settings and prompts are the same; else B.
+    C when the data set or the language model is another one, when nothing says that it is the
+    same, when a size of the corpus is another than the printed one, or when only a part of the
+    questions was asked; A when data, models, settings and prompts are the same; else B.
     """
-    others = [*_other_data(ours, theirs), *_other_model(ours, theirs)]
+    others = [*_other_data(ours, theirs), *_other_sizes(ours, theirs), *_part(ours, theirs)]
+    others += _other_model(ours, theirs)
     named = [*_of_questions(ours, theirs), *_of_models(ours, theirs)]
     named += different_settings(ours.settings, theirs.settings)
     if not ours.papers_prompts:
@@ -95,6 +106,12 @@ def grade(ours: Ours, theirs: Theirs) -> Grade:
     if others:
         return Grade("C", tuple(others), tuple(named))
     return Grade("B", (), tuple(named)) if named else Grade("A")
+
+
+def grade_of_sizes(ours: Ours, theirs: Theirs) -> Grade:
+    """A where the corpus has every size that the paper prints of it, else C with those it lacks."""
+    others = _other_sizes(ours, theirs)
+    return Grade("C", tuple(others)) if others else Grade("A")
 
 
 def of_both(first: Grade, second: Grade) -> Grade:
@@ -117,6 +134,29 @@ def _other_data(ours: Ours, theirs: Theirs) -> list[str]:
     return []
 
 
+def _other_sizes(ours: Ours, theirs: Theirs) -> list[str]:
+    """The printed sizes that the corpus of the same name has not; one line where none is known."""
+    if theirs.dataset is None or theirs.dataset != ours.corpus:
+        return []
+    if theirs.sizes and not ours.sizes:
+        return ["corpus: the data set of the run is not at hand, so that no size is known"]
+    return [said for one in theirs.sizes if (said := one.differs(ours.sizes[one.what]))]
+
+
+def _part(ours: Ours, theirs: Theirs) -> list[str]:
+    """Why the questions are a part of the paper's; a sample that the paper took itself is none."""
+    if theirs.corpus_alone or theirs.dataset is None or theirs.dataset != ours.corpus:
+        return []
+    found = []
+    if theirs.n_questions is not None:
+        found.append(PrintedSize("questions", theirs.n_questions).differs(ours.n_questions))
+    if ours.limit is not None and not theirs.sampled:
+        found.append(f"questions: limit={ours.limit}")
+    if ours.split != "all":
+        found.append(f"questions: split={ours.split}")
+    return [said for said in found if said]
+
+
 def _other_model(ours: Ours, theirs: Theirs) -> list[str]:
     """The reasons when answering model or judge is another one; none where none is asked."""
     found = []
@@ -134,10 +174,15 @@ def is_model(identity: str, model: Model | None) -> bool:
 
 def _of_questions(ours: Ours, theirs: Theirs) -> list[str]:
     found = [] if ours.verified else ["data: this card was not checked against the original"]
+    if theirs.dataset == ours.corpus and not theirs.sizes:
+        found.append("corpus: the paper prints no size of it")
     if theirs.n_questions is None:
         return [*found, "number of questions: the paper does not say"]
+    words = f"questions: {ours.n_questions:,}, not {theirs.n_questions:,}"
     if theirs.dataset == ours.corpus and theirs.n_questions != ours.n_questions:
-        return [*found, f"questions: {ours.n_questions:,}, not {theirs.n_questions:,}"]
+        found += [words] if words not in _part(ours, theirs) else []
+    if theirs.sampled:
+        found.append("questions: another sample of as many")
     return found
 
 

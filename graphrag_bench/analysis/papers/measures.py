@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.offline.manifest import verify
@@ -18,6 +17,7 @@ from graphrag_bench.offline.store import loaded
 from graphrag_bench.offline.tree import layer_of
 from graphrag_bench.runs.folder import SERIAL, write_whole
 from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.text import count_tokens
 
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
@@ -155,15 +155,24 @@ def _is_in(found: int | None, layer: str) -> bool:
     return found is not None and (found > int(least) if least != layer else found == int(layer))
 
 
-def corpus_tokens(dataset: Dataset, home: Path) -> int:
-    """The tokens (cl100k) of the texts of a corpus, titles aside; counted once and kept."""
-    file = home / "runs" / ".tables" / "corpus_tokens.json"
+def corpus_sizes(run: StoredRun, home: Path) -> Mapping[str, int]:
+    """The `documents` of the corpus of a run and the `tokens` (cl100k) of their texts without titles.
+
+    Counted once and kept by the digest of the corpus. Empty where the data set is not at hand any
+    more, or has another corpus now.
+    """
+    file = home / "runs" / ".tables" / "corpus_sizes.json"
     known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    if dataset.corpus_digest not in known:
-        known[dataset.corpus_digest] = sum(count_tokens(one.text) for one in dataset.documents)
+    digest = run.metrics.get("corpus")
+    if digest and digest not in known:
+        found = run.dataset
+        if found is None or found.corpus_digest != digest:
+            return {}
+        n_tokens = sum(count_tokens(one.text) for one in found.documents)
+        known[digest] = {"documents": len(found.documents), "tokens": n_tokens}
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps(known, indent=1, sort_keys=True) + "\n")
-    return int(known[dataset.corpus_digest])
+    return known.get(digest, {})
 
 
 def length(folder: Path, item: Planned, what: str) -> int:

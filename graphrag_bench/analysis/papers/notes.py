@@ -90,7 +90,7 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[st
 def _grades(cells: Sequence[Printed], filled: Cells, named: Mapping[Row, str]) -> list[str]:
     """The grades with what differs: first what holds for all rows, then what each has in addition.
 
-    For grade C only the reasons and what all rows share are told; the CSV has the rest.
+    For grade C only its reasons and what all rows share are told; the CSV has the rest.
     """
     grades = {cell: figure.grade for cell in cells if (figure := filled[cell].figure)}
     if not grades:
@@ -102,11 +102,12 @@ def _grades(cells: Sequence[Printed], filled: Cells, named: Mapping[Row, str]) -
     letters = ", ".join(sorted({one.letter for one in grades.values()}))
     notes = [f"grade {letters}: {'; '.join(shared) or 'nothing differs in all rows'}"]
     own = {
-        cell: "; ".join(words for words in held[cell] if words not in shared)
+        cell: "; ".join(
+            words for words in (held[cell] if one.comparable else one.others) if words not in shared
+        )
         for cell, one in grades.items()
-        if one.comparable
     }
-    if any(len(held[c]) > len(shared) for c, one in grades.items() if not one.comparable):
+    if any(set(one.differences) - set(shared) for one in grades.values() if not one.comparable):
         notes.append("rows of grade C differ in settings too: --format csv names them")
     return notes + _grouped(cells, named, own, "grade, further")
 

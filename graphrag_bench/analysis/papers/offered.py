@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from graphrag_bench.analysis.papers.grading import BUDGET, NATIVE, Ours, Theirs, is_model
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed
+from graphrag_bench.analysis.papers.printed import PaperTable, Printed, printed_sizes
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.words import read_words, value_of
@@ -37,8 +37,8 @@ class Offered:
     abstract: bool = False
 
     @classmethod
-    def of(cls, run: StoredRun, papers_prompts: bool) -> Offered:
-        """The run with its conditions.
+    def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> Offered:
+        """The run with its conditions and the `sizes` of its corpus.
 
         The prompts count as the paper's where the user says so and none of them is packaged here.
         """
@@ -63,6 +63,9 @@ class Offered:
             papers_prompts=papers_prompts and own,
             verified=bool(getattr(card, "verified", True)),
             card=name,
+            sizes=sizes,
+            limit=held.get("limit"),
+            split=held.get("split", "all"),
         )
         abstract = held["dataset"] != name or ABSTRACT in getattr(card, "task", "")
         return cls(run, ours, abstract)
@@ -130,6 +133,8 @@ def conditions(table: PaperTable, cell: Printed, part: Sequence[str] = ()) -> Th
         own_questions=place.abstract,
         judge_name=evaluator(table, cell),
         judge=paper.llms.get(evaluator(table, cell)),
+        sizes=printed_sizes(table.paper_name, place.card) if place.card else (),
+        sampled=_sampled(cell) is not None,
     )
 
 

@@ -8,6 +8,7 @@ a list of settings as on the command line, e.g. `method=pathrag method.path_orde
 from __future__ import annotations
 
 import csv
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +38,9 @@ _COUNTING = ("method=bm25", *_SIZES)
 """A run that calls no model and has the chunks of its set, for what is only counted."""
 _ALONE = "reference_rows=off"
 """No run of a table has reference rows: it is compared with the table's own rows."""
+_SAME = 0.02
+"""By how much a size may differ from a printed one, as a share of it."""
+_ROUNDED = re.compile(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$")
 _SUSPICIOUS = (
     "doubtful", "implausible", "pair sums to", "swapped", "transposed", "printed identically",
     "mean of the two data sets is", "equals DALK", "calls this an improvement",
@@ -70,6 +74,29 @@ class Printed:
     def row(self) -> tuple[str, str, str, tuple[str, ...]]:
         """What its row of the table is: method, other side, model and settings."""
         return self.method, self.versus, self.llm, self.setting
+
+
+@dataclass(frozen=True)
+class PrintedSize:
+    """How many documents, tokens or questions a paper prints; `rounding` is half its last digit."""
+
+    what: str
+    value: int
+    rounding: float = 0.0
+
+    @classmethod
+    def of(cls, cell: Printed, what: str) -> PrintedSize:
+        """The size in a cell, rounded as its note says: `printed 2.3M`."""
+        found = _ROUNDED.match(cell.note)
+        digit = 1e6 if found and found["unit"] == "M" else 1e3
+        rounding = digit / 10 ** len(found["decimals"] or "") / 2 if found else 0.0
+        return cls(what, round(cell.value or 0), rounding)
+
+    def differs(self, n: float) -> str:
+        """`tokens: 10, not 20` for another size than this; "" within 2 %, or as far as printed."""
+        if abs(n - self.value) <= max(_SAME * self.value, self.rounding):
+            return ""
+        return f"{self.what}: {n:,.0f}, not {self.value:,}"
 
 
 @dataclass(frozen=True)
@@ -232,6 +259,25 @@ def paper_names() -> list[str]:
 def table_names() -> list[str]:
     """All tables and figures as `paper/table`, in each paper's own order."""
     return [f"{name}/{table}" for name in paper_names() for table in load_paper(name).tables]
+
+
+@cache
+def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
+    """The documents and tokens of a card's corpus as the paper prints them; () for none.
+
+    The chunks of a table of sizes are the texts of a set before they are cut: passages of sets that
+    come in passages, and documents of the others (the notes of zhou2025/table4 say why).
+    """
+    paper = load_paper(paper_name)
+    counted = {"documents": "documents", "chunks": "documents", "tokens": "tokens"}
+    found: dict[str, PrintedSize] = {}
+    names = [name for name, shape in paper.tables.items() if shape.kind == "counts"]
+    for name in names:
+        for cell in _cells(FOLDER / paper_name / f"{name}.csv"):
+            what = counted.get(paper.metrics[cell.metric].count or "")
+            if what and cell.value and paper.datasets[cell.dataset].card == card:
+                found.setdefault(what, PrintedSize.of(cell, what))
+    return tuple(found.values()) or (printed_sizes(paper.like, card) if paper.like else ())
 
 
 @cache

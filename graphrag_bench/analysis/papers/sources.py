@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -35,11 +35,19 @@ class FigureSource:
 
     home: Path
     _known: dict[tuple[object, ...], Measured | None] = field(default_factory=dict)
+    _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def verdicts(self) -> StoredVerdicts:
         """What judges have said of the runs."""
         return StoredVerdicts(self.home)
+
+    def sizes(self, run: StoredRun) -> Mapping[str, int]:
+        """The documents and tokens of the corpus of a run; empty where it is not at hand."""
+        digest = str(run.metrics.get("corpus"))
+        if digest not in self._sizes:
+            self._sizes[digest] = measures.corpus_sizes(run, self.home)
+        return self._sizes[digest]
 
     def measured(self, table: PaperTable, cell: Printed, one: Candidate) -> Measured | None:
         """Our figure for a cell out of one candidate; None when it does not have it.
@@ -105,10 +113,11 @@ class FigureSource:
     def _size(self, run: StoredRun, what: str) -> Measured | None:
         """The documents, questions, tokens, chunks, nodes or relationships of a run."""
         n, found = run.metrics["n"], run.dataset
-        if what in ("documents", "questions"):
-            return Measured(len(getattr(found, what)), n) if found else None
-        if what == "tokens":
-            return Measured(measures.corpus_tokens(found, self.home), n) if found else None
+        if what == "questions":
+            return Measured(len(found.questions), n) if found else None
+        if what in ("documents", "tokens"):
+            held = self.sizes(run)
+            return Measured(held[what], n) if held else None
         try:
             experiment = Experiment.prepare(
                 {**run.config, "paths": {"home": str(self.home)}}, found

@@ -6,18 +6,32 @@ from dataclasses import replace
 
 import pytest
 
-from graphrag_bench.analysis.papers.grading import Ours, Theirs, different_settings, grade
+from graphrag_bench.analysis.papers.grading import (
+    Ours,
+    Theirs,
+    different_settings,
+    grade,
+    grade_of_sizes,
+)
 from graphrag_bench.analysis.papers.names import Model
+from graphrag_bench.analysis.papers.printed import (
+    PrintedSize,
+    load_table,
+    printed_sizes,
+)
 
 LLAMA = Model.model_validate({"is": "llama-?3-8b", "run": []})
 MINI = Model.model_validate({"is": "gpt-4o-mini", "run": []})
 GPT = Model.model_validate({"is": "gpt-4o(?!-mini)", "run": []})
 BGE = Model.model_validate({"is": "bge-m3", "run": []})
 SETTINGS: dict[str, object] = {"method.name": "hipporag", "method.damping": 0.1}
-THEIRS = Theirs("popqa", "PopQA", 1172, "Llama-3-8B", LLAMA, "BGE-M3", BGE, SETTINGS)
+SIZES = (PrintedSize("tokens", 2_630_554), PrintedSize("documents", 33_595))
+THEIRS = Theirs(
+    "popqa", "PopQA", 1172, "Llama-3-8B", LLAMA, "BGE-M3", BGE, SETTINGS, sizes=SIZES
+)  # fmt: skip
 OURS = Ours(
     "popqa", 1172, "Meta-Llama-3-8B-Instruct:ab12", "sentence-transformers:BAAI/bge-m3@1",
-    SETTINGS, papers_prompts=True,
+    SETTINGS, papers_prompts=True, sizes={"documents": 33_595, "tokens": 2_630_554},
 )  # fmt: skip
 
 
@@ -35,7 +49,7 @@ def test_prompts_of_our_own_words_alone_make_it_b() -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"n_questions": 200}, "questions: 200, not 1,172"),
+        ({"n_questions": 1171}, "questions: 1,171, not 1,172"),
         ({"embedder": "hashing:256"}, "embedder: hashing:256, not BGE-M3"),
         ({"llm": "Meta-Llama-3-8B-Instruct.Q4_K_M.gguf@1"}, "model: quantised (Q4_K_M)"),
         ({"llm_build": "gpt-4o-mini:1"}, "build model: gpt-4o-mini:1, not Llama-3-8B"),
@@ -48,6 +62,65 @@ def test_each_thing_that_differs_makes_it_b_and_is_named(
 ) -> None:
     found = grade(replace(OURS, **change), THEIRS)  # type: ignore[arg-type]
     assert (found.letter, found.differences) == ("B", (named,))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"sizes": {"documents": 1_890, "tokens": 2_630_554}}, "documents: 1,890, not 33,595"),
+        ({"sizes": {"documents": 33_595, "tokens": 2_577_942}}, "tokens: 2,577,942, not 2,630,554"),
+        ({"n_questions": 1148}, "questions: 1,148, not 1,172"),
+        ({"limit": 1172}, "questions: limit=1172"),
+        ({"split": "test"}, "questions: split=test"),
+        ({"sizes": {}}, "corpus: the data set of the run is not at hand, so that no size is known"),
+    ],
+)
+def test_a_part_of_the_corpus_or_of_the_questions_is_c(
+    change: dict[str, object], named: str
+) -> None:
+    found = grade(replace(OURS, **change), THEIRS)  # type: ignore[arg-type]
+    assert (found.letter, found.others, found.differences) == ("C", (named,), ())
+
+
+def test_sizes_within_two_percent_are_the_same() -> None:
+    """2 % of 33,595 are 671.9, of 2,630,554 tokens 52,611.08, and of 1,172 questions 23.44."""
+    near = replace(OURS, sizes={"documents": 34_266, "tokens": 2_577_943}, n_questions=1149)
+    found = grade(near, THEIRS)
+    assert (found.letter, found.differences) == ("B", ("questions: 1,149, not 1,172",))
+
+
+def test_a_sample_that_the_row_itself_states_is_no_part() -> None:
+    asked = replace(THEIRS, n_questions=100, sampled=True)
+    found = grade(replace(OURS, n_questions=100, limit=100), asked)
+    assert (found.letter, found.differences) == ("B", ("questions: another sample of as many",))
+
+
+def test_what_is_only_counted_is_a_where_the_corpus_has_the_printed_sizes() -> None:
+    assert grade_of_sizes(replace(OURS, limit=1, n_questions=1, llm=""), THEIRS).letter == "A"
+    part = grade_of_sizes(replace(OURS, sizes={"documents": 9, "tokens": 2_630_554}), THEIRS)
+    assert (part.letter, part.others) == ("C", ("documents: 9, not 33,595",))
+
+
+def test_the_printed_sizes_of_a_corpus_are_those_of_its_card() -> None:
+    assert {one.what: one.value for one in printed_sizes("zhou2025", "musique")} == {
+        "tokens": 3_280_174, "documents": 29_898,
+    }  # fmt: skip
+    assert printed_sizes("zhou2025tr", "musique") == printed_sizes("zhou2025", "musique")
+    assert printed_sizes("pathrag", "ultradomain_mix") == ()
+
+
+@pytest.mark.parametrize(
+    ("note", "value", "same", "other"),
+    [("printed 2.3M", 2_300_000, 2_250_000, 2_249_999), ("printed 2M", 2_000_000, 1_500_000, 1_499_999),
+     ("printed 619K", 619_000, 606_620, 606_619), ("", 1_000, 1_020, 1_021)],
+)  # fmt: skip
+def test_a_rounded_size_agrees_with_all_that_rounds_to_it(
+    note: str, value: int, same: int, other: int
+) -> None:
+    cell = load_table("zhou2025/table4").cells[0]
+    size = PrintedSize.of(replace(cell, value=float(value), note=note), "tokens")
+    assert size.differs(same) == ""
+    assert size.differs(other) == f"tokens: {other:,}, not {value:,}"
 
 
 def test_other_data_is_c_whatever_else_is_the_same() -> None:
@@ -77,9 +150,11 @@ def test_a_set_that_no_card_holds_and_questions_made_for_the_paper_are_other_dat
 
 
 def test_what_a_paper_does_not_say_keeps_it_from_a() -> None:
-    found = grade(OURS, replace(THEIRS, n_questions=None, embedder_name="", embedder=None))
+    unsaid = replace(THEIRS, n_questions=None, embedder_name="", embedder=None, sizes=())
+    found = grade(OURS, unsaid)
     assert found.letter == "B"
     assert found.differences == (
+        "corpus: the paper prints no size of it",
         "number of questions: the paper does not say",
         "embedder: the paper names none",
     )

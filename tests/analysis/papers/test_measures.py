@@ -15,7 +15,7 @@ from graphrag_bench.analysis.papers import measures as paper_measures
 from graphrag_bench.analysis.papers.figures import collected
 from graphrag_bench.analysis.papers.filled_cells import Filled
 from graphrag_bench.analysis.papers.measures import (
-    corpus_tokens,
+    corpus_sizes,
     layer_share,
     seconds,
     step_tokens,
@@ -279,10 +279,12 @@ def test_the_tokens_of_a_corpus_are_counted_once(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     toy = read_dataset("toy")
-    expected = sum(count_tokens(document.text) for document in toy.documents)
-    assert corpus_tokens(toy, home) == expected > 0
+    run = replace(told("bm25", corpus=toy.corpus_digest), given=toy)
+    expected = {"documents": 8, "tokens": sum(count_tokens(one.text) for one in toy.documents)}
+    assert corpus_sizes(run, home) == expected
     monkeypatch.setattr(paper_measures, "count_tokens", lambda _: pytest.fail("it is known"))
-    assert corpus_tokens(toy, home) == expected
+    assert corpus_sizes(run, home) == expected
+    assert corpus_sizes(replace(run, held={**run.held, "corpus": "another"}), home) == {}
 
 
 def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_for_it(
@@ -313,6 +315,11 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
         ("MultihopQA", "# of Chunks"): 2, ("MultihopSum", "# of Chunks"): 2,
     }  # fmt: skip
     assert not any(one.runs for one in filled.values())
+    figures = {(c.dataset, c.metric): one.figure for c, one in filled.items() if one.figure}
+    assert {figure.grade.letter for figure in figures.values()} == {"C"}
+    assert figures["MultihopQA", "# of Questions"].grade.others == (
+        f"tokens: {n_tokens}, not 1,434,889", "documents: 2, not 609", "questions: 1, not 2,556",
+    )  # fmt: skip
 
 
 def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> None:

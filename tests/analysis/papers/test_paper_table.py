@@ -33,6 +33,14 @@ def filled(table: PaperTable, **figures: Figure) -> dict[Printed, Filled]:
     return {c: Filled(figures[c.method]) if c.method in figures else gap for c in table.cells}
 
 
+def test_the_size_that_makes_a_row_c_stands_under_the_table() -> None:
+    table = load_table("zhou2025/table5")
+    part = Grade("C", ("documents: 1,890, not 29,898",), ("top_k: 9, not 4",))
+    held = filled(table, ZeroShot=replace(FIGURE, grade=part), DALK=FIGURE)
+    notes = comparison_tables(table, held)[0].notes
+    assert "grade, further, ZeroShot: documents: 1,890, not 29,898" in notes
+
+
 def test_for_grade_c_there_is_no_difference_and_no_column_for_one() -> None:
     table = popqa()
     (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))
