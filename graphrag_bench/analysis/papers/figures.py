@@ -8,9 +8,9 @@ from dataclasses import replace
 from graphrag_bench.analysis.papers.candidates import Candidate, Row, candidates, chosen
 from graphrag_bench.analysis.papers.filled_cells import Figure, Filled
 from graphrag_bench.analysis.papers.gaps import gaps, lacking
+from graphrag_bench.analysis.papers.grading import Grade
 from graphrag_bench.analysis.papers.measures import Measured
 from graphrag_bench.analysis.papers.offered import Offered, fitting
-from graphrag_bench.analysis.papers.grading import Grade
 from graphrag_bench.analysis.papers.printed import PaperTable, Printed, PrintedSize
 from graphrag_bench.analysis.papers.sources import FigureSource, reason_of
 from graphrag_bench.report.selection import mark
@@ -126,7 +126,7 @@ def _figure(table: PaperTable, cell: Printed, picked: Candidate, found: Measured
 
 
 def _graded(table: PaperTable, cell: Printed, held: Grade, found: Measured) -> Grade:
-    """The grade of the run, C where the figure is itself a size and another than the printed one."""
+    """The grade of the run, C where the figure is a size and another than the printed one."""
     what = table.metric(cell).count
     said = PrintedSize.of(cell, what).differs(found.value) if what and cell.value else ""
     return Grade("C", tuple(dict.fromkeys([*held.others, said]))) if said else held

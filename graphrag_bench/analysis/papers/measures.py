@@ -156,7 +156,7 @@ def _is_in(found: int | None, layer: str) -> bool:
 
 
 def corpus_sizes(run: StoredRun, home: Path) -> Mapping[str, int]:
-    """The `documents` of the corpus of a run and the `tokens` (cl100k) of their texts without titles.
+    """The `documents` of a run's corpus and the `tokens` (cl100k) of their texts without titles.
 
     Counted once and kept by the digest of the corpus. Empty where the data set is not at hand any
     more, or has another corpus now.
