@@ -135,6 +135,8 @@ class RowScores:
     def __init__(self, values: ArrayLike) -> None:
         """The scores as a vector, float64 (n_rows,)."""
         dense = np.asarray(values, np.float64)
+        self.lazy = False
+        """Whether the scores are computed whenever they are read."""
         self._n_rows = len(dense)
         self._read: Callable[[], FloatArray] = lambda: dense
         self._rows: tuple[IntArray, FloatArray] | None = None
@@ -149,14 +151,14 @@ class RowScores:
             return dense
 
         found = cls.later(read, n_rows)
-        found._rows = (rows, values)
+        found.lazy, found._rows = False, (rows, values)
         return found
 
     @classmethod
     def later(cls: type[Scores], read: Callable[[], FloatArray], n_rows: int) -> Scores:
         """Scores that `read` gives, float64 (n_rows,), computed whenever they are read."""
         found = cls(())
-        found._n_rows, found._read = n_rows, read
+        found.lazy, found._n_rows, found._read = True, n_rows, read
         return found
 
     def __len__(self) -> int:

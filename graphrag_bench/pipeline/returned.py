@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args, get_origin
 
+import numpy as np
+
 from graphrag_bench.contract import Operator
 from graphrag_bench.pipeline.failure import WrongReturn
-from graphrag_bench.values import ChunkScores, NodeScores, Ranked, RelationshipScores
+from graphrag_bench.values import FloatArray, Ranked, RowScores, Subgraph
 
 _ROWS = {
     "nodes": ("graph", "n_nodes"),
@@ -27,7 +29,8 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
 
     Raises WrongReturn for too many or too few values, for None where a value is promised, for a
     value of another type than the signature has, for ids that no row of the operator's own graph or
-    of the chunk table has, and for scores that are not one for each row.
+    of the chunk table has, for scores that are not one for each row, and for scores of rows or
+    paths that are NaN or infinite. Scores that are computed when they are read are not read here.
     """
     values = result if isinstance(result, tuple) else (result,)
     if len(values) != len(operator.returns):
@@ -45,7 +48,25 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
             )
         if said := _out_of_range(slot, value, _n_rows(operator, slot, resources)):
             raise _wrong(operator, said)
+        scores = _scores(value)
+        if n_wrong := len(scores) - int(np.count_nonzero(np.isfinite(scores))):
+            raise _wrong(
+                operator,
+                f"gave {n_wrong} of {len(scores)} scores for '{slot}' that are no numbers (NaN or "
+                "infinite); a ranking needs finite scores, so leave such rows out",
+            )
     return found
+
+
+def _scores(value: Any) -> FloatArray:
+    """The scores that rank what is in a value; none for values that are no ranking."""
+    if isinstance(value, Ranked):
+        return value.scores
+    if isinstance(value, RowScores):
+        some = value.some_rows
+        return some[1] if some else np.empty(0) if value.lazy else value.values
+    paths = value.paths if isinstance(value, Subgraph) else ()
+    return np.fromiter((path.score for path in paths), np.float64, len(paths))
 
 
 def _out_of_range(slot: str, value: Any, n_rows: int | None) -> str:
@@ -55,7 +76,7 @@ def _out_of_range(slot: str, value: Any, n_rows: int | None) -> str:
         if low < 0 or (n_rows is not None and high >= n_rows):
             rows = "" if n_rows is None else f"; there are the rows 0 to {n_rows - 1}"
             return f"gave the id {low if low < 0 else high} for '{slot}'{rows}"
-    if isinstance(value, NodeScores | RelationshipScores | ChunkScores):
+    if isinstance(value, RowScores):
         n_scores = len(value)
         if n_rows is not None and n_scores != n_rows:
             return f"gave {n_scores} scores for '{slot}'; there are {n_rows} rows"

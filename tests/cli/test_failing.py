@@ -44,6 +44,12 @@ def far(question: Question, *, chunk_table: ChunkTable) -> Ranked[Chunk]:
     return Ranked[Chunk]([0, 900], [1.0, 0.5])
 
 
+@operator("lab.nan")
+def nan(question: Question) -> Ranked[Chunk]:
+    """A score that is no number."""
+    return Ranked[Chunk]([0, 1], [1.0, float("nan")])
+
+
 @operator("lab.few")
 def few(question: Question, *, chunk_table: ChunkTable) -> tuple[Ranked[Chunk], ChunkScores]:
     """Too few scores."""
@@ -111,6 +117,7 @@ def test_a_sweep_with_one_failing_method_ends_in_1_and_names_it() -> None:
     [
         ("lab.list", "gave list for 'chunks', where its signature says Ranked[Chunk]"),
         ("lab.far", "gave the id 900 for 'chunks'; there are the rows 0 to 7"),
+        ("lab.nan", "gave 1 of 2 scores for 'chunks' that are no numbers (NaN or infinite)"),
         ("lab.few", "gave 2 scores for 'chunk_scores'; there are 8 rows"),
     ],
 )

@@ -57,6 +57,21 @@ def test_an_operator_that_gives_less_than_it_promised_fails_the_question():
     assert none.message == "gave None for mentions"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 nan inf 0 0 0 1 1", "2 of 3 scores for 'nodes'"),
+        ("1 0 0 0 -inf 1 1 1", "1 of 3 scores for 'node_scores'"),
+        ("1 0 0 0 0 1 nan 1", "1 of 2 scores for 'subgraph'"),
+    ],
+)
+def test_scores_that_are_no_numbers_fail_the_question_with_their_count(text: str, said: str):
+    fine, wrong = outcomes([{"op": "tiny.scored"}], "2 1 0 0 0 0 1 0", text)
+    assert isinstance(fine, RetrievalState)
+    assert (wrong.step, wrong.kind) == ("retrieve.0 tiny.scored", "WrongReturn")
+    assert said in wrong.message
+
+
 def test_an_error_that_would_hit_every_question_stops_the_run():
     world = Execution({"llm": Scripted({})})
     with pytest.raises(RunStopped, match="was not told what to say"):

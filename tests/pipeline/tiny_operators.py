@@ -20,9 +20,11 @@ from graphrag_bench.values import (
     Mentions,
     Node,
     NodeScores,
+    Path,
     Query,
     Question,
     Ranked,
+    Subgraph,
 )
 
 blocks: list[int] = []
@@ -111,6 +113,13 @@ def careless(question: Question) -> tuple[Mentions, Query]:
     return Mentions(()), Query(())
 
 
+def scored(question: Question) -> tuple[Ranked[Node], NodeScores, Subgraph]:
+    """Three nodes, all nodes and two paths, with the scores of the question's numbers."""
+    scores = [float(text) for text in question.text.split()]
+    paths = tuple(Path((row,), (), score) for row, score in enumerate(scores[6:]))
+    return Ranked([0, 1, 2], scores[:3]), NodeScores(scores[3:6]), Subgraph(paths=paths)
+
+
 def answer(chunks: Ranked[Chunk]) -> Answer:
     """The chunks, read aloud."""
     return Answer(" ".join(map(str, chunks.ids)))
@@ -162,6 +171,7 @@ def register() -> None:
         heaviest,
         either,
         careless,
+        scored,
         plan,
         total,
         rephrased,
