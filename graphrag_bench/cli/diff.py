@@ -11,8 +11,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import difference_table, flipped_line, settings_that_differ
 from graphrag_bench.report.corpora import differ, refuse_pair
 from graphrag_bench.report.long_texts import with_cut_notes
+from graphrag_bench.report.notes import same_contexts
 from graphrag_bench.report.rendering import show
 from graphrag_bench.runs.rescoring import scores_of
+from graphrag_bench.runs.scoring import contexts
 from graphrag_bench.runs.stored import StoredRun, find_run
 
 _ABOUT = """
@@ -53,6 +55,12 @@ def main(arguments: Sequence[str]) -> int:
     show(with_cut_notes(table, (first.metrics, second.metrics)))
     if differ(first.metrics, second.metrics):
         sys.stdout.write("! A and B are over different corpora: questions alone are the same\n")
+    shared = set(before) & set(after)
+    held = [
+        {**run.metrics, "title": title, "contexts": contexts(run.rows[q] for q in shared)}
+        for title, run in (("A", first), ("B", second))
+    ]
+    sys.stdout.writelines(f"{note}\n" for note in same_contexts(held))
     for name in _FLIPS:
         if any(name in held for held in before.values()):
             sys.stdout.write(flipped_line(name, before, after) + "\n")

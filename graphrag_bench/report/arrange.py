@@ -106,6 +106,20 @@ def _told_apart(runs: Sequence[Run], axis: str = "") -> list[str]:
     return [f"{said} {run['key']}".strip() for said, run in zip(details, runs, strict=True)]
 
 
+def differing(runs: Sequence[Run]) -> list[str]:
+    """The paths of the settings of retrieval that are not the same in all runs; models aside.
+
+    Settings of single steps only where nothing above them differs.
+    """
+    of_answers = ("method.title", "answers", "reader_prompt")
+    names = [
+        name
+        for name in _differing([run["settings"] for run in runs])
+        if name not in of_answers and not name.endswith("prompt")
+    ]
+    return [name for name in names if _weight(name)[0] < 2] or names
+
+
 def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     """The names of the settings that are not the same in all, the most telling first."""
     names = sorted(set().union(*settings), key=_weight)

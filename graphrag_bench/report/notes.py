@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from graphrag_bench.report.arrange import differing
 from graphrag_bench.report.corpora import corpus_notes
 from graphrag_bench.report.engines import engine_notes
 from graphrag_bench.report.long_texts import long_text_notes
@@ -15,6 +16,10 @@ from graphrag_bench.report.verified import verified_notes
 FAIR = 1.1
 """Contexts that differ by more than this factor are compared with a warning."""
 FEW_CLUSTERS = 10
+_MOST_NAMED = 3
+_KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "nodes",
+          "relationship": "relationships"}  # fmt: skip
+"""What is retrieved, by the kind of a piece."""
 Run = Mapping[str, Any]
 
 
@@ -37,6 +42,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     notes += asking_notes(runs)
     notes += _repeats(runs)
     notes += _unequal_contexts(runs)
+    notes += same_contexts(runs)
     notes += _without_chunks(runs)
     notes += _unread_reports(runs)
     notes += _cut_replies(runs)
@@ -144,6 +150,30 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
                 f"tokens, {by[-1]['title']} {most:.0f}), and a longer one {more}: "
                 f"{why}; match_tokens=METHOD gives a baseline METHOD's mean context size"
             )
+
+
+def same_contexts(runs: Sequence[Run]) -> Iterator[str]:
+    """A warning for the runs of one set that send the same contexts, with what changes nothing.
+
+    Runs that differ in models or prompts alone are to have the same contexts and are not named.
+    """
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        if context_digest := run.get("contexts", {}).get("digest"):
+            groups.setdefault((run["dataset"], context_digest), []).append(run)
+    for held in groups.values():
+        names = differing(held) if len(held) > 1 else []
+        if not names:
+            continue
+        room = held[0]["contexts"]["room"]
+        why = [f"about {n:.0f} {_KINDS.get(kind, kind)}" for kind, n in room.items()]
+        full = f" (the budget holds {', '.join(why)})" if why else ""
+        titles = ", ".join(dict.fromkeys(str(run["title"]) for run in held))
+        what = "method" if "method.name" in names else ", ".join(names[:_MOST_NAMED])
+        verb = "change" if what.count(",") else "changes"
+        yield (
+            f"! {len(held)} runs have the same contexts: {what} {verb} nothing here{full}: {titles}"
+        )
 
 
 def _without_chunks(runs: Sequence[Run]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold
@@ -12,6 +12,7 @@ from graphrag_bench.evaluation.answer_metrics import metric_notes
 from graphrag_bench.evaluation.answers import Containment
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.evaluation.statistics import mean_with_interval
+from graphrag_bench.fingerprint import digest
 from graphrag_bench.runs.question_scores import CUTS, Scored, context_tokens, question_scores
 from graphrag_bench.runs.record import Row
 
@@ -34,7 +35,8 @@ def score(
     `fallbacks` counts the questions that went another way than the method's own, by reason, and
     `fell_back` all of them. `missing` counts the judgements that could not be read, by metric;
     `lengths` has the mean words of answers and of gold answers over the questions with both,
-    `computed_by` the packages of the metrics that need one, `flags` what `containment_flag` says.
+    `computed_by` the packages of the metrics that need one, `flags` what `containment_flag` says,
+    and `contexts` the digest of all contexts (`contexts`).
     """
     values: dict[str, list[float]] = {}
     scopes: dict[str, list[str | None]] = {}
@@ -62,8 +64,31 @@ def score(
         "missing": _missing(alive, scored),
         "lengths": _lengths(alive, gold, scored),
         "computed_by": metric_notes(name for name in scored.metrics if name in values),
+        "contexts": contexts(alive),
     }
     return scores | {"flags": [said for said in (containment_flag(scores),) if said]}
+
+
+def contexts(rows: Iterable[Row]) -> dict[str, Any]:
+    """The `digest` of what went into the prompts, and what the budget has room for; {} for nothing.
+
+    The digest is of the kind, id and tokens of every piece, by question, so that texts alone may
+    differ where they have the same length. `room` is the mean number of pieces of each kind over
+    the contexts from which the budget cut some of it.
+    """
+    told, room = [], {}
+    for row in rows:
+        context = row.get("context") or {"pieces": ()}
+        kinds = Counter(piece["kind"] for piece in context["pieces"])
+        told.append(
+            (row["question"], [(p["kind"], p["id"], p["tokens"]) for p in context["pieces"]])
+        )
+        for kind in {kind for kind, _ in context.get("cut", ())}:
+            room.setdefault(kind, []).append(kinds[kind])
+    if not any(pieces for _, pieces in told):
+        return {}
+    means = {kind: _mean(counts, 1) for kind, counts in sorted(room.items())}
+    return {"digest": digest(sorted(told)), "room": means}
 
 
 def _missing(rows: Sequence[Row], scored: Scored) -> dict[str, int]:

@@ -212,6 +212,28 @@ def test_repeats_that_say_the_same_are_warned_of() -> None:
     assert any("all 3 repeats gave the same answers word for word" in note for note in notes)
 
 
+def same(title: str, contexts: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
+    paths = {f"method.{name}": value for name, value in settings.items()}
+    return run(title, contexts=contexts, settings={"method.name": "paths", **paths})
+
+
+def test_cells_with_the_same_contexts_say_which_setting_changes_nothing() -> None:
+    full = {"digest": "ab", "room": {"path": 7.9}}
+    cells = [same("P", full, top_k=k, **{"retrieve.0.top_k": k}) for k in (10, 20, 40)]
+    other = same("P", {"digest": "cd", "room": {}}, top_k=5)
+    (said,) = [note for note in run_table([*cells, other]).notes if "same contexts" in note]
+    assert said.startswith("! 3 runs have the same contexts: method.top_k changes nothing here")
+    assert "(the budget holds about 8 paths): P top_k=10, " in said
+    assert "top_k=5" not in said
+
+
+def test_models_and_prompts_that_leave_contexts_as_they_are_are_no_warning() -> None:
+    one = {"digest": "ab", "room": {}}
+    runs = [same("A", one), {**same("B", one), "llm": "other"}, same("C", one, prompt="mine.j2")]
+    notes = run_table([*runs, run("D"), run("E")]).notes
+    assert not any("same contexts" in note for note in notes)
+
+
 def with_context(title: str, n_tokens: float, **fields: Any) -> dict[str, Any]:
     usage = {**run()["usage"], "context_tokens_per_question": n_tokens}
     return run(title, usage=usage, **fields)

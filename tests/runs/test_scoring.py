@@ -161,6 +161,22 @@ def test_usage_sums_calls_and_tokens():
     assert usage["tokens_per_question"] == 110.0
 
 
+def test_the_digest_of_contexts_is_that_of_their_pieces_and_room_is_what_was_left_of_cut_kinds():
+    """One of the two contexts is cut and holds two chunks and a path: there is room for both."""
+    chunk, path = ({"kind": kind, "id": "a", "tokens": 9} for kind in ("chunk", "path"))
+    cut = {"pieces": [chunk, chunk, path], "cut": [["chunk", "b"], ["chunk", "c"]]}
+    rows = [row("one", context=cut), row("two", context={"pieces": [chunk], "cut": []})]
+    held = score(rows, GOLD, [])["contexts"]
+    assert held["room"] == {"chunk": 2.0}
+    scored = [{**piece, "score": 2.0} for piece in cut["pieces"]]
+    again = [rows[1], row("one", context={**cut, "pieces": scored}, answer="another")]
+    assert score(again, GOLD, [])["contexts"] == held
+    longer = [{**chunk, "tokens": 10}, chunk, path]
+    other = [rows[1], row("one", context={**cut, "pieces": longer})]
+    assert score(other, GOLD, [])["contexts"]["digest"] != held["digest"]
+    assert score([row("one", context={"pieces": [], "cut": []})], GOLD, [])["contexts"] == {}
+
+
 def test_what_failed_questions_have_cost_is_in_the_usage_too():
     rows = [row("one"), {**failed("two", "late"), "calls": 3, "prompt_tokens": 70}]
     usage = score(rows, GOLD, [])["usage"]
