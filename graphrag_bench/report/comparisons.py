@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphrag_bench.evaluation.detection import detectable_difference
@@ -13,11 +13,9 @@ from graphrag_bench.evaluation.statistics import Difference, paired_difference
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.corpora import differ
 from graphrag_bench.report.notes import drawn_over
-from graphrag_bench.report.rendering import MISSING, Table, shown_p
+from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
 from graphrag_bench.report.selection import REFERENCE_ROLES
 
-_HEADS = ("method", "against", "metric", "n", "difference [95 %]", "p (Holm)", "win/tie/loss",
-          "detectable")  # fmt: skip
 _ABOUT = (
     ("detectable", "the smallest true difference that so many questions, spread as these, show at "
      "5 % in 4 runs of 5; no difference found says nothing of smaller ones"),
@@ -52,7 +50,9 @@ class Comparison:
     """A method's run, by title and by its `place` among those compared, minus its baseline's run.
 
     `subtracted` is the title of the baseline without the settings that tell its runs apart.
-    `detectable` is the smallest true difference that would show; None where none would.
+    `detectable` is the smallest true difference that would show; None where none would. `n` are the
+    questions of the method's run. `p` is Holm's over the `n_tests` tests of the metric; tests whose
+    two runs say the same of every question as those of another are one test.
     """
 
     place: int
@@ -62,6 +62,9 @@ class Comparison:
     metric: str
     found: Difference
     detectable: float | None
+    n: int
+    p: float = 1.0
+    n_tests: int = 1
 
 
 def comparisons(
@@ -71,29 +74,60 @@ def comparisons(
 
     `baseline` is the name of a method; of several runs of it see `baseline_of`. Floor and ceiling
     are not competitors. Unless `metrics` names others they are accuracy, F1 (Hit@1 and list F1 of
-    lists) and evidence recall at 5, or at the largest cut.
+    lists) and evidence recall at 5, or at the largest cut. Each metric is corrected by itself.
     """
     named = arranged([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows = []
+    pairs: dict[int, tuple[int, int]] = {}
     for held in named:
         other = baseline_of(held, named, baseline)
         if other is not None and held["role"] not in REFERENCE_ROLES:
             pair = runs[other["row"]], runs[held["row"]]
             title, against = str(held["title"]), str(other["title"])
             sides = int(held["row"]), title, against, str(pair[0].metrics["title"])
-            rows += [Comparison(*sides, *one) for one in _between(*pair, metrics)]
-    return rows
+            n = int(held.get("n", len(pair[1].scores)))
+            rows += [Comparison(*sides, *one, n) for one in _between(*pair, metrics)]
+            pairs[sides[0]] = _first_alike(pair[0], runs), _first_alike(pair[1], runs)
+    return _corrected(rows, pairs)
+
+
+def _first_alike(run: Compared, runs: Sequence[Compared]) -> int:
+    """The place of the first run with the same contexts and scores of every question."""
+    contexts = run.metrics.get("contexts")
+    return next(
+        place
+        for place, one in enumerate(runs)
+        if one.metrics.get("contexts") == contexts and one.scores == run.scores
+    )
+
+
+def _corrected(
+    rows: Sequence[Comparison], pairs: Mapping[int, tuple[int, int]]
+) -> list[Comparison]:
+    """The rows with their p by Holm, each metric by itself; `pairs` that are equal are one test."""
+    tests: dict[str, dict[tuple[int, int], float]] = {}
+    for row in rows:
+        tests.setdefault(row.metric, {})[pairs[row.place]] = row.found.p
+    corrected = {
+        metric: dict(zip(held, holm([*held.values()]), strict=True))
+        for metric, held in tests.items()
+    }
+    return [
+        replace(row, p=corrected[row.metric][pairs[row.place]], n_tests=len(tests[row.metric]))
+        for row in rows
+    ]
 
 
 def comparison_table(rows: Sequence[Comparison]) -> Table | None:
-    """A row for each comparison, Holm's correction over all of them; None without any."""
+    """A row for each comparison, with the p of `comparisons`; None without any."""
     if not rows:
         return None
-    corrected = holm([row.found.p for row in rows])
-    cells = tuple(_cells(row, p) for row, p in zip(rows, corrected, strict=True))
+    cells = tuple(map(_cells, rows))
+    heads = ("method", "against", "metric", "n", "difference [95 %]",
+             p_head(row.n_tests for row in rows), "win/tie/loss", "detectable")  # fmt: skip
     caption = f"differences from {', '.join(dict.fromkeys(row.baseline for row in rows))}"
     texts = ("method", "against", "metric")
-    return Table(caption, _HEADS, cells, _notes(rows), texts, about=_ABOUT, folds=True)
+    return Table(caption, heads, cells, _notes(rows), texts, about=_ABOUT, folds=True)
 
 
 def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:
@@ -147,7 +181,7 @@ def _interval(found: Difference) -> str:
     return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
 
 
-def _cells(row: Comparison, p: float) -> tuple[str, ...]:
+def _cells(row: Comparison) -> tuple[str, ...]:
     found = row.found
     detectable = MISSING if row.detectable is None else f"{row.detectable:.3f}"
     return (
@@ -156,7 +190,7 @@ def _cells(row: Comparison, p: float) -> tuple[str, ...]:
         row.metric,
         str(found.n),
         _interval(found),
-        shown_p(p),
+        shown_p(row.p),
         f"{found.wins}/{found.ties}/{found.losses}",
         detectable,
     )
@@ -167,9 +201,28 @@ def _notes(rows: Sequence[Comparison]) -> tuple[str, ...]:
     return (
         "difference: method minus baseline over the questions that both have, with its paired 95 % "
         f"bootstrap interval over {drawn}; win/tie/loss: questions",
-        "p: two-sided paired permutation test (mid-p), Holm-corrected for the "
-        f"{len(rows)} tests of this table; below 0.05 chance alone is a poor explanation",
+        f"p: two-sided paired permutation test (mid-p){_family(rows)}; below 0.05 chance alone is "
+        "a poor explanation",
+        *fewer_questions(rows),
     )
+
+
+def _family(rows: Sequence[Comparison]) -> str:
+    """What p is corrected for; "" for single tests."""
+    numbers = {row.metric: row.n_tests for row in rows}
+    if {*numbers.values()} == {1}:
+        return ""
+    said = ", ".join(f"{n} of {metric}" for metric, n in numbers.items())
+    return f", Holm-corrected for the tests of each metric ({said}; rows of equal records are one)"
+
+
+def fewer_questions(rows: Sequence[Comparison]) -> list[str]:
+    """Why a difference is over fewer questions than its row, for each number of them."""
+    told = dict.fromkeys((row.found.n, row.n, row.metric) for row in rows if row.found.n != row.n)
+    return [
+        f"difference over {n:,} of {whole:,} questions: those that {metric} has in both runs"
+        for n, whole, metric in told
+    ]
 
 
 def difference_table(

@@ -1,6 +1,6 @@
 """The table that answers one question: how good is each method, against the baseline, at what cost.
 
-It fits 100 signs and has three notes at most. Everything else is in `run_table`, in the table of
+It fits 100 signs and has four notes at most. Everything else is in `run_table`, in the table of
 differences and in the table of costs.
 """
 
@@ -10,13 +10,12 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.report.arrange import arranged
-from graphrag_bench.report.comparisons import Comparison, usual_metrics
+from graphrag_bench.report.comparisons import Comparison, fewer_questions, usual_metrics
 from graphrag_bench.report.costs import spent
 from graphrag_bench.report.lean import without_missing
 from graphrag_bench.report.notes import answers, drawn_over, run_notes
-from graphrag_bench.report.rendering import MISSING, Table, shown_n, shown_p
+from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_n, shown_p
 from graphrag_bench.report.tables import caption, cut_answers, with_interval
 
 WIDTH = 100
@@ -46,18 +45,17 @@ def headline_table(
     """A row for each run: n, its main metric with interval, difference and p, context, cost.
 
     The metric is `main_metric`. The difference is that of `differences`, by the place of a run
-    among the runs, with p by Holm over the tests that the table shows. `answers cut` is there where
-    any was cut, `context` are the mean tokens of a context. The cost is that of all calls of the
-    run, building included and cached replies at their price when paid: in US dollars where any run
-    has cost some, else in tokens. A mean is marked with `!` while questions
-    have failed. The notes name the models, the number of warnings with the first of them, and where
-    the rest is. Runs are what `metrics.json` holds.
+    among the runs, with its p; a note says where it is over fewer questions. `answers cut` is there
+    where any was cut, `context` are the mean tokens of a context. The cost is that of all calls of
+    the run, building included and cached replies at their price when paid: in US dollars where any
+    run has cost some, else in tokens. A mean is marked with `!` while questions have failed. The
+    notes name the models, the number of warnings with the first of them, and where the rest is.
+    Runs are what `metrics.json` holds.
     """
     ordered = arranged([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
     shown = [one for one in differences if one.metric == name]
-    corrected = holm([one.found.p for one in shown])
-    tested = {one.place: (one, p) for one, p in zip(shown, corrected, strict=True)}
+    tested = {one.place: one for one in shown}
     columns: list[tuple[str, Callable[[Run], str]]] = [("method", lambda run: str(run["title"]))]
     columns.append(("n", shown_n))
     if any(run["failed"] for run in ordered):
@@ -66,25 +64,26 @@ def headline_table(
     if tested:
         baseline = "/".join(dict.fromkeys(one.subtracted for one in shown))
         columns.append((f"minus {baseline}", lambda run: _difference(run, tested)))
-        columns.append(("p", lambda run: _p(run, tested)))
+        columns.append((p_head(one.n_tests for one in shown), lambda run: _p(run, tested)))
     columns += cut_answers(ordered)
     columns.append(("context tokens", _context))
     columns.append(_cost(ordered))
     rows = tuple(tuple(cell(run) for _, cell in columns) for run in ordered)
     heads = tuple(head for head, _ in columns)
-    notes = tuple(textwrap.shorten(note, WIDTH, placeholder=" …") for note in _notes(ordered, name))
+    said = [*fewer_questions(shown)[:1], *_notes(ordered, name)]
+    notes = tuple(textwrap.shorten(note, WIDTH, placeholder=" …") for note in said)
     return without_missing(Table(caption(ordered), heads, rows, notes, width=WIDTH))
 
 
-_Tested = Mapping[int, tuple[Comparison, float]]
+_Tested = Mapping[int, Comparison]
 
 
 def _difference(run: Run, tested: _Tested) -> str:
-    return f"{tested[run['place']][0].found.mean:+.3f}" if run["place"] in tested else MISSING
+    return f"{tested[run['place']].found.mean:+.3f}" if run["place"] in tested else MISSING
 
 
 def _p(run: Run, tested: _Tested) -> str:
-    return shown_p(tested[run["place"]][1]) if run["place"] in tested else MISSING
+    return shown_p(tested[run["place"]].p) if run["place"] in tested else MISSING
 
 
 def _context(run: Run) -> str:

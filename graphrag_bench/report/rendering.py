@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,6 +53,14 @@ class Table:
 def shown_n(run: Mapping[str, Any]) -> str:
     """The questions of a run that were scored, `n of m` where more were selected."""
     return str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
+
+
+def p_head(numbers: Iterable[int]) -> str:
+    """The head of p-values corrected over so many tests each: `p (Holm, 5 tests)`; `p` for one."""
+    held = sorted({*numbers})
+    if held in ([], [1]):
+        return "p"
+    return f"p (Holm, {'-'.join(map(str, dict.fromkeys([held[0], held[-1]])))} tests)"
 
 
 def shown_p(p: float) -> str:

@@ -11,14 +11,10 @@ import yaml
 
 from graphrag_bench.report.figures.lines import Mark
 from graphrag_bench.report.figures.pareto import plot_pareto
-from graphrag_bench.report.rendering import MISSING, Table, shown_p
+from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.searching.search import Confirmed, Outcome
 
-_HEADS = (
-    "pipeline", "dev", "test [95 %]", "luck", "minus by hand", "p (Holm)", "tokens", "index MB",
-    "ms",
-)  # fmt: skip
 _ABOUT = (
     ("minus by hand", "test, minus the hand-written method that is best on dev"),
     ("luck", "dev minus test: how much of the score came from choosing by it"),
@@ -32,7 +28,10 @@ def front_table(outcome: Outcome, metric: str) -> Table:
     rows = tuple(_row(one) for one in (*outcome.found, *outcome.by_hand))
     caption = f"{metric}, chosen on dev ({outcome.n_dev}), confirmed on test ({outcome.n_test})"
     notes = tuple(told(outcome))
-    return Table(caption, _HEADS, rows, notes, texts=("pipeline",), about=_ABOUT)
+    p = p_head([sum(one.p is not None for one in outcome.found)])
+    heads = ("pipeline", "dev", "test [95 %]", "luck", "minus by hand", p, "tokens", "index MB",
+             "ms")  # fmt: skip
+    return Table(caption, heads, rows, notes, texts=("pipeline",), about=_ABOUT)
 
 
 def _row(one: Confirmed) -> tuple[str, ...]:

@@ -47,8 +47,39 @@ def test_p_is_corrected_over_all_rows_of_the_table() -> None:
     made = table(run("vanilla", BASE), run("a", BETTER), run("b", worse), run("c", same))
     plain = [paired_difference(BASE, other).p for other in (BETTER, worse, same)]
     assert [float(row[5]) for row in made.rows] == pytest.approx(holm(plain), abs=1e-4)
-    assert "Holm-corrected for the 3 tests of this table" in made.notes[1]
+    assert made.heads[5] == "p (Holm, 3 tests)"
+    assert "Holm-corrected for the tests of each metric (3 of accuracy; " in made.notes[1]
     assert made.rows[2][7] == MISSING
+
+
+def test_runs_with_the_same_scores_of_every_question_are_one_test() -> None:
+    """Two losses and no win: 2 * 0.25 / 2 = 0.25; it and the 0.375 of BETTER are two tests."""
+    runs = [run("vanilla", BASE), run("a", BETTER), run("b", [0.0] * 6), run("c", [0.0] * 6)]
+    made = table(*runs)
+    assert made.heads[5] == "p (Holm, 2 tests)"
+    assert [row[5] for row in made.rows] == ["0.5000", "0.5000", "0.5000"]
+    other = run("c", [0.0] * 6, contexts={"digest": "ab"})
+    assert table(*runs[:3], other).heads[5] == "p (Holm, 3 tests)"
+
+
+def test_one_test_is_not_corrected_and_each_metric_is_by_itself() -> None:
+    def both(method: str, values: Sequence[float]) -> Compared:
+        scores = {f"q{row}": {"accuracy": v, "f1": v} for row, v in enumerate(values)}
+        return Compared(run(method, values).metrics, scores)
+
+    made = table(both("vanilla", BASE), both("a", BETTER))
+    assert made.heads[5] == "p"
+    assert [row[5] for row in made.rows] == ["0.3750", "0.3750"]
+    assert "Holm" not in made.notes[1]
+
+
+def test_a_difference_over_fewer_questions_than_the_run_says_so() -> None:
+    made = table(run("vanilla", BASE[:4]), run("a", BETTER))
+    assert (
+        made.notes[-1] == "difference over 4 of 6 questions: those that accuracy has in both runs"
+    )
+    assert not any("difference over" in note for note in table(run("vanilla", BASE),
+                                                               run("a", BETTER)).notes)  # fmt: skip
 
 
 def test_only_questions_that_both_have_are_compared() -> None:

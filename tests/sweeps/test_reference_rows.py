@@ -71,7 +71,7 @@ def test_every_method_is_compared_with_vanillarag_under_the_table() -> None:
     below = table.partition("differences from")[2]
     assert "| BM25 | VanillaRAG | evidence\\_recall@5 | 5 |" in below.replace("_", "\\_")
     assert "| HippoRAG | VanillaRAG |" in below
-    assert "Holm-corrected for the 2 tests" in below
+    assert "p (Holm, 2 tests)" in below
 
 
 def test_another_baseline_may_be_chosen_or_none() -> None:

@@ -20,11 +20,11 @@ from graphrag_bench.analysis.judging.verdicts import Scopes, Values, mean_of
 from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.report.notes import drawn_over
-from graphrag_bench.report.rendering import MISSING, Table, shown_interval, shown_p
+from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
 
 _HEADS = (
     "A", "B", "criterion", "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]",
-    "p (Holm)", "without place", "without place and length",
+    "p", "without place", "without place and length",
 )  # fmt: skip
 _NOTES = (
     "every pair was judged in both orders; a tie is a pair whose winner changed with the order, "
@@ -106,7 +106,8 @@ def match_table(caption: str, matches: Sequence[Match]) -> Table:
         f"{len(known)} tests of this table"
     )
     notes = [f"intervals are 95 % bootstrap over {_drawn(matches)}", of_p, *notes]
-    return Table(caption, _HEADS, tuple(rows), (*_NOTES, *notes), texts=_HEADS[:3])
+    heads = tuple(p_head([len(known)]) if head == "p" else head for head in _HEADS)
+    return Table(caption, heads, tuple(rows), (*_NOTES, *notes), texts=_HEADS[:3])
 
 
 def _drawn(matches: Sequence[Match]) -> str:

@@ -19,7 +19,7 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.significance import holm
 from graphrag_bench.evaluation.statistics import Difference, paired_difference
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.report.rendering import MISSING, Table, shown_p
+from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
 
 _STAGES = ("convert", "retrieve")
 
@@ -209,7 +209,8 @@ def ablation_table(made: Ablation) -> Table:
             counts = f"{found.wins}/{found.ties}/{found.losses}"
             cells = (str(found.n), f"{found.second:.3f}", change, shown_p(next(corrected)), counts)
         rows.append((row.part, row.what + (" !" if row.failed else ""), *cells))
-    heads = ("step", "change", "n", made.metric, "difference [95 %]", "p (Holm)", "win/tie/loss")
+    heads = ("step", "change", "n", made.metric, "difference [95 %]", p_head([len(tested)]),
+             "win/tie/loss")  # fmt: skip
     return Table(
         f"what each step of {made.title} is worth", heads, tuple(rows), _notes(made),
         texts=("step", "change"),
@@ -217,10 +218,11 @@ def ablation_table(made: Ablation) -> Table:
 
 
 def _notes(made: Ablation) -> tuple[str, ...]:
+    n_tests = sum(row.found is not None for row in made.rows)
     notes = [
         "difference: the changed method minus the whole one over the same questions, with its "
         "paired 95 % bootstrap interval; below 0: the step is worth something",
-        f"p: two-sided paired permutation test (mid-p), Holm-corrected for {len(made.rows)} tests; "
+        f"p: two-sided paired permutation test (mid-p), Holm-corrected for {n_tests} tests; "
         "win: questions where the changed method is better",
     ]
     notes += [f"! {row.part} {row.what}: {row.failed}" for row in made.rows if row.failed]
