@@ -76,7 +76,8 @@ def contexts(rows: Iterable[Row]) -> dict[str, Any]:
     differ where they have the same length. `room` is the mean number of pieces of each kind over
     the contexts from which the budget cut some of it.
     """
-    told, room = [], {}
+    told: list[tuple[str, list[tuple[str, str, int]]]] = []
+    room: dict[str, list[int]] = {}
     for row in rows:
         context = row.get("context") or {"pieces": ()}
         kinds = Counter(piece["kind"] for piece in context["pieces"])

@@ -162,7 +162,9 @@ def corpus_sizes(run: StoredRun, home: Path) -> Mapping[str, int]:
     more, or has another corpus now.
     """
     file = home / "runs" / ".tables" / "corpus_sizes.json"
-    known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    known: dict[str, dict[str, int]] = {}
+    if file.is_file():
+        known = json.loads(file.read_text(encoding="utf-8"))
     digest = run.metrics.get("corpus")
     if digest and digest not in known:
         found = run.dataset
@@ -172,7 +174,7 @@ def corpus_sizes(run: StoredRun, home: Path) -> Mapping[str, int]:
         known[digest] = {"documents": len(found.documents), "tokens": n_tokens}
         file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps(known, indent=1, sort_keys=True) + "\n")
-    return known.get(digest, {})
+    return known.get(str(digest), {})
 
 
 def length(folder: Path, item: Planned, what: str) -> int:
