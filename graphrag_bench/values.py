@@ -281,7 +281,10 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class Piece:
-    """One text of a context: `kind` of row, `id` (a chunk's document, `also` its further ones)."""
+    """One text of a context: `kind` of row, `id` (a chunk's document, `also` its further ones).
+
+    `chunks` are those of which a text stands in it word for word, ascending; None: not known.
+    """
 
     kind: str
     id: str
@@ -289,6 +292,7 @@ class Piece:
     score: float
     n_tokens: int
     also: tuple[str, ...] = ()
+    chunks: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,11 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Reports
+from graphrag_bench.graph.fragments import (
+    chunks_of_node,
+    chunks_of_relationship,
+    chunks_of_report,
+)
 from graphrag_bench.graph.graph import Graph, attributes_of
 from graphrag_bench.graph.node_types import nodes_of
 from graphrag_bench.models.tokenizer import Tokenizer
@@ -44,8 +49,8 @@ RowForm = Literal["text", "table", "bare"]
 Cut = Literal["last", "lowest"]
 Item = TypeVar("Item")
 Share = Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(gt=1)]
-Row = tuple[str, str, float]
-"""Id, text and score of one row before it is counted."""
+Row = tuple[str, str, float, tuple[int, ...]]
+"""Id, text and score of one row before it is counted, and the chunks whose text stands in it."""
 
 HEADS = {
     "community": "id,content",
@@ -80,7 +85,7 @@ def chunks_context(
         text = chunk_table.passage(row)
         shown = text if form == "text" else _csv(position, text)
         first, *others = chunk_table.documents_of(row)
-        rows.append((first, shown, score))
+        rows.append((first, shown, score, (row,)))
         also.append(tuple(others))
     packed = with_block(context, "chunk", rows, tokenizer, budget, share)
     return _of_all_documents(packed, len(context.pieces) if context else 0, also)
@@ -175,7 +180,7 @@ def _packed(
     before = context.pieces if context else ()
     kept = np.sort(best[: len(packed.pieces) - len(before)])
     shown = told(Ranked(ids[kept], scores[kept]))
-    pieces = [Piece(pack.kind, *row, pack.tokenizer.count(row[1])) for row in shown]
+    pieces = [_piece(pack.kind, row, pack.tokenizer) for row in shown]
     return Context((*before, *pieces), packed.cut, packed.share)
 
 
@@ -211,13 +216,16 @@ def node_rows(graph: Graph, nodes: Ranked[Node], form: RowForm, n_attributes: in
         described = graph.descriptions[row] if graph.descriptions else ""
         kind = graph.types[row] if graph.types else ""
         shown = described or name
+        stated: list[int] = []
         if held is not None and len(best := held.rows_of(row)[:n_attributes]):
             told = "; ".join(map(held.told, best.tolist()))
             shown, described = f"{shown}. {told}", f"{described} {told}".strip()
+            stated = held.chunk[best].indices.tolist()
         if form != "text":
             cells = (position, name, kind, described)
             shown = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
-        rows.append((name, shown, score))
+        chunks = tuple(sorted({*chunks_of_node(graph, row), *stated}))
+        rows.append((name, shown, score, chunks))
     return rows
 
 
@@ -237,7 +245,7 @@ def relationship_rows(
             shown = _csv(*cells, *rank) if form == "table" else _csv(*cells)
         else:
             shown = f"{graph.names[head]}, {said}, {graph.names[tail]}"
-        rows.append((str(row), shown, score))
+        rows.append((str(row), shown, score, chunks_of_relationship(graph, row)))
     return rows
 
 
@@ -262,7 +270,8 @@ def communities_context(
     rows = []
     for position, (row, score) in enumerate(communities.head(top_k).items()):
         if text := reports.texts[row]:
-            rows.append((str(row), text if form == "text" else _csv(position, text), score))
+            shown = text if form == "text" else _csv(position, text)
+            rows.append((str(row), shown, score, chunks_of_report(reports, row)))
     return with_block(context, "community", rows, tokenizer, budget, share)
 
 
@@ -286,7 +295,7 @@ def with_block(
     Without a budget every row is kept that the block's own tokens (a share above 1) have room for.
     """
     held = context or Context(())
-    pieces = [Piece(kind, name, text, score, tokenizer.count(text)) for name, text, score in rows]
+    pieces = [_piece(kind, row, tokenizer) for row in rows]
     n_tokens = [piece.n_tokens for piece in pieces]
     own = share > 1
     allotted = None if budget is None else min(held.share + share, 1.0) * budget
@@ -296,6 +305,11 @@ def with_block(
         share = sum(n_tokens[:kept]) / budget if budget else 0.0
     cut = tuple((piece.kind, piece.id) for piece in pieces[kept:])
     return Context((*held.pieces, *pieces[:kept]), (*held.cut, *cut), min(held.share + share, 1.0))
+
+
+def _piece(kind: str, row: Row, tokenizer: Tokenizer) -> Piece:
+    name, text, score, chunks = row
+    return Piece(kind, name, text, score, tokenizer.count(text), chunks=chunks)
 
 
 def _of_all_documents(packed: Context, n_before: int, also: Sequence[tuple[str, ...]]) -> Context:

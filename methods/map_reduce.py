@@ -75,14 +75,22 @@ def _reply_of(max_points: int, max_characters: int | None) -> type[MapReply]:
 @value("points")
 @dataclass(frozen=True)
 class Points:
-    """Statements with scores 1..100, best first, ties in the order of the context."""
+    """Statements with scores 1..100, best first, ties in the order of the context.
+
+    `chunks` are those that each statement quotes; empty where a model wrote the statements.
+    """
 
     texts: tuple[str, ...]
     scores: tuple[int, ...]
+    chunks: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
         """The number of points."""
         return len(self.texts)
+
+    def chunks_of(self, row: int) -> tuple[int, ...]:
+        """The chunks that a statement quotes."""
+        return self.chunks[row] if self.chunks else ()
 
 
 def _map_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -190,7 +198,7 @@ def points_context(
 def _rows(points: Points) -> list[Row]:
     scored = zip(points.texts, points.scores, strict=True)
     return [
-        (str(row), f"[importance {score}] {text}", float(score))
+        (str(row), f"[importance {score}] {text}", float(score), points.chunks_of(row))
         for row, (text, score) in enumerate(scored)
     ]
 
@@ -227,6 +235,9 @@ def reduce(
     ]
     n_tokens = [tokenizer.count(text) for text in points.texts]
     kept = len(rows) if budget is None else max(1, fit(n_tokens, budget))
-    pieces = [Piece("point", *row, tokenizer.count(row[1])) for row in _rows(points)[:kept]]
+    pieces = [
+        Piece("point", name, text, score, tokenizer.count(text))
+        for name, text, score, _ in _rows(points)[:kept]
+    ]
     chat = prompt.render({**reader_values(question, pieces), "points": rows[:kept]})
     return answered(llm, chat, question, max_tokens)

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.contract import operator
+from graphrag_bench.graph.fragments import chunks_of_node, chunks_of_relationship
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.models.tokenizer import Tokenizer
@@ -51,15 +52,18 @@ def paths_context(
     best = sorted(paths.paths, key=lambda p: (-round(p.score, DECIMALS), len(p.nodes), p.nodes))
     numbered = form == "names"
     shown = _numbered(graph, best) if numbered else [path_text(graph, p, edge_text) for p in best]
-    rows = [(str(row), text, best[row].score) for row, text in enumerate(shown)]
+    rows = [
+        (str(row), text, path.score, () if numbered else path_chunks(graph, path, edge_text))
+        for row, (path, text) in enumerate(zip(best, shown, strict=True))
+    ]
     packed = with_block(context, "path", rows, tokenizer, budget, share)
     n_before = len(context.pieces) if context else 0
     kept = packed.pieces[n_before:]
     held = best[: len(kept)]
     if form == "flat":
         told = [
-            Piece("path", str(row), text, 0.0, tokenizer.count(text))
-            for row, text in enumerate(_flat(graph, held, edge_text, seed))
+            Piece("path", str(row), text, 0.0, tokenizer.count(text), chunks=chunks)
+            for row, (text, chunks) in enumerate(_flat(graph, held, edge_text, seed))
         ]
     elif numbered:
         told = [kept[row] for row in sorted(range(len(held)), key=lambda r: held[r].transition)]
@@ -76,6 +80,13 @@ def path_text(graph: Graph, path: Path, edge_text: EdgeText) -> str:
     return " -> ".join(part for part in parts if part)
 
 
+def path_chunks(graph: Graph, path: Path, edge_text: EdgeText) -> tuple[int, ...]:
+    """The chunks of which text stands in the words of a path, ascending."""
+    parts = [chunks_of_node(graph, node) for node in path.nodes]
+    parts += [_hop_chunks(graph, row, edge_text) for row in path.relationships]
+    return tuple(sorted({chunk for part in parts for chunk in part}))
+
+
 def node_text(graph: Graph, node: int) -> str:
     """`name (type): description`, as far as the graph has them."""
     kind = graph.types[node] if graph.types else ""
@@ -88,6 +99,12 @@ def relationship_text(graph: Graph, row: int, edge_text: EdgeText) -> str:
     """The description or keywords of a relationship; its name where it has none."""
     columns = (graph.keywords, graph.facts) if edge_text == "keywords" else (graph.facts,)
     return next((column[row] for column in columns if column and column[row]), graph.relations[row])
+
+
+def _hop_chunks(graph: Graph, row: int, edge_text: EdgeText) -> tuple[int, ...]:
+    """Those of a relationship's description; keywords are read from no text word for word."""
+    worded = edge_text == "keywords" and graph.keywords is not None and graph.keywords[row]
+    return () if worded else chunks_of_relationship(graph, row)
 
 
 def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
@@ -103,14 +120,19 @@ def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
     return shuffled
 
 
-def _flat(graph: Graph, paths: Sequence[Path], edge_text: EdgeText, seed: int) -> list[str]:
-    """The nodes of the paths and then their relationships, each once, both shuffled."""
+def _flat(
+    graph: Graph, paths: Sequence[Path], edge_text: EdgeText, seed: int
+) -> list[tuple[str, tuple[int, ...]]]:
+    """The nodes of the paths and then their relationships, each once, both shuffled, with chunks."""
     chance = np.random.default_rng(seed)
     nodes = unique([node for path in paths for node in path.nodes])
     rows = unique([row for path in paths for row in path.relationships])
-    texts = [node_text(graph, nodes[place]) for place in chance.permutation(len(nodes)).tolist()]
-    order = chance.permutation(len(rows)).tolist()
-    return texts + [relationship_text(graph, rows[place], edge_text) for place in order]
+    nodes = tuple(nodes[place] for place in chance.permutation(len(nodes)).tolist())
+    told = [(node_text(graph, node), chunks_of_node(graph, node)) for node in nodes]
+    return told + [
+        (relationship_text(graph, row, edge_text), _hop_chunks(graph, row, edge_text))
+        for row in (rows[place] for place in chance.permutation(len(rows)).tolist())
+    ]
 
 
 def _numbered(graph: Graph, paths: Sequence[Path]) -> list[str]:

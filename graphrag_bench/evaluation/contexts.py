@@ -20,19 +20,15 @@ TRIVIAL = frozenset({"yes", "no", "noanswer"})
 class Item:
     """One item of a context in its order: kind, id (a document for a chunk), tokens and text.
 
-    `text` is None where it is not known; `also` are the further documents of a chunk of several.
+    `text` is None where it is not known; `documents` are those of which a text stands in it, None
+    where that is not known.
     """
 
     kind: str
     id: str
     n_tokens: int
     text: str | None = None
-    also: tuple[str, ...] = ()
-
-    @property
-    def documents(self) -> tuple[str, ...]:
-        """The documents that a chunk is from; none for another kind of item."""
-        return (self.id, *self.also) if self.kind == "chunk" else ()
+    documents: tuple[str, ...] | None = None
 
 
 def within(items: Sequence[Item], n_tokens: int) -> list[Item]:
@@ -46,12 +42,16 @@ def within(items: Sequence[Item], n_tokens: int) -> list[Item]:
     return kept
 
 
-def evidence_within(items: Sequence[Item], evidence: Sequence[str], n_tokens: int) -> float:
-    """The share of the evidence documents that have a chunk in the first tokens, in 0..1.
+def evidence_within(
+    items: Sequence[Item], evidence: Sequence[str], n_tokens: int | None = None
+) -> float:
+    """The share of the evidence documents of which a text stands in the items, in 0..1.
 
-    A long document counts by any chunk of it. Raises ValueError without evidence.
+    In all of them, or in those in the first tokens. A long document counts by any text of it.
+    Raises ValueError without evidence.
     """
-    held = [name for item in within(items, n_tokens) for name in item.documents]
+    kept = items if n_tokens is None else within(items, n_tokens)
+    held = [name for item in kept for name in item.documents or ()]
     return evidence_recall(held, evidence, None)
 
 

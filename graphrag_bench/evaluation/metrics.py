@@ -46,6 +46,7 @@ _BEFORE = (
     Metric("all_evidence@k", "retrieved", "Whether all gold documents are among the first k"),
     Metric("ndcg@k", "retrieved", "nDCG of the first k, gain 1 for each gold document"),
     Metric("mrr", "retrieved", "1 / rank of the first gold document"),
+    Metric("evidence_in_context", "context", "Share of the gold documents with a text in it"),
     Metric("evidence_at_tokens@B", "context", "Share of the gold documents in the first B tokens"),
     Metric("spans_at_tokens@B", "context", "Share of the gold sentences in the first B tokens"),
     Metric("spans_in_context", "context", "Share of the gold sentences in the context"),

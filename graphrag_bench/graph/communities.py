@@ -44,13 +44,15 @@ class Reports(Columns):
 
     A community without a report has an empty text; `ratings` is float64 (n,). `fallback`, bool
     (n,), flags those whose reply could not be read and is kept verbatim; None: there is no
-    such row.
+    such row. `chunks` is a bool CSR (n, n_chunks): those of which a sentence stands in the text;
+    None where a model wrote the texts.
     """
 
     titles: Texts
     texts: Texts
     ratings: FloatArray
     fallback: NDArray[np.bool_] | None = None
+    chunks: Any = None
 
     def __len__(self) -> int:
         """The number of rows."""

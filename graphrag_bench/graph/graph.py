@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts
 from graphrag_bench.errors import UserError
+from graphrag_bench.graph.fragments import Fragments
 from graphrag_bench.graph.merges import Merge, load_merges, save_merges, unambiguous
 from graphrag_bench.graph.name_dictionary import NameDictionary
 from graphrag_bench.graph.neighbours import Neighbours
@@ -50,6 +51,9 @@ ATTRIBUTES = {
 }
 """The attribute (Zhou et al. 2025, Table 2; `node.attributes` is ours) of each such column."""
 
+FRAGMENTS = ("node_fragments", "fact_fragments")
+"""The fields that are stored in folders of their names."""
+
 
 @dataclass(frozen=True, eq=False)
 class Graph(Columns):
@@ -61,6 +65,8 @@ class Graph(Columns):
     it, `keywords` holds its themes. `node_chunk` and `relationship_chunk` are bool CSR with one
     column for each chunk; in an entity-passage graph `node_chunk` is int64, the weight of an edge.
     `node_attributes` are named values of nodes, None where the graph type has none.
+    `node_fragments` and `fact_fragments` are the texts that descriptions and facts are merged of,
+    with the chunks that they were read from; None where that is not known.
     `merges` are the names that were taken for a node's. `statistics` are what its builder counted:
     they go into the recipe of the artifact and do not come back with it.
     """
@@ -78,6 +84,8 @@ class Graph(Columns):
     facts: Texts | None = None
     keywords: Texts | None = None
     node_attributes: NodeAttributes | None = field(default=None, metadata=NOT_STORED)
+    node_fragments: Fragments | None = field(default=None, metadata=NOT_STORED)
+    fact_fragments: Fragments | None = field(default=None, metadata=NOT_STORED)
     merges: tuple[Merge, ...] = field(default=(), metadata=NOT_STORED)
     statistics: Mapping[str, float] = field(default_factory=dict, metadata=NOT_STORED)
 
@@ -279,13 +287,20 @@ class Graph(Columns):
         super().save(folder)
         save_attributes(folder, self.node_attributes)
         save_merges(folder, self.merges)
+        for name in FRAGMENTS:
+            if (fragments := getattr(self, name)) is not None:
+                (folder / name).mkdir()
+                fragments.save(folder / name)
         save_views(folder, self)
 
     @classmethod
     def load(cls, folder: Path) -> Graph:
         """The graph that `save` wrote, its columns and stored views by memory map."""
         merges, attributes = load_merges(folder), load_attributes(folder)
+        inside = (folder / name for name in FRAGMENTS)
+        nodes, facts = (Fragments.load(at) if at.is_dir() else None for at in inside)
         graph = replace(super().load(folder), merges=merges, node_attributes=attributes)
+        graph = replace(graph, node_fragments=nodes, fact_fragments=facts)
         vars(graph).update(load_views(folder, graph.names))  # where cached properties look first
         return graph
 

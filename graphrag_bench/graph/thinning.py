@@ -41,4 +41,5 @@ def thinned(graph: Graph, *, edge_drop: Share = 0.0, edge_drop_seed: NonNegative
         facts=kept(graph.facts),
         keywords=kept(graph.keywords),
         relationship_chunk=graph.relationship_chunk[rows],
+        fact_fragments=graph.fact_fragments and graph.fact_fragments.take(rows),
     )

@@ -6,7 +6,7 @@ Each kind of node is noted in turn: its names, its texts, the chunks it is read 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.clustering import kmeans
 from graphrag_bench.graph.extraction import TextExtraction
+from graphrag_bench.graph.fragments import WHOLE, Fragments
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.models.llm import LLM
@@ -28,7 +29,12 @@ from graphrag_bench.models.structured import Reading, ask_each
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.communities import leiden
 from graphrag_bench.offline.parts import refuse_all_failed
-from graphrag_bench.offline.sentences import central_texts, vectors_of
+from graphrag_bench.offline.sentences import (
+    central_texts,
+    chunks_of,
+    sentence_chunks,
+    vectors_of,
+)
 from graphrag_bench.offline.text_graph import room_for, text_graph
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -190,7 +196,10 @@ def _plain(step: str, text: str, cut: bool) -> str:
 
 @dataclass
 class _Nodes:
-    """Nodes as they come, and the pairs that are joined, each once."""
+    """Nodes as they come, and the pairs that are joined, each once.
+
+    `read` has the fragments of relationships; the rest of what was read the nodes themselves tell.
+    """
 
     n_chunks: int
     types: list[str] = field(default_factory=list)
@@ -198,6 +207,7 @@ class _Nodes:
     texts: list[str] = field(default_factory=list)
     chunks: list[tuple[int, ...]] = field(default_factory=list)
     pairs: dict[tuple[int, int], None] = field(default_factory=dict)
+    read: list[tuple[int, str, int]] = field(default_factory=list)
 
     def add(self, kind: str, name: str, text: str, chunks: Iterable[int]) -> int:
         """The row of a new node; an entity's name has no colon, so that others cannot be it."""
@@ -221,6 +231,13 @@ class _Nodes:
         """The texts of some nodes."""
         return [self.texts[row] for row in rows]
 
+    def _told_of(self) -> Iterator[tuple[int, str, int]]:
+        """The chunks of the sentences that attributes and elements have from units."""
+        units = ((self.texts[row], chunk) for row in self.of(UNIT) for chunk in self.chunks[row])
+        known = sentence_chunks(units)
+        for row in self.of(ATTRIBUTE, ELEMENT):
+            yield from ((row, WHOLE, chunk) for chunk in chunks_of(self.texts[row], known))
+
     def graph(self) -> Graph:
         """The nodes and edges so far, every weight 1; an edge is read where its first end is."""
         ends = np.array(list(self.pairs), np.int64).reshape(-1, 2)
@@ -228,6 +245,7 @@ class _Nodes:
         of = np.repeat(np.arange(len(sizes)), sizes)
         columns = np.array([chunk for held in self.chunks for chunk in held], np.int64)
         node_chunk = cells(of, columns, (len(sizes), self.n_chunks))
+        whole = [(row, WHOLE, chunk) for row in self.of(UNIT, TEXT) for chunk in self.chunks[row]]
         return Graph(
             names=Texts.of(self.names),
             types=Texts.of(self.types),
@@ -239,6 +257,7 @@ class _Nodes:
             relations=Texts.of(["joined to"] * len(ends)),
             node_chunk=node_chunk,
             relationship_chunk=node_chunk[ends[:, 0]],
+            node_fragments=Fragments.of([*self.read, *whole, *self._told_of()], len(sizes)),
             statistics={
                 f"nodes: {kind}": self.types.count(kind) for kind in dict.fromkeys(self.types)
             },
@@ -250,14 +269,16 @@ def _base(
 ) -> None:
     """Note entities, relationships and semantic units."""
     base = text_graph(extraction, chunk_table, keywords=False, most_tokens=most_tokens)
-    assert base.facts is not None
+    assert base.facts is not None and base.fact_fragments is not None
     for row, name in enumerate(base.names):
         made.add(ENTITY, name, name, row_ids(base.node_chunk, row).tolist())
     for row, fact in enumerate(base.facts):
         ends = int(base.source[row]), int(base.target[row])
         told = ", ".join(filter(None, (base.names[ends[0]], fact, base.names[ends[1]])))
         held = row_ids(base.relationship_chunk, row).tolist()
-        made.join(made.add(RELATIONSHIP, str(row), told, held), ends)
+        node = made.add(RELATIONSHIP, str(row), told, held)
+        made.join(node, ends)
+        made.read += [(node, *one) for one in base.fact_fragments.of_row(row)]
     units: dict[str, tuple[dict[int, None], dict[int, None]]] = {}
     for chunk, records in enumerate(extraction.rows):
         said: list[tuple[tuple[str, ...], str]] = [

@@ -15,6 +15,7 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.extraction import FactExtraction, FactRecord
+from graphrag_bench.graph.fragments import WHOLE, Fragments
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.offline.sentences import vectors_of
@@ -90,7 +91,8 @@ def hypergraph_synonymy(
 class _Facts:
     """Facts as they come: the rows of entities, facts and edges, and the chunks that tell them.
 
-    `told` is what is told of each entity, each text once, `completeness` that of each fact, summed.
+    `told` is what is told of each entity, each text once, `read` each time with its chunk;
+    `completeness` is that of each fact, summed.
     """
 
     entities: dict[str, int] = field(default_factory=dict)
@@ -101,6 +103,7 @@ class _Facts:
     entity_chunks: array[int] = field(default_factory=lambda: array("q"))
     fact_chunks: array[int] = field(default_factory=lambda: array("q"))
     edge_chunks: array[int] = field(default_factory=lambda: array("q"))
+    read: list[tuple[int, str, int]] = field(default_factory=list)
 
     def add(self, text: str, record: FactRecord, chunk: int) -> None:
         """Note a fact that a chunk tells, and what it tells of its entities."""
@@ -117,6 +120,7 @@ class _Facts:
                 self.told.append({})
             if described := " ".join(entity.description.split()):
                 self.told[row][described] = None
+                self.read.append((row, described, chunk))
             edge = self.edges.setdefault((fact, row), len(self.edges))
             self.entity_chunks.extend((row, chunk))
             self.edge_chunks.extend((edge, chunk))
@@ -132,6 +136,7 @@ class _Facts:
         rows = np.concatenate([of_entities[:, 0], n + of_facts[:, 0]])
         chunks = np.concatenate([of_entities[:, 1], of_facts[:, 1]])
         of_edges = _cells(self.edge_chunks)
+        whole = [(n + fact, WHOLE, chunk) for fact, chunk in of_facts.tolist()]
         return Graph(
             names=Texts.of([*self.entities, *(f"{HYPEREDGE}: {row}" for row in range(n_facts))]),
             types=Texts.of([ENTITY] * n + [HYPEREDGE] * n_facts),
@@ -143,6 +148,7 @@ class _Facts:
             relations=Texts.of([NAMES] * len(ends)),
             node_chunk=cells(rows, chunks, (n + n_facts, n_chunks)),
             relationship_chunk=cells(of_edges[:, 0], of_edges[:, 1], (len(ends), n_chunks)),
+            node_fragments=Fragments.of([*self.read, *whole], n + n_facts),
             statistics={"entities": n, "hyperedges": n_facts},
         )
 

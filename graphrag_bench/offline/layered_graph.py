@@ -24,6 +24,7 @@ from graphrag_bench.graph.clustering import (
     mixture_layer,
 )
 from graphrag_bench.graph.extraction import TextExtraction
+from graphrag_bench.graph.fragments import WHOLE, Fragments
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder, Vectors
 from graphrag_bench.models.llm import LLM
@@ -31,7 +32,14 @@ from graphrag_bench.models.outcomes import CallFailed
 from graphrag_bench.models.structured import Listed, list_reading
 from graphrag_bench.offline.indices import named_text
 from graphrag_bench.offline.parts import Extractor, refuse_all_failed
-from graphrag_bench.offline.sentences import central_texts, cut, split_sentences, vectors_of
+from graphrag_bench.offline.sentences import (
+    central_texts,
+    chunks_of,
+    cut,
+    sentence_chunks,
+    split_sentences,
+    vectors_of,
+)
 from graphrag_bench.offline.text_graph import TKG_ATTRIBUTES, room_for, text_graph
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -359,7 +367,13 @@ def _joined(base: Graph, made: Layers, statistics: Mapping[str, float]) -> Graph
     """The base with the entities above it, each joined to what it summarises."""
     from scipy.sparse import csr_matrix, vstack
 
-    assert base.facts is not None
+    assert base.facts is not None and base.node_fragments is not None
+    known = sentence_chunks(base.node_fragments.pairs())
+    above = [
+        (row, WHOLE, chunk)
+        for row in range(base.n_nodes, len(made.names))
+        for chunk in chunks_of(made.texts[row], known)
+    ]
     n_new, n_pairs = len(made.names) - base.n_nodes, len(made.pairs)
     ends = np.array(list(made.pairs), np.int64).reshape(-1, 2)
     no_chunk = partial(csr_matrix, dtype=bool)
@@ -378,5 +392,6 @@ def _joined(base: Graph, made: Layers, statistics: Mapping[str, float]) -> Graph
         relationship_chunk=vstack(
             [base.relationship_chunk, no_chunk((n_pairs, base.n_chunks))]
         ).tocsr(),
+        node_fragments=Fragments.of([*base.node_fragments, *above], len(made.names)),
         statistics={**base.statistics, **statistics, "summary entities": n_new},
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from graphrag_bench.columns import Texts, cells
+from graphrag_bench.graph.fragments import Fragments
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.node_attributes import NodeAttributes, Stated
 from graphrag_bench.text import count_tokens, normalise_name
@@ -24,12 +25,22 @@ class _Said:
 
     def __init__(self) -> None:
         self.rows, self._said = array("q"), array("q")
+        self._chunks = array("q")
         self._texts: dict[str, int] = {}
 
-    def add(self, row: int, text: str) -> None:
-        """Note one text of a row."""
+    def add(self, row: int, text: str, chunks: Sequence[int] = ()) -> None:
+        """Note one text of a row; of several chunks it is not known which it was read from."""
         self.rows.append(row)
         self._said.append(self._texts.setdefault(text, len(self._texts)))
+        self._chunks.append(chunks[0] if len(chunks) == 1 else -1)
+
+    def fragments(self, n_rows: int) -> Fragments:
+        """The texts of each row with the chunks that they were read from."""
+        rows, said, chunks = (
+            np.array(held, np.int64) for held in (self.rows, self._said, self._chunks)
+        )
+        known = chunks >= 0
+        return Fragments.coded(self._texts, rows[known], said[known], chunks[known], n_rows)
 
     def joined(
         self, n_rows: int, separator: str, *, sort: bool, most_tokens: int | None = None
@@ -113,11 +124,12 @@ class Merger:
         """The row of a node, after noting what was told of it; None for a name without letters."""
         if not (normal := self._normalised(name)):
             return None
+        held = tuple(chunks)
         row = self.nodes.setdefault(normal, len(self.nodes))
-        for chunk in chunks:
+        for chunk in held:
             self._in_chunks.extend((row, chunk))
         if text := description.strip():
-            self._descriptions.add(row, text)
+            self._descriptions.add(row, text, held)
         if kind:
             self._types.add(row, kind)
         return row
@@ -155,7 +167,7 @@ class Merger:
         for chunk in held:
             self._facts_in_chunks.extend((row, chunk))
         if text := description.strip():
-            self._facts.add(row, text)
+            self._facts.add(row, text, held)
         for keyword in keywords:
             self._keywords.add(row, keyword)
 
@@ -217,6 +229,8 @@ class Merger:
             facts=told(self._facts, n_rows) if described else None,
             keywords=self._keywords.joined(n_rows, ", ", sort=False) if keywords else None,
             node_attributes=NodeAttributes.of(self._stated, n_chunks) if attributes else None,
+            node_fragments=self._descriptions.fragments(n) if described else None,
+            fact_fragments=self._facts.fragments(n_rows) if described else None,
         )
 
 

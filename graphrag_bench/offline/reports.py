@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.columns import incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.graph.communities import Communities, Reports
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder
 from graphrag_bench.offline.row_log import RowLog
-from graphrag_bench.offline.sentences import Sentences, crowded
+from graphrag_bench.offline.sentences import Sentences, chunks_of, crowded, sentence_chunks
 from graphrag_bench.offline.told import Told
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import FloatArray, IntArray
@@ -53,7 +55,7 @@ def extractive(
         Told(graph, communities), embedder, summary_tokens, finding_tokens, findings, max_sentences
     )
     order = by_family(communities.parent)
-    written = RowLog(scratch / "reports", n_texts=2)
+    written = RowLog(scratch / "reports", n_texts=3)
     with progress.task("writing reports", len(order)) as advance:
         advance(len(written))
         for start in range(len(written), len(order), _AT_ONCE):
@@ -61,7 +63,9 @@ def extractive(
             written.append(extracts.reports(rows.tolist()))
             advance(len(rows))
     places = np.argsort(order)
-    return Reports(written.column(0, places), written.column(1, places), coverage(communities))
+    titles, texts, read = (written.column(which, places) for which in range(3))
+    chunks = incidence((map(int, row.split()) for row in read), graph.n_chunks)
+    return Reports(titles, texts, coverage(communities), chunks=chunks)
 
 
 def by_family(parent: IntArray) -> IntArray:
@@ -86,8 +90,21 @@ class _Extracts:
     findings: int
     max_sentences: int
 
-    def reports(self, rows: Sequence[int]) -> list[tuple[str, str]]:
-        """Title and text of some communities."""
+    @cached_property
+    def _sentence_chunks(self) -> Mapping[str, set[int]]:
+        """The chunks that each sentence of a description was read from."""
+        graph = self.told.graph
+        columns = [held for held in (graph.node_fragments, graph.fact_fragments) if held]
+        return sentence_chunks(pair for fragments in columns for pair in fragments.pairs())
+
+    def _chunks(self, row: int, text: str) -> str:
+        """The chunks of a community of which the report has a sentence, as words."""
+        held = self.told.communities.chunks
+        own = set(row_ids(held, row).tolist())
+        return " ".join(str(one) for one in chunks_of(text, self._sentence_chunks) if one in own)
+
+    def reports(self, rows: Sequence[int]) -> list[tuple[str, str, str]]:
+        """Title and text of some communities, and the chunks that the text was read from."""
         about = [self.told.sentences(row, self.max_sentences) for row in rows]
         groups = [_by_member(pairs) for pairs in about]
         asked = [(every, self.summary_tokens) for every, _ in groups]
@@ -108,7 +125,8 @@ class _Extracts:
                 if node in members:
                     name = self.told.graph.names[node]
                     blocks.append((name, told_by(members[node], self.finding_tokens)))
-            made.append((title, report_text(blocks)))
+            text = report_text(blocks)
+            made.append((title, text, self._chunks(row, text)))
         return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,6 +114,20 @@ def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
         if sum(count_tokens(text) for text in dict.fromkeys(texts)) > max_tokens
         for text in texts
     )
+
+
+def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
+    """The sentences of some texts, each with the chunks that a text with it was read from."""
+    found: dict[str, set[int]] = {}
+    for text, chunk in read:
+        for sentence in split_sentences(text):
+            found.setdefault(sentence, set()).add(chunk)
+    return found
+
+
+def chunks_of(text: str, known: Mapping[str, Collection[int]]) -> list[int]:
+    """The chunks that a sentence of the text was read from, ascending; `known` by sentence."""
+    return sorted({chunk for one in split_sentences(text) for chunk in known.get(one, ())})
 
 
 def cut(text: str, max_tokens: int) -> str:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from graphrag_bench.columns import TextRows, Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.communities import Communities, Reports
-from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.fragments import Fragments
+from graphrag_bench.graph.graph import FRAGMENTS, Graph
 from graphrag_bench.graph.keyword_graph import KeywordGraph
 from graphrag_bench.graph.node_attributes import NodeAttributes
 from graphrag_bench.graph.pseudo_questions import PseudoQuestions
@@ -141,8 +142,23 @@ def _(made: Graph) -> Iterator[str]:
             yield f"attributes: a node is not one of the {made.n_nodes}"
         if held.chunk.shape[1] != made.n_chunks:
             yield "attributes: other chunks than those of node_chunk"
+    for name in FRAGMENTS:
+        if (read := getattr(made, name)) is not None:
+            yield from (f"{name}: {wrong}" for wrong in misfits(read))
+            if not _within(read.chunk, made.n_chunks):
+                yield f"{name}: a chunk is not one of the {made.n_chunks}"
     if "pairs" in vars(made):  # the views were stored
         yield from _of_views(made)
+
+
+@_misfits.register
+def _(made: Fragments) -> Iterator[str]:
+    yield from _lengths(len(made.text), chunk=made.chunk)
+    ends = made.starts
+    if not len(ends) or ends[0] != 0 or ends[-1] != len(made.text) or np.any(np.diff(ends) < 0):
+        yield "starts: the starts of the rows do not fit the fragments"
+    if not _within(made.text, len(made.texts)):
+        yield f"text: a text is not one of the {len(made.texts)}"
 
 
 def _of_views(graph: Graph) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -21,12 +21,19 @@ from graphrag_bench.graph.clustering import (
     balanced_clusters,
     mixture_clusters,
 )
+from graphrag_bench.graph.fragments import WHOLE, Fragments
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.embedder import Embedder, Vectors
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.offline.llm_summaries import Summariser
-from graphrag_bench.offline.sentences import Sentences, split_sentences, vectors_of
+from graphrag_bench.offline.sentences import (
+    Sentences,
+    chunks_of,
+    sentence_chunks,
+    split_sentences,
+    vectors_of,
+)
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -102,10 +109,12 @@ def tree(
     )
     growth = Growth(clustering, mixture, cluster_size, max_layers, min_cluster_size)
     texts = chunk_table.passages
-    summarise = _extractive(_sentences(chunk_table), embedder, progress, summary_tokens)
+    sentences = _sentences(chunk_table)
+    summarise = _extractive(sentences, embedder, progress, summary_tokens)
     embed = _embedding(embedder, progress)
     vectors = np.asarray(chunk_index.vectors, np.float32)
-    return grow(texts, vectors, growth, summarise, embed, np.random.default_rng(seed))
+    made = grow(texts, vectors, growth, summarise, embed, np.random.default_rng(seed))
+    return replace(made, node_fragments=_read(made, sentences))
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
@@ -251,6 +260,16 @@ def _extractive(
         return [text for text, _ in made]
 
     return summaries
+
+
+def _read(made: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
+    """Each leaf whole, and the chunks of the sentences of each summary."""
+    assert made.descriptions is not None
+    known = sentence_chunks((text, row) for row, held in enumerate(sentences) for text in held)
+    found = [(row, WHOLE, row) for row in range(len(sentences))]
+    for row in range(len(sentences), made.n_nodes):
+        found += [(row, WHOLE, chunk) for chunk in chunks_of(made.descriptions[row], known)]
+    return Fragments.of(found, made.n_nodes)
 
 
 def _graph(

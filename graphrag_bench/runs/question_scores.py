@@ -87,8 +87,9 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
 def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[str, float]:
     """Over what was packed into the prompt.
 
-    `evidence_at_tokens@B` needs chunks in the context, as only they name documents; the metrics of
-    texts need those that `contexts.jsonl` keeps. An empty context holds nothing and scores 0.
+    `evidence_in_context` and `evidence_at_tokens@B` need items that all say which documents they
+    are from; the metrics of texts need those that `contexts.jsonl` keeps. An empty context holds
+    nothing and scores 0.
     """
     if "context" not in row:
         return {}
@@ -96,11 +97,13 @@ def _of_context(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[
     told = not items or any(item.text is not None for item in items)
     scores: dict[str, float] = {}
     if gold.evidence:
-        kept = [name for item in items for name in item.documents]
+        kept = [name for item in items for name in item.documents or ()]
         cut = [name_of(gold, one) for kind, one in row["context"].get("cut", ()) if kind == "chunk"]
         scores["evidence_cut"] = retrieval.evidence_cut(kept, cut, gold.evidence)
-        for n in scored.evidence_tokens if kept or not items else ():
-            scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
+        if all(item.documents is not None for item in items):
+            scores["evidence_in_context"] = evidence_within(items, gold.evidence)
+            for n in scored.evidence_tokens:
+                scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
     if gold.spans and told:
         scores["spans_in_context"] = spans_within(items, gold.spans, reading)
         for n in scored.evidence_tokens:
@@ -134,10 +137,19 @@ def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[Item]:
             name_of(gold, piece["id"]) if piece["kind"] == "chunk" else piece["id"],
             piece["tokens"],
             text,
-            tuple(name_of(gold, name) for name in piece.get("also", ())),
+            None
+            if (held_by := documents_in(piece)) is None
+            else tuple(name_of(gold, name) for name in held_by),
         )
         for piece, text in zip(held, known, strict=True)
     ]
+
+
+def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
+    """The documents of which a text stands in a stored piece; None where that is not known."""
+    if piece["kind"] == "chunk":
+        return [piece["id"], *piece.get("also", ())]
+    return piece.get("documents")
 
 
 def context_tokens(row: Row) -> int:

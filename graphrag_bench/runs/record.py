@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence, Sized
 from dataclasses import asdict
 from typing import Any, Literal
 
+import numpy as np
+
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.graph.ranked_paths import RankedPaths
@@ -77,6 +79,9 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
             row["ranks"] = list(ranks.values())
     if isinstance(context, Context):
         row["context"] = summary(context)
+        for told, piece in zip(row["context"]["pieces"], context.pieces, strict=True):
+            if piece.kind != "chunk" and piece.chunks is not None and chunk_table is not None:
+                told["documents"] = list(chunk_table.ranked_documents(np.array(piece.chunks)))
     if isinstance(passages := state.get("engine_passages"), EnginePassages):
         row["engine_passages"] = summary(passages)
     return row

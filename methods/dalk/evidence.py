@@ -54,7 +54,7 @@ def evidence(
         return held
     said = reply(llm, prompt.render({"triples": lines}), max_tokens=max_tokens).text.strip()
     text = f"{label}: {said}"
-    piece = Piece("evidence", label, text, 1.0, tokenizer.count(text))
+    piece = Piece("evidence", label, text, 1.0, tokenizer.count(text), chunks=())
     return Context((*held.pieces, piece), held.cut, held.share)
 
 

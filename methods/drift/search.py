@@ -36,8 +36,12 @@ def passage(
     Source: ours, the form of DRIFT's local search that needs no language model.
     """
     held = {one.text for one in trail.findings}
-    texts = [piece.text for piece in context.pieces if piece.kind == "chunk"]
-    new = [Finding(text, _shared(question.text, text)) for text in texts if text not in held]
+    chunks = [piece for piece in context.pieces if piece.kind == "chunk"]
+    new = [
+        Finding(piece.text, _shared(question.text, piece.text), piece.chunks or ())
+        for piece in chunks
+        if piece.text not in held
+    ]
     return _onward(trail.searched(new, (), 1))
 
 
@@ -115,4 +119,5 @@ def points(trail: Trail) -> Points:
     Source: Microsoft GraphRAG's DRIFT search, released code (all answers are reduced to one).
     """
     ranked = sorted(trail.findings, key=lambda one: -one.score)
-    return Points(tuple(one.text for one in ranked), tuple(one.score for one in ranked))
+    columns = zip(*((one.text, one.score, one.chunks) for one in ranked), strict=True)
+    return Points(*columns) if ranked else Points((), ())

@@ -18,10 +18,14 @@ class FollowUp:
 
 @dataclass(frozen=True)
 class Finding:
-    """An intermediate answer and how well it serves the question, 1..100."""
+    """An intermediate answer and how well it serves the question, 1..100.
+
+    `chunks` are those that it quotes, none where a model wrote it.
+    """
 
     text: str
     score: int
+    chunks: tuple[int, ...] = ()
 
 
 @value("trail")

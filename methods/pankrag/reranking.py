@@ -82,7 +82,9 @@ def rerank_points(
         r = alpha * r + (1 - alpha) * m
     order = best_first(r).tolist()
     return Points(
-        tuple(points.texts[row] for row in order), tuple(points.scores[row] for row in order)
+        tuple(points.texts[row] for row in order),
+        tuple(points.scores[row] for row in order),
+        tuple(points.chunks[row] for row in order) if points.chunks else (),
     )
 
 

@@ -11,6 +11,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graph.fragments import chunks_of_triples
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.tokenizer import Tokenizer
@@ -79,7 +80,10 @@ def triples_context(
         path = tuple(rows[at] for at in places)
         text, name = line(graph, path, form), "+".join(map(str, path))
         score = float(max(scores[at] for at in places))
-        pieces.append(Piece("relationship", name, text, score, tokenizer.count(text)))
+        chunks = chunks_of_triples(graph, path)
+        pieces.append(
+            Piece("relationship", name, text, score, tokenizer.count(text), chunks=chunks)
+        )
     return Context(tuple(pieces), cut, 1.0)
 
 

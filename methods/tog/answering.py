@@ -12,6 +12,7 @@ from pydantic import PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graph.exploration import Exploration
+from graphrag_bench.graph.fragments import chunks_of_triples
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.paths import triple
 from graphrag_bench.models.llm import LLM
@@ -50,7 +51,10 @@ def exploration_context(
     scores: dict[int, float] = {}
     for hop in (hop for hops in exploration.rounds for hop in hops):
         scores.setdefault(hop.relationship, hop.score)
-    rows = [(str(row), ", ".join(triple(graph, row)), score) for row, score in scores.items()]
+    rows = [
+        (str(row), ", ".join(triple(graph, row)), score, chunks_of_triples(graph, (row,)))
+        for row, score in scores.items()
+    ]
     return with_block(None, "relationship", rows, tokenizer, budget, 1.0)
 
 

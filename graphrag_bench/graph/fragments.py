@@ -1,0 +1,125 @@
+"""The texts that descriptions are made of, each with the chunk that it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from graphrag_bench.columns import Columns, Texts, row_ids
+from graphrag_bench.values import IntArray
+
+if TYPE_CHECKING:
+    from graphrag_bench.graph.communities import Reports
+    from graphrag_bench.graph.graph import Graph
+
+WHOLE = ""
+"""A fragment that is all of its description, however long: it is not stored twice."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fragments(Columns):
+    """What was read of the rows of a table: distinct (row, text, chunk), sorted by row.
+
+    `texts` are distinct; those of row i are at starts[i]..starts[i + 1] - 1 of `text`, a place in
+    `texts`, and `chunk`, both int64 (n,); `starts` is int64 (n_rows + 1,).
+    """
+
+    texts: Texts
+    starts: IntArray
+    text: IntArray
+    chunk: IntArray
+
+    @classmethod
+    def coded(
+        cls, texts: Iterable[str], row: ArrayLike, text: ArrayLike, chunk: ArrayLike, n_rows: int
+    ) -> Fragments:
+        """The fragments with places in `texts`, int64 (n,) each; doubles count once."""
+        rows, places, chunks = (np.asarray(part, np.int64) for part in (row, text, chunk))
+        order = np.lexsort((chunks, places, rows))
+        held = np.stack([rows, places, chunks])[:, order]
+        new = np.ones(len(rows), bool)
+        new[1:] = np.any(held[:, 1:] != held[:, :-1], axis=0)
+        rows, places, chunks = held[:, new]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
+        return cls(Texts.of(list(texts)), starts.astype(np.int64), places, chunks)
+
+    @classmethod
+    def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> Fragments:
+        """The fragments of (row, text, chunk)."""
+        codes: dict[str, int] = {}
+        coded = [(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read]
+        return cls.coded(codes, *np.array(coded, np.int64).reshape(-1, 3).T, n_rows)
+
+    def __len__(self) -> int:
+        """The number of rows of the table."""
+        return len(self.starts) - 1
+
+    def __iter__(self) -> Iterator[tuple[int, str, int]]:
+        """Row, text and chunk of every fragment, in order."""
+        row = np.repeat(np.arange(len(self)), np.diff(self.starts))
+        yield from zip(row.tolist(), self.texts.take(self.text), self.chunk.tolist(), strict=True)
+
+    def of_row(self, row: int) -> list[tuple[str, int]]:
+        """Text and chunk of each fragment of a row; none for a row beyond the table."""
+        part = slice(*self.starts[row : row + 2]) if row < len(self) else slice(0)
+        return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
+
+    def take(self, rows: IntArray) -> Fragments:
+        """The fragments of some rows, in the order given."""
+        counts = np.diff(self.starts)[rows]
+        ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        places = np.arange(ends[-1]) + np.repeat(self.starts[:-1][rows] - ends[:-1], counts)
+        return Fragments(self.texts, ends, self.text[places], self.chunk[places])
+
+    def pairs(self) -> Iterator[tuple[str, int]]:
+        """Each distinct text with each chunk that it was read from."""
+        codes = np.unique(np.stack([self.text, self.chunk]), axis=1)
+        for place, chunk in codes.T.tolist():
+            yield self.texts[place], chunk
+
+
+def chunks_of_node(graph: Graph, node: int) -> tuple[int, ...]:
+    """The chunks of which text stands in the description of a node, ascending.
+
+    Those whose fragment stands in it word for word; where the graph has no fragments its chunk, if
+    it is from one alone. A node that is not described has none.
+    """
+    described = graph.descriptions[node] if graph.descriptions else ""
+    return _standing(graph.node_fragments, node, described, graph.node_chunk)
+
+
+def chunks_of_relationship(graph: Graph, row: int) -> tuple[int, ...]:
+    """The chunks of which text stands in what a relationship says, ascending.
+
+    As of a node; of a fact without a description, which is its name and ends, all that state it.
+    """
+    described = graph.facts[row] if graph.facts else ""
+    if not described and graph.relations[row]:
+        return tuple(row_ids(graph.relationship_chunk, row).tolist())
+    return _standing(graph.fact_fragments, row, described, graph.relationship_chunk)
+
+
+def chunks_of_triples(graph: Graph, rows: Iterable[int]) -> tuple[int, ...]:
+    """The chunks that state one of some facts by its ends and name, ascending."""
+    return tuple(sorted({c for row in rows for c in row_ids(graph.relationship_chunk, row)}))
+
+
+def chunks_of_report(reports: Reports, community: int) -> tuple[int, ...]:
+    """The chunks of which a sentence stands in a report, ascending; none where a model wrote it."""
+    return () if reports.chunks is None else tuple(row_ids(reports.chunks, community).tolist())
+
+
+def _standing(
+    fragments: Fragments | None, row: int, described: str, incidence: object
+) -> tuple[int, ...]:
+    if not described:
+        return ()
+    if fragments is not None:
+        held = fragments.of_row(row)
+        return tuple(sorted({chunk for text, chunk in held if text in described}))
+    chunks = row_ids(incidence, row).tolist()
+    return tuple(chunks) if len(chunks) == 1 else ()
