@@ -137,12 +137,10 @@ def _point(run: StoredRun) -> Point:
         gold = run.gold.get(question)
         if gold is None or not gold.evidence or "context" not in row:
             continue
-        pieces = row["context"]["pieces"]
-        chunks = [piece for piece in pieces if piece["kind"] == "chunk"]
-        kept = [name for piece in chunks for name in (piece["id"], *piece.get("also", ()))]
-        if pieces and not kept:
+        held_by = [documents_in(piece) for piece in row["context"]["pieces"]]
+        if None in held_by:
             return Point(run.metrics, None)
-        kept = [name_of(gold, name) for name in kept]
+        kept = [name_of(gold, name) for names in held_by for name in names or ()]
         shares.append(evidence_recall(kept, gold.evidence, max(len(kept), 1)))
         scopes.append(row.get("scope"))
     held: Mean | None = mean_with_interval(shares, scopes=scopes) if shares else None

@@ -21,7 +21,7 @@ _ABOUT = (
      "5 % in 4 runs of 5; no difference found says nothing of smaller ones"),
 )  # fmt: skip
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
-_EVIDENCE = "evidence_recall@"
+_EVIDENCE, IN_CONTEXT = "evidence_recall@", "evidence_in_context"
 _USUAL_CUT = 5
 _OF_TWO = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B higher", "same", "A higher")
 _MOST_SHOWN = 20
@@ -74,7 +74,8 @@ def comparisons(
 
     `baseline` is the name of a method; of several runs of it see `baseline_of`. Floor and ceiling
     are not competitors. Unless `metrics` names others they are accuracy, F1 (Hit@1 and list F1 of
-    lists) and evidence recall at 5, or at the largest cut. Each metric is corrected by itself.
+    lists), evidence recall at 5, or at the largest cut, and evidence in the context. Each metric is
+    corrected by itself.
     """
     named = arranged([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows = []
@@ -169,7 +170,7 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
     cuts = [name.removeprefix(_EVIDENCE) for name in held if name.startswith(_EVIDENCE)]
     numbers = sorted(int(cut) for cut in cuts if cut.isdigit())
     cut = _USUAL_CUT if _USUAL_CUT in numbers else (numbers or [0])[-1]
-    return [name for name in (f"{_EVIDENCE}{cut}", *_ANSWERS) if name in held]
+    return [name for name in (f"{_EVIDENCE}{cut}", IN_CONTEXT, *_ANSWERS) if name in held]
 
 
 def _shared(metric: str, first: Scores, second: Scores) -> list[str]:

@@ -11,10 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.report.arrange import arranged
-from graphrag_bench.report.comparisons import Comparison, fewer_questions, usual_metrics
+from graphrag_bench.report.comparisons import (
+    IN_CONTEXT,
+    Comparison,
+    fewer_questions,
+    usual_metrics,
+)
 from graphrag_bench.report.costs import spent
 from graphrag_bench.report.lean import without_missing
-from graphrag_bench.report.notes import answers, drawn_over, run_notes
+from graphrag_bench.report.notes import answers, context_of_rows, drawn_over, run_notes
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_n, shown_p
 from graphrag_bench.report.tables import caption, cut_answers, with_interval
 
@@ -22,20 +27,23 @@ WIDTH = 100
 """Signs of a line of the table and of its notes."""
 MORE = "all columns, costs and notes: --columns all; what they mean: docs/metrics.md"
 _WARNING = "! "
-_EVIDENCE = "evidence_recall@"
+_EVIDENCE = "evidence_"
 Run = Mapping[str, Any]
 
 
 def main_metric(runs: Sequence[Run], asked: str | None = None) -> str:
     """The metric that the runs are read by: `asked`, or the first that any of them has.
 
-    The order is accuracy, F1, Hit@1, list F1, then evidence recall at 5, or at the largest cut.
-    `accuracy` where they have none of these.
+    The order is accuracy, F1, Hit@1, list F1, then evidence recall at 5, or at the largest cut;
+    where the context of any run is of rows, evidence in the context, which its ranked chunks are
+    not. `accuracy` where they have none of these.
     """
     if asked:
         return asked
     held = usual_metrics(name for run in runs for name in run["metrics"])
     of_answers = [name for name in held if not name.startswith(_EVIDENCE)]
+    if any(map(context_of_rows, runs)):
+        held.sort(key=lambda name: name != IN_CONTEXT)
     return next(iter([*of_answers, *held]), "accuracy")
 
 

@@ -44,6 +44,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     notes += _unequal_contexts(runs)
     notes += same_contexts(runs)
     notes += _without_chunks(runs)
+    notes += _ranked_aside(runs)
     notes += _unread_reports(runs)
     notes += _cut_replies(runs)
     notes += [f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())]
@@ -184,6 +185,23 @@ def _without_chunks(runs: Sequence[Run]) -> Iterator[str]:
                 f"! {run['title']}: the budget cut every retrieved chunk from {n_empty} of "
                 f"{run['n']} contexts; a larger budget_context or smaller chunks would keep them"
             )
+
+
+def context_of_rows(run: Run) -> bool:
+    """Whether a run's contexts have no place for chunks: they are of nodes, paths or reports."""
+    usage = run["usage"]
+    chunks = usage.get("chunks_per_context"), usage.get("contexts_without_chunks")
+    return bool(usage["context_tokens_per_question"]) and chunks == (0, 0)
+
+
+def _ranked_aside(runs: Sequence[Run]) -> Iterator[str]:
+    """Which runs rank chunks that their contexts do not hold."""
+    ranking = (run for run in runs if any("recall@" in name for name in run["metrics"]))
+    if titles := [str(run["title"]) for run in ranking if context_of_rows(run)]:
+        yield (
+            f"{', '.join(titles)}: evidence@k is of chunks ranked beside the context, which holds "
+            "none; 'in context' is what the prompt has"
+        )
 
 
 def _unread_reports(runs: Sequence[Run]) -> Iterator[str]:

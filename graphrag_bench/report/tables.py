@@ -8,7 +8,7 @@ from typing import Any
 from graphrag_bench.report.arrange import arranged
 from graphrag_bench.report.lean import without_missing
 from graphrag_bench.report.long_texts import with_cut_notes
-from graphrag_bench.report.notes import run_notes
+from graphrag_bench.report.notes import context_of_rows, run_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval, shown_n
 
 Run = Mapping[str, Any]
@@ -21,11 +21,12 @@ _COUNTS: tuple[Column, ...] = (
 _ANSWERS = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
 _LISTED = {"hit@1": "Hit@1", "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph"}
 """Columns that a table has when a run has the metric."""
-_CUT_AT = "evidence_recall@"
+_CUT_AT, IN_CONTEXT = "evidence_recall@", "evidence_in_context"
 _SECONDS = "s p50 / p95"
 _CUT_ANSWERS = "answers cut"
 _OF_CALLS = "share of the LLM calls"
 _ABOUT = {
+    "in context [95 %]": "share of the evidence documents of which a text stands in the context",
     "cut [95 %]": "share of questions with evidence that the budget cut from the context",
     "context": "its mean tokens",
     _CUT_ANSWERS: "share that ended at its limit of tokens (answer_tokens)",
@@ -70,6 +71,8 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
 
 def _evidence(runs: Sequence[Run]) -> list[Column]:
     columns = [_metric(f"{_CUT_AT}{k}", f"evidence@{k}") for k in _cuts(runs)]
+    if _any_has(runs, IN_CONTEXT):
+        columns.insert(0 if any(map(context_of_rows, runs)) else len(columns), _IN_CONTEXT)
     if _any_has(runs, "evidence_cut"):
         columns.append(_metric("evidence_cut", "cut"))
     if any(run["usage"]["context_tokens_per_question"] for run in runs):
@@ -107,6 +110,9 @@ def cut_answers(runs: Sequence[Run]) -> list[Column]:
 
 def _metric(name: str, head: str) -> Column:
     return f"{head} [95 %]", lambda run: with_interval(run, name)
+
+
+_IN_CONTEXT = _metric(IN_CONTEXT, "in context")
 
 
 def with_interval(run: Run, name: str) -> str:

@@ -23,7 +23,7 @@ from graphrag_bench.evaluation.normalising import Normaliser
 from graphrag_bench.runs.contexts import context_texts
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.judged import judged_scores
-from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.record import Row, documents_in
 
 CUTS = (2, 5, 10)
 EVIDENCE_TOKENS = (500, 1000, 2000)
@@ -143,13 +143,6 @@ def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[Item]:
         )
         for piece, text in zip(held, known, strict=True)
     ]
-
-
-def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
-    """The documents of which a text stands in a stored piece; None where that is not known."""
-    if piece["kind"] == "chunk":
-        return [piece["id"], *piece.get("also", ())]
-    return piece.get("documents")
 
 
 def context_tokens(row: Row) -> int:

@@ -7,7 +7,7 @@ same configuration are the same bytes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -85,6 +85,13 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
     if isinstance(passages := state.get("engine_passages"), EnginePassages):
         row["engine_passages"] = summary(passages)
     return row
+
+
+def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
+    """The documents of which a text stands in a stored piece; None where that is not known."""
+    if piece["kind"] == "chunk":
+        return [piece["id"], *piece.get("also", ())]
+    return piece.get("documents")
 
 
 def _why_empty(state: RetrievalState, trace: Sequence[StepTrace]) -> str | None:

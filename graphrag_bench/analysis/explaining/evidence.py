@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.file_evidence import name_of
-from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.record import Row, documents_in
 
 IN_CONTEXT, LEFT_OUT, MISSED = "in the context", "retrieved, not in the context", "missed"
 
@@ -14,16 +14,11 @@ IN_CONTEXT, LEFT_OUT, MISSED = "in the context", "retrieved, not in the context"
 def evidence_of(row: Row, gold: Gold) -> Mapping[str, list[str]]:
     """The gold documents of a question by what became of them, in the order of the gold.
 
-    Where the context holds no chunks, whose documents would be known, all that was retrieved counts
-    as not in it.
+    In the context is a document of which a text stands in it, as its pieces say. Of a piece that
+    does not say it, none is.
     """
     pieces = (row.get("context") or {}).get("pieces", [])
-    held = {
-        name_of(gold, str(name))
-        for piece in pieces
-        if piece["kind"] == "chunk"
-        for name in (piece["id"], *piece.get("also", ()))
-    }
+    held = {name_of(gold, str(name)) for piece in pieces for name in documents_in(piece) or ()}
     retrieved = {name_of(gold, str(name)) for name in row.get("documents", ())}
     found: dict[str, list[str]] = {IN_CONTEXT: [], LEFT_OUT: [], MISSED: []}
     for name in gold.evidence:

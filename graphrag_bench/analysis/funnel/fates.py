@@ -15,7 +15,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.record import Row, documents_in
 from graphrag_bench.values import DECIMALS
 
 _ROWS = ("relationships", "subgraph", "paths", "exploration")
@@ -23,9 +23,6 @@ _ROWS = ("relationships", "subgraph", "paths", "exploration")
 
 STARTS = ("nodes", "step_nodes", "relationships")
 """The slots that hold rows of the graph which a first step may find."""
-
-_OPAQUE = frozenset({"community", "evidence", "point"})
-"""Kinds of pieces whose text a model or a summary made: what they are from cannot be told."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +74,6 @@ class Built:
             return named
         rows = self.relationships_of(document)
         return np.unique(np.concatenate([named, self.graph.source[rows], self.graph.target[rows]]))
-
-    def is_opaque(self, kind: str, name: str) -> bool:
-        """Whether it cannot be told what a piece of a context is from: reports and summaries."""
-        if kind != "node" or self.graph is None:
-            return kind in _OPAQUE
-        node = self.graph.row_of.get(name)
-        indptr = self.graph.node_chunk.indptr
-        return node is not None and bool(indptr[node] == indptr[node + 1])
 
 
 def _columns(matrix: Any, rows: Sequence[int]) -> NDArray[np.int64]:
@@ -144,13 +133,12 @@ def _of_document(document: str, traced: _Traced, built: Built) -> Iterator[tuple
     if built.graph is not None and built.chunks is not None:
         stated = built.relationships_of if built.states_relationships else built.nodes_of
         yield "extracted", bool(len(stated(document)))
-    retrieved = traced.retrieved(document)
+    in_prompt = traced.in_prompt(document)
+    retrieved = in_prompt or traced.retrieved(document)
     yield "retrieved", retrieved
-    held = traced.names(document)
-    in_prompt = traced.in_prompt(held)
     if in_prompt:
         yield "cut", True
-    elif held & traced.cut:
+    elif traced.names(document) & traced.cut:
         yield "cut", False
     elif retrieved and in_prompt is False:
         yield "cut", True
@@ -168,11 +156,7 @@ class _Traced:
             self.last.update(step["wrote"])
         context = row.get("context") or self.last.get("context")
         self.has_context = context is not None
-        self.pieces = [
-            (piece["kind"], name)
-            for piece in (context or {}).get("pieces", ())
-            for name in (piece["id"], *piece.get("also", ()))
-        ]
+        self.held = [documents_in(piece) for piece in (context or {}).get("pieces", ())]
         self.cut = frozenset((kind, name) for kind, name in (context or {}).get("cut", ()))
 
     def retrieved(self, document: str) -> bool | None:
@@ -205,27 +189,13 @@ class _Traced:
             }
         return held | {("path", name) for name in self._paths_with(set(rows))}
 
-    def in_prompt(self, held: set[tuple[str, str]]) -> bool | None:
-        """Whether the context has one of these pieces; None when that cannot be told."""
+    def in_prompt(self, document: str) -> bool | None:
+        """Whether a text of it stands in the context; None when a piece does not tell."""
         if not self.has_context:
             return None
-        if held & set(self._shown):
+        if any(document in names for names in self.held if names is not None):
             return True
-        return None if any(self.built.is_opaque(*piece) for piece in self.pieces) else False
-
-    @cached_property
-    def _shown(self) -> list[tuple[str, str]]:
-        """The pieces of the context; joined rows one by one, paths as those that were not cut."""
-        shown = []
-        for kind, name in self.pieces:
-            if kind == "relationship":
-                shown += [(kind, one) for one in name.split("+")]
-            elif kind != "path":
-                shown.append((kind, name))
-        if any(kind == "path" for kind, _ in self.pieces):
-            places = (("path", str(place)) for place in range(len(self._best_paths)))
-            shown += [one for one in places if one not in self.cut]
-        return shown
+        return None if None in self.held else False
 
     @cached_property
     def _best_paths(self) -> list[dict[str, Any]]:
