@@ -17,6 +17,7 @@ from graphrag_bench.report.figures.lines import plot_lines
 from graphrag_bench.report.figures.of_runs import marks_along, x_label
 from graphrag_bench.report.figures.pareto import plot_pareto
 from graphrag_bench.report.rendering import show
+from graphrag_bench.runs.record import documents_in
 from graphrag_bench.runs.stored import StoredRun, find_run, numbers_of, stored_runs
 
 _ABOUT = """

@@ -87,9 +87,10 @@ def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -
     A document counts as extracted when one of its chunks states a relationship of the graph (or
     has a node, where chunks state none); as linked when the rows that the first steps found hold
     one of its nodes, or are joined to one through the relationships among the nodes of the
-    question's evidence and through synonymy; as retrieved, and in the prompt, when a chunk of it
-    is, or a row of the graph that it states. Where a document has several chunks any of them
-    counts. After a failure only what was written before it is told.
+    question's evidence and through synonymy; as in the prompt when a text of it stands in the
+    context; as retrieved when it is in the prompt, or a chunk of it was ranked, or a row of the
+    graph that it states found. Where a document has several chunks any of them counts. After a
+    failure only what was written before it is told.
     """
     named = list(dict.fromkeys(evidence))
     traced = _Traced(row, built)

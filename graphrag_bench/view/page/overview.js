@@ -2,13 +2,13 @@
 /* The overview: all runs in a table, scores against tokens, evidence funnels, costs and estimates. */
 grb.usual = ["accuracy", "f1", "hit@1", "list_f1"];
 
-/* The metrics of some runs that are compared: of answers, then evidence at 5 or the largest cut. */
+/* The metrics of some runs that are compared: of answers, in the context, at 5 or the largest cut. */
 grb.mainMetrics = function (runs) {
   const names = new Set(runs.flatMap((run) => Object.keys(run.metrics)));
   const cuts = [...names].filter((one) => one.startsWith("evidence_recall@"))
     .sort((a, b) => Number(a.split("@")[1]) - Number(b.split("@")[1]));
   const cut = cuts.includes("evidence_recall@5") ? "evidence_recall@5" : cuts[cuts.length - 1];
-  return [...grb.usual.filter((one) => names.has(one)), ...(cut ? [cut] : [])];
+  return [...grb.usual, "evidence_in_context"].filter((one) => names.has(one)).concat(cut ? [cut] : []);
 };
 
 const sumOf = (held, names) => ["paid", "cached"].reduce((sum, part) => sum + names.reduce((n, name) => n + (held[part][name] || 0), 0), 0);
