@@ -13,7 +13,6 @@ import numpy as np
 
 from graphrag_bench.analysis.funnel.fates import Built, fates, fates_of
 from graphrag_bench.analysis.funnel.stages import STAGES
-from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.file_evidence import GoldOfFiles
 from graphrag_bench.graph.graph import Graph
@@ -90,14 +89,20 @@ def test_without_ranked_chunks_ranked_relationships_retrieve_what_states_them() 
     assert verdicts("retrieved", given) == [False, True, False]
 
 
-def context(*pieces: tuple[str, str], cut: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
-    return {"pieces": [{"kind": k, "id": n} for k, n in pieces], "cut": [list(c) for c in cut]}
+def piece(kind: str, name: str, *documents: str) -> dict[str, Any]:
+    return {"kind": kind, "id": name, "documents": list(documents)}
+
+
+def context(*pieces: dict[str, Any], cut: tuple[tuple[str, str], ...] = ()) -> dict[str, Any]:
+    return {"pieces": list(pieces), "cut": [list(one) for one in cut]}
 
 
 def test_a_row_of_the_graph_in_the_prompt_says_what_its_document_says() -> None:
-    given = row(documents=["c"], context=context(("relationship", "0+1"), cut=(("chunk", "c"),)))
+    held = piece("relationship", "0+1", "a", "b")
+    given = row(documents=["c"], context=context(held, cut=(("chunk", "c"),)))
     assert verdicts("prompt", given) == [True, True, False]
     assert verdicts("cut", given) == [True, True, False]
+    assert verdicts("retrieved", given) == [True, True, True]
 
 
 def test_paths_are_in_the_prompt_unless_the_budget_cut_them() -> None:
@@ -106,26 +111,19 @@ def test_paths_are_in_the_prompt_unless_the_budget_cut_them() -> None:
         {"nodes": [0, 1], "relationships": [0], "score": 0.2, "transition": 0},
         {"nodes": [1, 2], "relationships": [1], "score": 0.9, "transition": 0},
     ]
-    held = context(("path", "0"), cut=(("path", "1"),))
+    held = context(piece("path", "0", "b"), cut=(("path", "1"),))
     given = row(context=held, trace=[{"step": "x", "wrote": {"paths": paths}}])
     assert verdicts("prompt", given) == [False, True, False]
     assert verdicts("cut", given) == [False, True, None]
 
 
-def test_names_of_nodes_do_not_tell_what_a_document_says_but_their_descriptions_do() -> None:
-    given = row(context=context(("node", "node 2")))
-    assert verdicts("prompt", given) == [False, False, False]
-    described = replace(GRAPH, descriptions=Texts.of(["said"] * 5))
-    assert verdicts("prompt", given, replace(BUILT, graph=described)) == [False, True, False]
+def test_a_piece_without_a_text_of_a_document_is_no_evidence_of_it_whatever_its_row_joins() -> None:
+    given = row(context=context(piece("node", "node 1", "b"), piece("community", "0")))
+    assert verdicts("prompt", given) == [False, True, False]
 
 
-def test_of_a_report_that_a_model_wrote_it_is_not_known_what_it_is_from() -> None:
-    assert verdicts("prompt", row(context=context(("community", "0")))) == [None, None, None]
-
-
-def test_a_node_without_chunks_is_a_summary_of_which_the_same_holds() -> None:
-    """Node 4 is from no chunk."""
-    given = row(context=context(("node", "node 4"), ("chunk", "a")))
+def test_of_a_piece_that_names_no_documents_it_is_not_known_what_it_is_from() -> None:
+    given = row(context=context({"kind": "own", "id": "0"}, {"kind": "chunk", "id": "a"}))
     assert verdicts("prompt", given) == [True, None, None]
 
 

@@ -25,25 +25,42 @@ def row(question: str, status: str = "answered", **more: object) -> dict[str, ob
     return {"question": question, "status": status, **counts, **more}
 
 
-def packed(*pieces: tuple[str, str, int]) -> dict[str, object]:
-    return {"pieces": [{"kind": k, "id": i, "score": 1.0, "tokens": n} for k, i, n in pieces]}
+def packed(*pieces: tuple[str, str, int], **documents: list[str]) -> dict[str, object]:
+    """Pieces of kind, id and tokens; `documents` by the id of a piece that names some."""
+    held = [{"kind": k, "id": i, "score": 1.0, "tokens": n} for k, i, n in pieces]
+    named = ({"documents": documents[i]} if i in documents else {} for _, i, _ in pieces)
+    return {"pieces": [one | more for one, more in zip(held, named, strict=True)]}
 
 
 # ---- the context
 
 
 def test_evidence_counts_in_the_first_tokens_of_the_context_alone() -> None:
-    context = packed(("chunk", "a", 60), ("node", "b", 30), ("chunk", "b", 20))
+    context = packed(("chunk", "a", 60), ("node", "n", 30), ("chunk", "b", 20), n=[])
     tokens = Scored(evidence_tokens=(50, 90, 110))
     found = question_scores(row("two", context=context), GOLD["two"], scored=tokens)
     assert [found[f"evidence_at_tokens@{n}"] for n in (50, 90, 110)] == [0.0, 0.5, 1.0]
 
 
-def test_a_context_without_chunks_names_no_document_and_an_empty_one_holds_none() -> None:
+def test_a_row_is_evidence_of_the_documents_that_it_names_and_a_node_of_none_by_its_name() -> None:
+    pieces = ("node", "a", 30), ("path", "p", 40), ("chunk", "b", 20)
+    context = packed(*pieces, a=[], p=["a", "x"])
+    tokens = Scored(evidence_tokens=(30, 70))
+    found = question_scores(row("two", context=context), GOLD["two"], scored=tokens)
+    assert found["evidence_in_context"] == 1.0
+    assert (found["evidence_at_tokens@30"], found["evidence_at_tokens@70"]) == (0.0, 0.5)
+    alone = question_scores(row("two", context=packed(*pieces[:2], a=[], p=["a"])), GOLD["two"])
+    assert alone["evidence_in_context"] == 0.5
+
+
+def test_a_piece_that_names_no_documents_leaves_the_evidence_untold_and_an_empty_one_has_none() -> (
+    None
+):
     nodes = question_scores(row("two", context=packed(("node", "a", 9))), GOLD["two"])
     assert set(nodes) == {"evidence_cut"}
     empty = question_scores(row("two", context=packed()), GOLD["two"])
-    assert empty["evidence_at_tokens@500"] == empty["answer_in_context"] == 0.0
+    assert empty["evidence_in_context"] == empty["answer_in_context"] == 0.0
+    assert empty["evidence_at_tokens@500"] == 0.0
 
 
 def test_the_answer_and_the_sentences_are_looked_for_in_the_texts_of_the_context() -> None:
