@@ -1,4 +1,4 @@
-"""Evidence recall of every method that returns passages without a language model, on one set.
+"""Evidence of every method that retrieves without a language model and ranks passages, on one set.
 
 Runs what is not stored, a process for each row, and writes the table of the set's page in
 docs/results; what the page says about it is written by hand.
@@ -15,6 +15,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 from llm_free import COMPARED, Row, run_alone
 
@@ -25,9 +26,10 @@ RESULTS = ROOT / "docs" / "results"
 PAGES = {"musique": RESULTS / "musique_train100.md", "sample": RESULTS / "sample.md"}
 BEGIN, END = "<!-- table: scripts/evidence_recall.py -->", "<!-- end of table -->"
 HEADS = (
-    "method", "graph", "linking", "@2", "@5", "@10", "@5 minus VanillaRAG [95 %]", "p",
-    "better / same / worse",
+    "method", "graph", "linking", "in context", "tokens", "@2", "@5", "@10",
+    "@5 minus VanillaRAG [95 %]", "p", "better / same / worse",
 )  # fmt: skip
+IN_CONTEXT = "evidence_in_context"
 FIRST = "VanillaRAG"
 OPENIE, ABOUT, TKG, RKG = "OpenIE", "OpenIE, titles=about", "TKG (spaCy)", "RKG (spaCy)"
 FACTS = "facts (spaCy)"
@@ -97,7 +99,9 @@ ROWS: Sequence[Told] = (
 
 def cells(told: Told, row: Row, first: Row) -> list[str]:
     """The cells of a row, with its difference from the first."""
-    means = [f"{row.means[at]:.3f}" for at in range(3)]
+    shares = [held[IN_CONTEXT] for held in row.scores.values()]
+    means = [f"{fmean(shares):.3f}", f"{row.n_tokens:,.0f}"]
+    means += [f"{row.means[at]:.3f}" for at in range(3)]
     if row is first:
         return [*told[:3], *means, NONE, NONE, NONE]
     pairs = [
@@ -137,7 +141,8 @@ def main() -> int:
     for told in wanted:
         row = first if told is known[0] else run_alone(told[0], (*words, *told[3]), asked.home)
         lines[told[:3]] = cells(told, row, first)
-    kept = sorted(lines.values(), key=lambda line: (-float(line[4]), line[:3]))
+    at = HEADS.index("@5")
+    kept = sorted(lines.values(), key=lambda line: (-float(line[at]), line[:3]))
     table = [HEADS, ["---"] * len(HEADS), *kept]
     text = "\n".join(f"| {' | '.join(line)} |" for line in table)
     page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")

@@ -100,7 +100,8 @@ number of rows.
 class Row:
     """One run: means, seconds to build, peak memory, nodes, and the scores of each question.
 
-    The memory is that of a process which built something; None where all was stored.
+    The memory is that of a process which built something; None where all was stored. `n_tokens` are
+    the mean tokens of a context.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Row:
     megabytes: float | None
     n_nodes: int | None
     scores: Mapping[str, Mapping[str, float]]
+    n_tokens: float
 
     def cells(self) -> list[str]:
         """The cells of its line."""
@@ -162,7 +164,8 @@ def run(name: str, words: Sequence[str], home: str) -> Row:
     }
     seconds, n_nodes = _built(ended)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    return Row(name, means, seconds, peak if builds else None, n_nodes, scores)
+    n_tokens = float(ended.metrics["usage"]["context_tokens_per_question"])
+    return Row(name, means, seconds, peak if builds else None, n_nodes, scores, n_tokens)
 
 
 def run_alone(name: str, words: Sequence[str], home: str) -> Row:

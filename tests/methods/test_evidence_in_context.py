@@ -1,0 +1,98 @@
+"""Evidence in contexts of any rows, against a plain reference: sentences word for word."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from toy_runs import WEIGHTLESS, Capitals, ran, records, write_set
+
+from graphrag_bench.analysis.explaining.evidence import IN_CONTEXT, evidence_of
+from graphrag_bench.runs.stored import find_run
+
+DATASETS = Path(__file__).resolve().parents[2] / "datasets"
+QUIET = [*WEIGHTLESS, "answer=off", "reference_rows=off", "fill_context=off"]
+METHODS = (
+    "pathrag", "pathcorag", "graphrag_er", "cheaprag", "ggraphrag", "hirag", "lgraphrag", "noderag",
+    "hypergraphrag", "raptor", "hlightrag", "fastgraphrag", "drift_nlp",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a part of `sample`: the first passages, and the questions about them."""
+    home = tmp_path_factory.mktemp("home")
+    passages = [json.loads(line) for line in _lines("sample/corpus")][:30]
+    known = {passage["id"] for passage in passages}
+    questions = [json.loads(line) for line in _lines("sample/questions")]
+    asked = [one for one in questions if one["evidence"] and known.issuperset(one["evidence"])]
+    write_set(home / "part", passages, asked)
+    return home
+
+
+def _lines(name: str) -> list[str]:
+    return (DATASETS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+def plain(text: str) -> str:
+    """A text with single spaces, and quotes as they were before they stood in a table."""
+    return " ".join(text.replace('""', '"').split())
+
+
+@cache
+def sentences(text: str) -> list[str]:
+    """The sentences as the tagger of these runs reads them."""
+    (found,) = Capitals().sentences([text])
+    return [plain(one.text) for one in found]
+
+
+def shares(folder: Path, passages: dict[str, str]) -> list[tuple[float, float]]:
+    """Of each question with evidence the metric, and the share of gold documents by reading.
+
+    A document counts when one of its sentences stands in a text of the context.
+    """
+    run = find_run(str(folder), folder.parents[3])
+    kept = [json.loads(line) for line in (folder / "contexts.jsonl").read_text().splitlines()]
+    texts = {one["question"]: one["texts"] for one in kept}
+    found = []
+    for row in records(folder):
+        name = str(row["question"])
+        gold = run.gold[name]
+        if not gold.evidence:
+            continue
+        pieces = row["context"]["pieces"]  # type: ignore[index]
+        told = [
+            plain(passages[piece["id"]] if text is None else text)
+            for piece, text in zip(pieces, texts[name], strict=True)
+        ]
+        held = [
+            document
+            for document in dict.fromkeys(gold.evidence)
+            if any(one in text for one in sentences(passages[document]) for text in told)
+        ]
+        assert evidence_of(row, gold)[IN_CONTEXT] == held, name
+        share = len(held) / len(set(gold.evidence))
+        found.append((run.scores[name]["evidence_in_context"], share))
+    return found
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_on_toy_it_is_the_share_of_gold_documents_with_a_sentence_in_the_context(
+    name: str, home: Path
+) -> None:
+    ended = ran("dataset=toy", *QUIET, f"method={name}", f"paths.home={home}")
+    passages = {one["id"]: one["text"] for one in map(json.loads, _lines("toy/corpus"))}
+    found = shares(ended.folder, passages)
+    assert found and [metric for metric, _ in found] == pytest.approx([plain for _, plain in found])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", METHODS)
+def test_on_a_part_of_sample_too(name: str, home: Path) -> None:
+    words = "dataset=sample", f"dataset.root={home / 'part'}", "budget_context=1000"
+    ended = ran(*words, *QUIET, f"method={name}", f"paths.home={home}")
+    passages = {one["id"]: one["text"] for one in map(json.loads, _lines("sample/corpus"))}
+    found = shares(ended.folder, passages)
+    assert found and [metric for metric, _ in found] == pytest.approx([plain for _, plain in found])
