@@ -26,9 +26,11 @@ the first stage that it did not pass:
                  has no relationships that chunks state)
   linked         what the first steps found for the question holds a node of it, or is joined to
                  one through the evidence of the question (its relationships, and synonymy)
-  retrieved      it is among the ranked chunks (or the ranked rows of the graph, without chunks)
+  retrieved      it is among the ranked chunks (or the ranked rows of the graph, without chunks),
+                 or in the prompt
   not cut        the context's budget did not cut it
-  in the prompt  a chunk of it, or a row of the graph that it states, is in the context
+  in the prompt  a text read from it stands in the context: its chunk, or what a node, relationship,
+                 path or report says word for word
   not failed     the question did not fail behind this point (shown when one has)
   answered       the answer is right
 

@@ -23,8 +23,8 @@ class Point:
     """A run on a curve: what `metrics.json` holds, and the evidence in its contexts.
 
     `in_context` is the share of a question's evidence in its context, the mean over the questions
-    with evidence; None where a context holds no chunks, whose documents would be known. `at` is the
-    value of the setting that the curve is drawn along, where that is not the context budget.
+    with evidence; None where a piece does not say which documents it is from. `at` is the value of
+    the setting that the curve is drawn along, where that is not the context budget.
     """
 
     metrics: Run

@@ -46,8 +46,10 @@ def explained_lines(told: Told, *, whole: bool = False) -> Iterator[str]:
 
 
 def _piece(piece: Told, whole: bool) -> Iterator[str]:
-    """A row of the context: its score, kind, id and tokens, and its text, in full if `whole`."""
+    """A row of the context: score, kind, id, documents, tokens, its text, in full if `whole`."""
     head = f"  {piece['score']:.3f}  {piece['kind']} {piece['id']}"
+    if documents := piece.get("documents"):
+        head += f" (of {', '.join(documents)})"
     text = piece.get("text")
     if not whole:
         yield head if text is None else f"{head}  {short(text, _TEXT)!r}"

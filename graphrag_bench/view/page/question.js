@@ -73,7 +73,8 @@ function contextOf(held) {
   let sum = 0;
   return grb.h("div", {}, held.context.map((piece) => {
     sum += piece.tokens;
-    const gold = piece.kind === "chunk" && [piece.id, ...(piece.also || [])].some((id) => held.gold.evidence?.includes(id));
+    const from = piece.kind === "chunk" ? [piece.id, ...(piece.also || [])] : piece.documents || [];
+    const gold = from.some((id) => held.gold.evidence?.includes(id));
     return grb.h("details", { class: `piece${gold ? " gold" : ""}`, open: true }, grb.h("summary", {}, grb.h("strong", {}, `${piece.kind} ${piece.id}`),
       gold ? grb.badge("right", "gold evidence") : null, grb.h("span", { class: "about" }, ` score ${grb.number(piece.score, 3)}, ${grb.plural(piece.tokens, "token")}, ${grb.count(sum)} so far`)),
     piece.text === null ? grb.h("p", { class: "about" }, "Its text is not known: the data set is not at hand, or has changed.") : grb.h("pre", {}, piece.text));

@@ -1,0 +1,99 @@
+"""Which chunks a description was read from, on a graph of three nodes and three chunks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrag_bench.columns import Texts
+from graphrag_bench.graph.fragments import (
+    WHOLE,
+    Fragments,
+    chunks_of_node,
+    chunks_of_relationship,
+    chunks_of_triples,
+)
+from graphrag_bench.graph.graph import Graph
+from graphrag_bench.graph.thinning import thinned
+from graphrag_bench.offline.merging import Merger
+from graphrag_bench.offline.shapes import misfits
+
+
+def hub(most_tokens: int | None = None) -> Graph:
+    """Velia is told of by all chunks, by two of them in the same words; Isk by the last alone."""
+    merger = Merger()
+    for chunk, said in enumerate(("A state.", "It has a port.", "A state.")):
+        merger.node("Velia", description=said, chunks=(chunk,))
+    merger.relationship("Isk", "Velia", description="Isk flows there.", chunks=(2,))
+    merger.relationship("Isk", "Velia", description="Told of both.", chunks=(0, 1))
+    merger.relationship("Velia", "Lund", chunks=(1,))
+    return merger.graph(3, most_tokens=most_tokens)
+
+
+def test_a_node_counts_for_the_chunks_of_which_a_fragment_stands_in_its_description() -> None:
+    assert chunks_of_node(hub(), 0) == (0, 1, 2)
+    assert chunks_of_node(hub(most_tokens=3), 0) == (0, 2), "the second was cut"
+    assert chunks_of_node(hub(), 1) == (), "Isk is an end without a description"
+
+
+def test_what_a_summary_left_out_counts_for_no_chunk_and_what_it_left_standing_does() -> None:
+    summary = replace(hub(), descriptions=Texts.of(["A land. It has a port.", "", ""]))
+    assert chunks_of_node(summary, 0) == (1,)
+
+
+def test_of_a_text_with_several_chunks_it_is_not_known_which_it_was_read_from() -> None:
+    graph = hub()
+    assert graph.facts is not None and graph.facts[0] == "Isk flows there. Told of both."
+    assert chunks_of_relationship(graph, 0) == (2,)
+    assert chunks_of_relationship(graph, 1) == (), "it says nothing"
+
+
+def test_a_fact_without_a_description_counts_for_every_chunk_that_states_it() -> None:
+    graph = Graph.from_arrays([0, 1], [1, 2], np.eye(3), [[1, 0, 1], [0, 1, 0]])
+    assert chunks_of_relationship(graph, 0) == (0, 2)
+    assert chunks_of_triples(graph, (0, 1)) == (0, 1, 2)
+    assert chunks_of_node(graph, 0) == (), "a name is no description"
+
+
+def test_without_fragments_a_described_node_counts_for_its_chunk_where_it_has_one_alone() -> None:
+    graph = Graph.from_arrays([], [], [[1, 0, 0], [1, 1, 0]], n_nodes=2)
+    described = replace(graph, descriptions=Texts.of(["First.", "Second."]))
+    assert [chunks_of_node(described, node) for node in (0, 1)] == [(0,), ()]
+
+
+def test_a_whole_fragment_stands_in_any_description() -> None:
+    graph = Graph.from_arrays([], [], [[1, 1, 0]], n_nodes=1)
+    whole = Fragments.of([(0, WHOLE, 1), (0, WHOLE, 0)], 1)
+    told = replace(graph, descriptions=Texts.of(["First."]), node_fragments=whole)
+    assert chunks_of_node(told, 0) == (0, 1)
+
+
+def test_fragments_come_by_row_each_once_and_some_rows_can_be_taken() -> None:
+    held = Fragments.of([(2, "b", 1), (0, "a", 0), (2, "b", 1), (2, "a", 2)], 3)
+    assert list(held) == [(0, "a", 0), (2, "b", 1), (2, "a", 2)]
+    assert (held.of_row(1), held.of_row(7)) == ([], [])
+    assert list(held.take(np.array([2, 1]))) == [(0, "b", 1), (0, "a", 2)]
+    assert sorted(held.pairs()) == [("a", 0), ("a", 2), ("b", 1)]
+    assert list(Fragments.of([], 2)) == []
+
+
+def test_they_are_stored_with_their_graph_and_thinned_with_its_relationships(
+    tmp_path: Path,
+) -> None:
+    hub().save(tmp_path)
+    graph = Graph.load(tmp_path)
+    assert graph.node_fragments is not None and graph.fact_fragments is not None
+    assert chunks_of_node(graph, 0) == (0, 1, 2) and not list(misfits(graph))
+    less = thinned(graph, edge_drop=0.5)
+    assert less.fact_fragments is not None and len(less.fact_fragments) == less.n_relationships == 1
+
+
+@pytest.mark.parametrize("wrong", [{"chunk": np.full(3, 9)}, {"text": np.full(3, 9)}])
+def test_fragments_that_do_not_fit_their_graph_are_named(wrong: dict[str, np.ndarray]) -> None:
+    graph = hub()
+    assert graph.node_fragments is not None
+    broken = replace(graph, node_fragments=replace(graph.node_fragments, **wrong))
+    assert any(one.startswith("node_fragments") for one in misfits(broken))
