@@ -61,7 +61,6 @@ METHODS = (
 FEW = "5"
 """Questions of the methods that call the model many times, on the page of accuracies."""
 FREE = {"recall": 2}
-MUSIQUE = {"in context": 3, "recall": 6}
 SMOKE = {"answered": 1, "accuracy": 5}
 
 
@@ -86,8 +85,8 @@ def table() -> Iterator[str]:
     for page, named, what, retrieving, answering in METHODS:
         first = named.split(", ")[0]
         name = retrieving or first
-        held = musique[name][MUSIQUE["in context"]] if name in musique else "–"
-        recall = _recall(name, free, musique)
+        held = _cell(musique, name, "in context")
+        recall = free[name][FREE["recall"]] if name in free else _cell(musique, name, "@5")
         cells = smoke.get(answering or first)
         accuracy = cells[SMOKE["accuracy"]].split()[0] if cells else "–"
         few = "*" if cells and cells[SMOKE["answered"]] == FEW else ""
@@ -95,10 +94,10 @@ def table() -> Iterator[str]:
         yield f"| [{named}](methods/{page}/README.md) | {what} | {figures} |"
 
 
-def _recall(name: str, free: Mapping[str, list[str]], musique: Mapping[str, list[str]]) -> str:
-    if name in free:
-        return free[name][FREE["recall"]]
-    return musique[name][MUSIQUE["recall"]] if name in musique else "–"
+def _cell(page: Mapping[str, list[str]], name: str, head: str) -> str:
+    """The cell of a method under a head of the page's table."""
+    heads = page["method"]
+    return page[name][heads.index(head)] if name in page and head in heads else "–"
 
 
 def readme() -> str:

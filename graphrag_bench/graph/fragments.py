@@ -52,7 +52,8 @@ class Fragments(Columns):
         """The fragments of (row, text, chunk)."""
         codes: dict[str, int] = {}
         coded = [(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read]
-        return cls.coded(codes, *np.array(coded, np.int64).reshape(-1, 3).T, n_rows)
+        row, text, chunk = np.array(coded, np.int64).reshape(-1, 3).T
+        return cls.coded(codes, row, text, chunk, n_rows)
 
     def __len__(self) -> int:
         """The number of rows of the table."""
