@@ -123,7 +123,7 @@ def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
 def _flat(
     graph: Graph, paths: Sequence[Path], edge_text: EdgeText, seed: int
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """The nodes of the paths and then their relationships, each once, both shuffled, with chunks."""
+    """The nodes of the paths, then their relationships: each once, shuffled, with its chunks."""
     chance = np.random.default_rng(seed)
     nodes = unique([node for path in paths for node in path.nodes])
     rows = unique([row for path in paths for row in path.relationships])

@@ -139,9 +139,9 @@ def check_layout(one: Logged) -> None:
     context = paths_context(ranked, graph=rich, tokenizer=BytePairs(), form="names")
     assert [piece.text for piece in context.pieces] == one.lines
     on_paths, between = members(ranked, order="transition")
-    ours = list(csv.reader(text for _, text, _ in node_rows(rich, on_paths, "bare")))
+    ours = list(csv.reader(text for _, text, *_ in node_rows(rich, on_paths, "bare")))
     assert (node_head, ours) == (["id", "entity", "type", "description"], nodes)
-    ours = list(csv.reader(text for _, text, _ in relationship_rows(rich, between, "bare")))
+    ours = list(csv.reader(text for _, text, *_ in relationship_rows(rich, between, "bare")))
     assert relationship_head == ["id", "source", "target", "description", "keywords"]
     assert [row[0] for row in ours] == [str(at) for at in range(len(pairs))]
     assert sorted(row[1:] for row in ours) == sorted(row[1:] for row in pairs.values())
