@@ -1,0 +1,279 @@
+"""What may not change while the code does: of every method the settings, rankings and prompts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench import api
+from graphrag_bench.analysis.explaining.names import Names, explained
+from graphrag_bench.config.choices import names
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.experiment.execute import build_resources, selection, start_state
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.models.llm import Chat
+from graphrag_bench.pipeline.failure import Failure
+from graphrag_bench.pipeline.run import Finished, run
+from graphrag_bench.pipeline.steps import Execution
+from graphrag_bench.progress import Progress
+from graphrag_bench.runs.record import summary
+from graphrag_bench.values import DECIMALS, Context, RowScores
+
+FOLDER = Path(__file__).parent
+METHODS = [name for name in names("method") if name != "original"]
+TOLERANCE = 1.5 * 10.0**-DECIMALS
+"""A score may differ by its last decimal, which two processors may round apart."""
+N_SCORES = 12
+"""The best rows of a vector of scores that are frozen."""
+OWN: dict[str, dict[str, Any]] = {
+    "gfmrag": {"build": {"gnn_weights": {"world_size": 12, "questions": 6, "epochs": 1}}},
+    "hirag": {"build": {"graph": {"reduction": "pca"}}},
+}
+"""What a method is run with where its own settings train for minutes or, as UMAP does, compile for
+half of one and differ between processors; the configuration that is frozen is its own."""
+OF_CASE = {
+    "dataset", "profile", "fidelity", "limit", "llm", "embedder", "cache", "paths", "given",
+    "workers",
+}  # fmt: skip
+"""Run settings that are those of the case, or of this machine."""
+SENTENCES = "graphrag_bench.models.sentence_embedder.SentenceEmbedder"
+MINILM = {"_target_": SENTENCES, "precision": "float32", "device": "cpu"}
+OF_NAMES = (", question", ", step", ", artifact")
+"""Parts of what is frozen whose own parts have names."""
+SLOTS = {"node_scores": "nodes", "relationship_scores": "relationships", "chunk_scores": "chunks"}
+SENT = ("context", "answer")
+"""Slots that are frozen once, as they are in the end."""
+Plain = Any  # JSON
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way in which every method is run; `home` is shared by cases that have the same."""
+
+    dataset: str
+    settings: Mapping[str, Any]
+    home: str = "shared"
+
+
+CASES = {
+    "toy": Case("toy", {}),
+    "toy, profile=paper": Case("toy", {"profile": "paper"}),
+    "toy, profile=zhou2025": Case("toy", {"profile": "zhou2025"}),
+    "toy, profile=upstream": Case("toy", {"profile": "upstream"}),
+    "toy, fidelity=paper": Case("toy", {"fidelity": "paper"}, "METHOD"),
+    "sample": Case("sample", {"limit": 3}),
+    "toy, MiniLM": Case("toy", {"embedder": MINILM}),
+}
+
+
+def freeze(method: str, home: Path) -> dict[str, Plain]:
+    """What every case of a method gives; one that has the run key of an earlier one refers to it.
+
+    Artifacts, readings of the tagger and vectors below `home` are used again. Where artifacts are
+    built by prompts they are the method's own, so that all prompts are sent.
+    """
+    keys: dict[str, str] = {}
+    found: dict[str, Plain] = {}
+    for name, case in CASES.items():
+        experiment = _experiment(method, case, home, OWN.get(method, {}))
+        same = keys.setdefault(experiment.key, name)
+        if same != name:
+            found[name] = f"as {same}"
+            continue
+        resolved = _experiment(method, case, home, {}) if method in OWN else experiment
+        found[name] = {"configuration": _configuration(resolved), **_frozen(experiment)}
+    plain: dict[str, Plain] = json.loads(json.dumps(found, default=str))
+    return plain
+
+
+def _experiment(method: str, case: Case, home: Path, own: Mapping[str, Any]) -> Experiment:
+    folder = home / case.home.replace("METHOD", method)
+    models = {
+        "embedder": "hashing", "llm": {"_target_": "counting_reader.reader"}, "workers": 1,
+        "paths": {"home": str(folder)}, "cache": {"path": str(home / "replies" / method)},
+    }  # fmt: skip
+    settings = {**models, **own, **case.settings}
+    return api.method(method, **settings).experiment(_dataset(case.dataset))
+
+
+@cache
+def _dataset(name: str) -> Dataset:
+    return api.dataset(name)
+
+
+def _frozen(experiment: Experiment) -> Plain:
+    reader = experiment.models.bare("llm")
+    resources = build_resources(experiment, experiment.models, Progress())
+    prompts = {"while building": _sent(reader.asked)}
+    resources |= {name: reader for name in ("llm", "llm_build") if name in resources}
+    questions = {}
+    for question in selection(experiment)[0]:
+        reader.asked.clear()
+        table, pipeline = resources["chunk_table"], experiment.method.pipeline
+        start = partial(start_state, experiment, table=table)
+        (finished,) = run([question], pipeline, Execution(resources), start=start)
+        found = _question(finished, Names.of(resources))
+        questions[question.id] = {**found, "prompts": _sent(reader.asked)}
+    return {"prompts": prompts, "question": questions}
+
+
+def _configuration(experiment: Experiment) -> Plain:
+    """The method as resolved, every step and artifact with all its settings, and the run's."""
+    settings = experiment.settings.model_dump(exclude_defaults=True)
+    pipeline = experiment.method.pipeline
+    steps = [step for one in pipeline.steps() for step in one.operators()]
+    return {
+        "method": settings.pop("method"),
+        "step": {one.label: {**one.settings, "use": one.use} for one in steps},
+        "artifact": {
+            one.resource: {"variant": one.builder.variant, **one.said} for one in experiment.plan
+        },
+        "run": {name: value for name, value in settings.items() if name not in OF_CASE},
+    }
+
+
+def _question(finished: Finished, names: Names) -> dict[str, Plain]:
+    outcome = finished.outcome
+    if isinstance(outcome, Failure):
+        return {"failure": f"{outcome.step}: {outcome.kind}: {outcome.message}"}
+    steps: dict[str, Plain] = {}
+    for trace in finished.trace:
+        n_before = sum(label.partition(" (")[0] == trace.step for label in steps)
+        label = f"{trace.step} (round {n_before + 1})" if n_before else trace.step
+        written = {slot: one for slot, one in trace.wrote.items() if slot not in SENT}
+        steps[label] = {slot: _written(slot, one, names) for slot, one in written.items()}
+    answer, context = outcome.get("answer"), outcome.get("context")
+    found = {"step": steps, "answer": getattr(answer, "text", None)}
+    if isinstance(context, Context):
+        found["context"] = {
+            "pieces": [
+                {"kind": one.kind, "id": one.id, "score": round(one.score, DECIMALS),
+                 "tokens": one.n_tokens, "text": _digest(one.text), "also": list(one.also)}
+                for one in context.pieces
+            ],
+            "text": _digest("\n".join(piece.text for piece in context.pieces)),
+            "cut": [list(one) for one in context.cut],
+        }  # fmt: skip
+    return {**found, "fallbacks": list(finished.fallbacks)}
+
+
+def _written(slot: str, value: object, names: Names) -> Plain:
+    """What a step wrote, by names in place of rows."""
+    if isinstance(value, RowScores):
+        slot, value = SLOTS[slot], value.top(N_SCORES)
+    return _labelled(explained(slot, summary(value), names))
+
+
+def _labelled(value: Plain) -> Plain:
+    """A value in which what `explained` says of a row is one text, or the pair of it and a score.
+
+    A row without a name is left as its number.
+    """
+    if isinstance(value, list):
+        return [_labelled(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if not isinstance(value.get("id"), int):
+        return {name: _labelled(one) for name, one in value.items()}
+    said = [value[part] for part in ("name", "head", "relation", "tail") if part in value]
+    if "documents" in value:
+        said = ["+".join(value["documents"]), str(value["id"])]
+    label = " | ".join(said) or value.get("title") or f"row {value['id']}"
+    rest = {name: value[name] for name in ("score", "step") if name in value}
+    return [label, *rest.values()] if rest else label
+
+
+def _sent(prompts: Sequence[Chat]) -> list[str]:
+    return [_digest(json.dumps([[one.role, one.content] for one in chat])) for chat in prompts]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def difference(golden: Plain, current: Plain, where: str = "") -> str | None:
+    """The first difference in words; None where there is none that counts."""
+    return next(_differences(_whole(golden), _whole(current), where), None)
+
+
+def _whole(found: Plain) -> Plain:
+    """What was frozen, with the cases that refer to another in full."""
+    return {
+        case: found[one.removeprefix("as ")] if isinstance(one, str) else one
+        for case, one in found.items()
+    }
+
+
+def _differences(golden: Plain, current: Plain, where: str) -> Iterator[str]:
+    if isinstance(golden, dict) and isinstance(current, dict):
+        for name in [*golden, *(one for one in current if one not in golden)]:
+            inside = f"{where}{' ' if where.endswith(OF_NAMES) else ', '}{name}"
+            if name not in current or name not in golden:
+                yield f"{inside} is {'new' if name in current else 'gone'}"
+            else:
+                yield from _differences(golden[name], current[name], inside)
+    elif _is_ranked(golden) and _is_ranked(current):
+        yield from _differences_of_ranks(golden, current, where)
+    elif isinstance(golden, list) and isinstance(current, list):
+        for place, pair in enumerate(zip(golden, current, strict=False), 1):
+            yield from _differences(*pair, f"{where} {place}")
+        if len(golden) != len(current):
+            yield f"{where}: there are {len(current)}, golden {len(golden)}"
+    elif not _alike(golden, current):
+        yield f"{where}: {current!r}, golden {golden!r}"
+
+
+def _differences_of_ranks(golden: Plain, current: Plain, where: str) -> Iterator[str]:
+    """Rows that are ranked anew, unless golden scores them alike, and scores that are new."""
+    left = list(enumerate(golden, 1))
+    for rank, (label, score) in enumerate(current, 1):
+        match = next((one for one in left if one[1][0] == label), None)
+        if match is None:
+            expected = golden[rank - 1][0] if rank <= len(golden) else "nothing"
+            yield f"{where}: rank {rank} is '{label}', golden '{expected}'"
+            continue
+        left.remove(match)
+        place, (_, expected) = match
+        if not _alike(score, expected):
+            yield f"{where}: '{label}' has {score}, golden {expected}"
+        elif place != rank and not _alike(expected, golden[rank - 1][1], 2):
+            yield f"{where}: '{label}' has rank {rank}, golden {place}"
+    if left:
+        place, (label, _) = left[0]
+        yield f"{where}: '{label}' of rank {place} is gone"
+
+
+def _is_ranked(value: Plain) -> bool:
+    """Whether it is a list of pairs of a label and a score."""
+    return isinstance(value, list) and bool(value) and all(
+        isinstance(one, list) and len(one) == 2 and isinstance(one[1], float) for one in value
+    )  # fmt: skip
+
+
+def _alike(one: Plain, other: Plain, times: float = 1) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return one == other or abs(one - other) <= times * TOLERANCE
+    return bool(one == other)
+
+
+def read(method: str) -> dict[str, Plain]:
+    """The golden file of a method; raises FileNotFoundError where it has none."""
+    found: dict[str, Plain] = json.loads(lzma.decompress(path(method).read_bytes()))
+    return found
+
+
+def write(method: str, found: Mapping[str, Plain]) -> None:
+    """Make it the golden file of the method: the same content is the same bytes."""
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    path(method).write_bytes(lzma.compress(text.encode(), preset=9))
+
+
+def path(method: str) -> Path:
+    """The golden file of a method."""
+    return FOLDER / f"{method}.json.xz"

@@ -1,0 +1,53 @@
+"""Every method gives what its golden file holds: settings, rankings, contexts, prompts."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+
+import frozen  # isort: skip
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """Where artifacts are shared by all methods, and by all workers."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if hasattr(request.config, "workerinput") else base) / "golden"
+
+
+@pytest.mark.parametrize("method", frozen.METHODS)
+def test_the_method_gives_what_its_golden_file_holds(method: str, home: Path) -> None:
+    found = frozen.difference(frozen.read(method), frozen.freeze(method, home), method)
+    assert found is None, found
+
+
+def test_every_golden_file_is_that_of_a_method() -> None:
+    held = {file.name.partition(".")[0] for file in frozen.FOLDER.glob("*.json.xz")}
+    assert held == set(frozen.METHODS)
+
+
+RANKED = {"step": {"node.ppr": {"node_scores": [["ada", 0.5], ["otto", 0.25], ["isk", 0.25]]}}}
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([["ada", 0.5], ["isk", 0.25], ["otto", 0.25]], None),
+        ([["ada", 0.500001], ["otto", 0.25], ["isk", 0.25]], None),
+        ([["ada", 0.500003], ["otto", 0.25], ["isk", 0.25]], "'ada' has 0.500003, golden 0.5"),
+        ([["otto", 0.25], ["ada", 0.5], ["isk", 0.25]], "'otto' has rank 1, golden 2"),
+        ([["ada", 0.5], ["otto", 0.25], ["mira", 0.25]], "rank 3 is 'mira', golden 'isk'"),
+        ([["ada", 0.5], ["otto", 0.25]], "'isk' of rank 3 is gone"),
+    ],
+)
+def test_a_difference_is_told_unless_it_is_a_last_decimal_or_a_tie(
+    rows: list[list[object]], words: str | None
+) -> None:
+    current = copy.deepcopy(RANKED)
+    current["step"]["node.ppr"]["node_scores"] = rows  # type: ignore[assignment]
+    told = frozen.difference(RANKED, current, "hipporag")
+    assert told == (words and f"hipporag, step node.ppr, node_scores: {words}")

@@ -1,0 +1,16 @@
+"""Write the golden files anew: python tests/golden/write.py [METHOD ...]."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import frozen
+
+sys.path.append(str(frozen.FOLDER.parent))  # the scripted reader is there
+with tempfile.TemporaryDirectory() as home:
+    for method in sys.argv[1:] or frozen.METHODS:
+        frozen.write(method, frozen.freeze(method, Path(home)))
+for file in set(frozen.FOLDER.glob("*.json.xz")) - set(map(frozen.path, frozen.METHODS)):
+    file.unlink()
