@@ -73,21 +73,22 @@ CASES = {
 
 
 def freeze(method: str, home: Path) -> dict[str, Plain]:
-    """What every case of a method gives; one that has the run key of an earlier one refers to it.
+    """What every case gives; one with the run key and configuration of an earlier one is `as` that.
 
     Artifacts, readings of the tagger and vectors below `home` are used again. Where artifacts are
     built by prompts they are the method's own, so that all prompts are sent.
     """
-    keys: dict[str, str] = {}
+    names_of: dict[tuple[str, str], str] = {}
     found: dict[str, Plain] = {}
     for name, case in CASES.items():
         experiment = _experiment(method, case, home, OWN.get(method, {}))
-        same = keys.setdefault(experiment.key, name)
-        if same != name:
-            found[name] = f"as {same}"
-            continue
         resolved = _experiment(method, case, home, {}) if method in OWN else experiment
-        found[name] = {"configuration": _configuration(resolved), **_frozen(experiment)}
+        configuration = _configuration(resolved)
+        key = (experiment.key, json.dumps(configuration, default=str))
+        if (same := names_of.setdefault(key, name)) != name:
+            found[name] = f"as {same}"
+        else:
+            found[name] = {"configuration": configuration, **_frozen(experiment)}
     plain: dict[str, Plain] = json.loads(json.dumps(found, default=str))
     return plain
 
