@@ -30,7 +30,7 @@ def loaded() -> ModuleType:
 
 FOLLOW = loaded()
 PAGES = [page for page in FOLLOW.pages() if page.name not in OWN_TEST]
-OF_RUNS = {"ask", "run", "plan", "sweep", "watch", "search"}
+OF_RUNS = {"ask", "run", "plan", "sweep"}
 
 
 def small(words: list[str]) -> list[str]:

@@ -36,10 +36,7 @@ def test_every_file_is_a_mapping_and_begins_with_what_it_is(name: str) -> None:
 
 def test_every_folder_of_configs_is_a_group_that_can_be_chosen() -> None:
     folders = {path.name for path in CONFIGS.iterdir() if path.is_dir()}
-    spaces = {"search"}  # the spaces of `graphrag-bench search`, which are no group of a run
-    assert folders - spaces == set(GROUPS) - set(ROLES) - {"dataset"}, (
-        "data sets are found by cards"
-    )
+    assert folders == set(GROUPS) - set(ROLES) - {"dataset"}, "data sets are found by cards"
 
 
 def test_no_folder_of_configs_or_datasets_is_a_package() -> None:
