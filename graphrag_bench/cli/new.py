@@ -24,7 +24,6 @@ _NEXT = """
 next
   python -m pytest {tests}
   graphrag-bench run -m dataset=sample method={name},vanilla plugins=[{package}] answer=off
-  graphrag-bench watch dataset=sample method={name} plugins=[{package}]
 """
 
 

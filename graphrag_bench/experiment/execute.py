@@ -214,7 +214,7 @@ def _run_block(
     for one in finished:
         row = record(one, table, settings.trace)
         contexts = [] if settings.trace == "off" else context_rows(one, table)
-        experiment.folder.append(row, timing_rows(one), contexts)
+        experiment.folder.append(row, timing_rows(one, settings.workers), contexts)
         if one.failure is not None:
             failed.append((one.question.id, one.failure))
         advance(1)

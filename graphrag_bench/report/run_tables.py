@@ -39,7 +39,7 @@ def shown_tables(
         return [headline_table(runs, differences, metric)]
     costs = cost_table(runs)
     tables = [
-        run_table(runs, seconds=True),
+        run_table(runs),
         comparison_table(differences),
         costs if costs.rows else None,
         paying_table(runs, baseline),

@@ -22,7 +22,6 @@ _ANSWERS = {"accuracy": "accuracy", "f1": "F1", "exact_match": "EM"}
 _LISTED = {"hit@1": "Hit@1", "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph"}
 """Columns that a table has when a run has the metric."""
 _CUT_AT, IN_CONTEXT = "evidence_recall@", "evidence_in_context"
-_SECONDS = "s p50 / p95"
 _CUT_ANSWERS = "answers cut"
 _OF_CALLS = "share of the LLM calls"
 _ABOUT = {
@@ -34,19 +33,16 @@ _ABOUT = {
     "faults": f"{_OF_CALLS} without a usable reply",
     "fallback calls": f"{_OF_CALLS} that a fallback replaced",
     "fallback questions": "share that went another way than the method's own",
-    _SECONDS: "seconds per question, one at a time and uncached, as `graphrag-bench time RUN` "
-    "measures them; !: on a busy machine",
 }
 """What a column holds, by its head."""
 
 
-def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
+def run_table(runs: Sequence[Run]) -> Table:
     """A row for each run: evidence first, answers next, then what went wrong.
 
     The floor comes first and the ceiling last. Every mean is followed by its interval, and by the
     spread over the repeats of a run that has any; it is marked with `!` while questions have
-    failed. `_ABOUT` says what the other columns hold; LLM calls are those of building too. With
-    `seconds` the table has those that `graphrag-bench time` measured, and no others; without, the
+    failed. `_ABOUT` says what the other columns hold; LLM calls are those of building too. The
     table holds only what the configuration determines. Columns that no run fills are left out. Runs
     are what `metrics.json` holds.
     """
@@ -59,8 +55,6 @@ def run_table(runs: Sequence[Run], *, seconds: bool = False) -> Table:
         columns += [("fallback calls", lambda run: _shares(_rates(run))[1])]
     if any(run.get("fallbacks") for run in ordered):
         columns.append(("fallback questions", _fell_back))
-    if seconds:
-        columns.append((_SECONDS, lambda run: _seconds(run.get("timing_serial"))))
     rows = tuple(tuple(cell(run) for _, cell in columns) for run in ordered)
     heads = tuple(head for head, _ in columns)
     about = tuple((head, _ABOUT[head]) for head in heads if head in _ABOUT)
@@ -130,14 +124,6 @@ def with_interval(run: Run, name: str) -> str:
 def _cuts(runs: Sequence[Run]) -> list[int]:
     names = {name for run in runs for name in run["metrics"] if name.startswith(_CUT_AT)}
     return sorted(int(name.removeprefix(_CUT_AT)) for name in names if name[-1].isdigit())
-
-
-def _seconds(timed: Mapping[str, Any] | None) -> str:
-    """Median and 95th percentile of a serial timing."""
-    if not timed:
-        return MISSING
-    held = timed["seconds"]
-    return f"{held['p50']:.2f} / {held['p95']:.2f}{'!' if timed['busy'] else ''}"
 
 
 def _any_has(runs: Sequence[Run], name: str) -> bool:

@@ -24,9 +24,8 @@ from graphrag_bench.runs.record import Row
 
 ENVIRONMENT = "environment.json"
 SELECTIONS = "selections.json"
-SERIAL = "timing_serial.json"
 _RANKS = ("failed", "retrieved", "answered")
-_ADDED = ("selections", "timing_serial", "lost")
+_ADDED = ("selections", "lost")
 _GROWING = ("records.", "contexts.", "timing.", "ledger.")
 """The files that grow while a run is at work: sealed when it ends."""
 _FOR_GOOD = ("timing.", "ledger.")
@@ -207,16 +206,14 @@ class RunFolder:
         return self.completed(held) if held else {}
 
     def completed(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """Metrics with the sweeps that the run was the best of, and the seconds that were measured.
+        """Metrics with the sweeps that the run was the best of, in `selections`.
 
-        They are in `selections` and `timing_serial`, where there are any; `lost` tells which rows
-        of costs and times were damaged and could not be made once more.
+        `lost` tells which rows of costs and times were damaged and could not be made once more.
         """
         with reading(self.path / seals.SEALS):
             lost = seals.read_seals(self.path).lost
         added: dict[str, Any] = {
             "selections": self.selections(),
-            "timing_serial": self._json(SERIAL),
             "lost": lost,
         }
         return {**_own(metrics), **{name: held for name, held in added.items() if held}}

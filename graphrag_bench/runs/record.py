@@ -209,10 +209,11 @@ def _short(score: float) -> float:
     return round(score, DECIMALS)
 
 
-def timing_rows(finished: Finished) -> Iterator[Row]:
-    """One row for each step with its seconds, those of all its rounds and items together."""
+def timing_rows(finished: Finished, workers: int = 1) -> Iterator[Row]:
+    """Yield one row a step, its seconds over all rounds, with `workers` questions at a time."""
     seconds: dict[str, float] = {}
     for step in finished.trace:
         seconds[step.step] = seconds.get(step.step, 0.0) + step.seconds
     for name, total in seconds.items():
-        yield {"question": finished.question.id, "step": name, "seconds": round(total, 6)}
+        spent = {"seconds": round(total, 6), "workers": workers}
+        yield {"question": finished.question.id, "step": name, **spent}

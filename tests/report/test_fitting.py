@@ -127,7 +127,7 @@ def of_five(constant: bool) -> list[dict[str, object]]:
 @pytest.mark.parametrize("width", [80, 100])
 @pytest.mark.parametrize("constant", [True, False])
 def test_five_methods_are_two_stacked_tables_at_most(width: int, constant: bool) -> None:
-    table, held = fitted(run_table(of_five(constant), seconds=True), width)
+    table, held = fitted(run_table(of_five(constant)), width)
     assert len(held) <= 2
     assert max(sum(c.width + 3 for c in block) + 1 for block in held) <= width
     shown = [cell.split()[0] for row in table.rows for cell in row]

@@ -150,8 +150,8 @@ def test_a_row_holds_no_time():
 def test_times_of_a_repeated_step_add_up():
     done = finished(step("retrieve.0", 0.5), step("retrieve.1", 0.25), step("retrieve.0", 0.25))
     assert list(timing_rows(done)) == [
-        {"question": "q", "step": "retrieve.0", "seconds": 0.75},
-        {"question": "q", "step": "retrieve.1", "seconds": 0.25},
+        {"question": "q", "step": "retrieve.0", "seconds": 0.75, "workers": 1},
+        {"question": "q", "step": "retrieve.1", "seconds": 0.25, "workers": 1},
     ]
 
 

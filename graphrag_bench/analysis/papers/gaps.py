@@ -13,7 +13,7 @@ from graphrag_bench.analysis.papers.offered import Offered, conditions, evaluato
 from graphrag_bench.analysis.papers.printed import PaperTable, Part, Printed
 from graphrag_bench.data.dataset import QUESTIONS
 
-_TIMED = "n=20"
+_SERIAL = "seconds are of runs with workers=1 cache.mode=off"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def lacking(
 ) -> Filled:
     """What fills the gaps of a cell: the settings of its runs, and the commands around them.
 
-    A run that is there and lacks the metric is scored or timed; runs that nobody has compared are
+    A run that is there and lacks the metric is scored; runs that nobody has compared are
     compared; a win rate takes the runs of both sides and a judge.
     """
     metric = table.metric(cell)
@@ -52,16 +52,16 @@ def lacking(
         wanted = metric.metric.split("|")[0]
         return Filled(after=f"graphrag-bench score {stored[0]} --metrics {wanted}")
     after = ""
-    if metric.time or metric.seconds:
-        after = f"graphrag-bench time {stored[0] if stored else 'RUN'} {_TIMED}"
-    elif metric.judged_answer:
+    if (metric.time or metric.seconds) and not runs:
+        return Filled(reason=_SERIAL)
+    if metric.judged_answer:
         runs = runs or tuple(filter(None, [table.settings_of_paper(cell)]))
         after = f"graphrag-bench judge RUN {' '.join(judge_words(table, cell))}"
     return Filled(before=_before(table, cell, runs), runs=runs, after=after)
 
 
 def _stored(table: PaperTable, cell: Printed, offered: Sequence[Offered], part: Part) -> Gap:
-    """The gap with the nearest run that nobody has timed, where one is stored."""
+    """The gap with the nearest run whose seconds do not count, where one is stored."""
     theirs = conditions(table, cell, part.own)
     held = [
         Candidate(one.run, grade(one.ours, theirs))

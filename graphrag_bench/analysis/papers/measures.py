@@ -15,7 +15,7 @@ from graphrag_bench.offline.manifest import verify
 from graphrag_bench.offline.plan import Planned
 from graphrag_bench.offline.store import loaded
 from graphrag_bench.offline.tree import layer_of
-from graphrag_bench.runs.folder import SERIAL, write_whole
+from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.record import Row
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.text import count_tokens
@@ -94,22 +94,21 @@ def build_tokens(held: Mapping[str, Any], *, reports: bool) -> Measured | None:
     return Measured(n_tokens, held["n"]) if n_tokens else None
 
 
-def seconds(folder: Path, what: str = "") -> Measured | None:
-    """The mean seconds per question from the serial timing of a run; None without one.
+def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> Measured | None:
+    """Return the mean seconds per question of a run that asked one at a time, all replies paid.
 
-    With `what` those of a stage or operator alone: the sum over its steps, a question for which a
-    step did not run counting as 0. None where no step is of it.
+    None for any other run: parallel questions and stored replies are no measurement. With `what`
+    those of a stage or operator alone, a question for which a step did not run counting as 0; None
+    where no step is of it.
     """
-    file = folder / SERIAL
-    if not file.is_file():
+    if not timing or any(row.get("workers") != 1 for row in timing):
         return None
-    held = json.loads(file.read_text(encoding="utf-8"))
-    if not what:
-        return Measured(held["seconds"]["mean"], held["n"])
-    parts = [one for name, one in held["steps"].items() if _is_of(name, what)]
-    if not parts:
+    if any(part["cached"]["calls"] for part in cost.get("questions", {}).values()):
         return None
-    return Measured(sum(one["mean"] * one["n"] for one in parts) / held["n"], held["n"])
+    n = len({row["question"] for row in timing})
+    of_steps = {(row["question"], row["step"]): row["seconds"] for row in timing}
+    parts = [held for (_, step), held in of_steps.items() if not what or _is_of(step, what)]
+    return Measured(sum(parts) / n, n) if parts else None
 
 
 def _is_of(step: str, what: str) -> bool:

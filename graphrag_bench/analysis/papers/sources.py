@@ -102,7 +102,7 @@ class FigureSource:
         if metric.build:
             return measures.build_tokens(held, reports=metric.build == "report_tokens")
         if metric.time or metric.seconds:
-            return measures.seconds(path, metric.seconds or "")
+            return measures.seconds(run.folder.timing(), held["cost"], metric.seconds or "")
         if metric.tokens:
             return measures.step_tokens(run.rows.values(), metric.tokens)
         if metric.layers:

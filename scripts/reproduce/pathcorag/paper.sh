@@ -17,7 +17,7 @@ for set in ultradomain_mix ultradomain_cs ultradomain_agriculture ultradomain_le
 done
 graphrag-bench table pathcorag/table2 --run "$@"
 graphrag-bench table pathcorag/table3 --run "$@"
-# Tables 1 and 4: sizes, tokens and seconds; the seconds take `graphrag-bench time RUN n=20`
+# Tables 1 and 4: sizes, tokens and seconds; the seconds take runs with workers=1 cache.mode=off
 graphrag-bench table pathcorag/table1 --run "$@"
 graphrag-bench table pathcorag/table4 --run "$@"
 

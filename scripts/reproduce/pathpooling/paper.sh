@@ -3,7 +3,7 @@
 # separate addresses: `graphrag-bench table pathpooling/table1` prints a command for each.
 set -e
 graphrag-bench fetch dataset=cwq
-# Table 2: milliseconds; they take `graphrag-bench time RUN n=20` of each run
+# Table 2: milliseconds; they take runs with workers=1 cache.mode=off
 graphrag-bench table pathpooling/table2 --run "$@"
 # Figures 4 and 9: path search; Figures 5 and 10: pooling, all of Llama 3.1 8B, and with them its
 # rows of Table 1

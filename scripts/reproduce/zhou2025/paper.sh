@@ -5,7 +5,7 @@ for set in multihoprag quality popqa musique hotpotqa alce_asqa; do
     graphrag-bench fetch dataset=$set
 done
 
-# specific questions: Table 5, and with it Tables 6 and 12 (seconds: `graphrag-bench time RUN n=20`)
+# specific questions: Table 5, and with it Tables 6 and 12 (seconds: runs with workers=1 cache.mode=off)
 graphrag-bench table zhou2025/table5 --run "$@"
 # layers of the trees: Table 13
 graphrag-bench table zhou2025tr/table13 --run "$@"

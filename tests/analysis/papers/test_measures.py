@@ -151,35 +151,41 @@ def test_a_dimension_that_nobody_judged_leaves_the_average_open(home: Path) -> N
     assert all(one.figure is None for one in held.values())
 
 
-SERIAL = {
-    "n": 4,
-    "seconds": {"mean": 2.0},
-    "steps": {
-        "convert.0 question.keywords.llm": {"mean": 0.5, "n": 4},
-        "retrieve.0 node.vdb": {"mean": 0.25, "n": 4},
-        "retrieve.1.empty.0 path.pool": {"mean": 0.02, "n": 1},
-        "generate.0.steps.1 path.pool": {"mean": 0.004, "n": 4},
-    },
-}
+SERIAL = [
+    {"question": question, "step": step, "seconds": seconds, "workers": 1}
+    for step, seconds, questions in (
+        ("convert.0 question.keywords.llm", 0.5, "abcd"),
+        ("retrieve.0 node.vdb", 0.25, "abcd"),
+        ("retrieve.1.empty.0 path.pool", 0.02, "a"),
+        ("generate.0.steps.1 path.pool", 0.004, "abcd"),
+    )
+    for question in questions
+]
 
 
-def test_seconds_of_a_step_count_every_question(home: Path) -> None:
-    write_rows(home / "timing_serial.json", [SERIAL])
-    assert seconds(home).value == 2.0  # type: ignore[union-attr]
-    assert seconds(home, "convert").value == 0.5  # type: ignore[union-attr]
-    assert seconds(home, "retrieve").value == 0.25 + 0.02 / 4  # type: ignore[union-attr]
-    assert seconds(home, "path.pool").value == 0.02 / 4 + 0.004  # type: ignore[union-attr]
-    assert seconds(home, "path.prune") is None
-    assert seconds(home / "nowhere", "convert") is None
+def test_seconds_of_a_step_count_every_question() -> None:
+    whole = {"": 0.759, "convert": 0.5, "retrieve": 0.255, "path.pool": 0.009}
+    for what, expected in whole.items():
+        found = seconds(SERIAL, {}, what)
+        assert found is not None
+        assert (found.value, found.n) == (pytest.approx(expected), 4)
+    assert seconds(SERIAL, {}, "path.prune") is None
+    assert seconds([], {}) is None
+
+
+def test_parallel_questions_and_stored_replies_are_no_measurement() -> None:
+    assert seconds([{**row, "workers": 4} for row in SERIAL], {}) is None
+    stored = {"questions": {"a": {"paid": {"calls": 0}, "cached": {"calls": 1}}}}
+    assert seconds(SERIAL, stored) is None
 
 
 def test_the_time_of_path_pooling_is_printed_in_milliseconds(home: Path) -> None:
     run = told("subgraphrag", "pooling=rerank", "pooling.search=bfs", "method.top_k=50")
     held = beside(load_table("pathpooling/table2"), [run], home, "CWQ")
     bfs = "BFS", "", "path search time per query", ("triples=50",)
-    assert (held[bfs].figure, held[bfs].runs) == (None, ())  # it is stored, and to be timed
-    assert held[bfs].after == f"graphrag-bench time {run.folder.path} n=20"
-    write_rows(run.folder.path / "timing_serial.json", [SERIAL])
+    assert (held[bfs].figure, held[bfs].runs) == (None, ())
+    assert "workers=1 cache.mode=off" in held[bfs].reason
+    write_rows(run.folder.path / "timing.jsonl", SERIAL)
     held = beside(load_table("pathpooling/table2"), [run], home, "CWQ")
     figure = held[bfs].figure
     assert figure is not None
@@ -202,7 +208,7 @@ def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
     assert step_tokens(rows.values(), "retrieve") is None
     plain = told("pathcorag", usage={"context_tokens_per_question": 8000.0})
     run = WithRows(plain.folder, held=plain.held, told_rows=rows)
-    write_rows(run.folder.path / "timing_serial.json", [SERIAL])
+    write_rows(run.folder.path / "timing.jsonl", SERIAL)
     held = beside(load_table("pathcorag/table4"), [run], home, "")
     values = {
         metric: one.figure.value
