@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # more workers than two cores: tests of kills, servers and outages wait
 PYTEST := $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help quickstart test test-ray test-parity test-engines test-browser quick checked lint types imports \
+.PHONY: help quickstart test test-ray test-parity test-browser quick checked lint types imports \
   unit docs clean
 
 help:
@@ -20,7 +20,6 @@ help:
 	@echo "make test         lint, types, tests"
 	@echo "make test-ray     install Ray, then the tests on a cluster of two workers on this machine"
 	@echo "make test-browser install Chromium and its driver where missing, then the tests of the run page"
-	@echo "make test-engines the tests of the released engines that are installed (ENGINES=FOLDER)"
 	@echo "make test-parity  our methods beside the released engines: ENGINES=FOLDER, docs/parity.md"
 	@echo "make quick        lint, types, the fast tests (under 90 seconds)"
 	@echo "make docs         the documentation site, in site/"
@@ -44,9 +43,6 @@ test-parity: $(VENV)/.installed-dev
 
 test-browser: $(VENV)/.installed-browser
 	$(BIN)/pytest tests/browser
-
-test-engines: $(VENV)/.installed-dev
-	$(BIN)/pytest tests/engines/test_real.py -rs
 
 quick: checked
 	$(PYTEST) -m "not slow and not real"

@@ -99,7 +99,7 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> Pipeline:
 _pipeline = method
 _OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
 _RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
-_GROUPS = ("engine", "llm", "llm_build", "embedder", "chunking", "pooling")
+_GROUPS = ("llm", "llm_build", "embedder", "chunking", "pooling")
 
 
 @dataclass(repr=False)

@@ -52,7 +52,7 @@ def caught(work: Callable[[], T]) -> T | Exception:
     """What `work` returns, which runs the code of others, or the error that it raised.
 
     A UserError goes through: it is told as it is. The one broad `except` of the framework that does
-    not raise again; the driver of an engine, a program of its own, has another.
+    not raise again.
     """
     try:
         return work()

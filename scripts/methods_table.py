@@ -45,8 +45,6 @@ METHODS = (
      ""),
     ("youtugraphrag", "Youtu-GraphRAG", "typed nodes, triples, attributes and communities", "", ""),
     ("kgp", "KGP", "a model walks the passages", "", ""),
-    ("original", "released engines", "LightRAG, GraphRAG, HippoRAG and two more, as released",
-     "", ""),
     ("hybrid", "hybrid", "BM25 and vectors fused", "", "hybrid (BM25 + dense)"),
     ("vanilla", "VanillaRAG", "passages by vectors", "", ""),
     ("bm25", "BM25", "passages by words", "", ""),

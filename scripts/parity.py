@@ -26,11 +26,7 @@ if __name__ == "__main__":
 from parity.cases import Case, chosen  # noqa: E402
 from parity.comparison import Ranking, compare  # noqa: E402
 from parity.freezing import ours  # noqa: E402
-from parity.page import Prompted, Result, page, unexplained  # noqa: E402
-
-from graphrag_bench.config.compose import load  # noqa: E402
-from graphrag_bench.engines.prompts import read_originals  # noqa: E402
-from graphrag_bench.experiment.original_prompts import prompt_of  # noqa: E402
+from parity.page import Result, page, unexplained  # noqa: E402
 
 DRIVERS = ROOT / "scripts" / "parity" / "drivers"
 SECONDS = 900
@@ -83,20 +79,7 @@ def run(case: Case, engines: Path, home: Path) -> Result:
         rows = held["answers"][question]  # type: ignore[index]
         theirs = {stage: ranking(rows[stage], most) for stage, most in case.stages.items()}
         differences[question] = compare(question, mine, theirs)
-    prompts = rendered(case.method, held.get("prompts") or [], engines)  # type: ignore[arg-type]
-    return Result(case, str(held["version"]), differences, prompts)
-
-
-def rendered(method: str, prompts: list[dict[str, object]], engines: Path) -> list[Prompted]:
-    """Of each prompt that the engine rendered, how many are byte-equal to ours from its file."""
-    originals = read_originals(str(load("method", method)["originals"]))
-    counts: dict[str, list[bool]] = {}
-    for one in prompts:
-        name = str(one["ours"])
-        ours = prompt_of(name, originals, str(engines)).render(one["values"])  # type: ignore[arg-type]
-        said = [[message.role, message.content] for message in ours]
-        counts.setdefault(name, []).append(said == one["messages"])
-    return [Prompted(name, len(equal), sum(equal)) for name, equal in counts.items()]
+    return Result(case, str(held["version"]), differences)
 
 
 def main() -> int:

@@ -37,9 +37,7 @@ pytestmark = pytest.mark.slow
 for package in ("operators", "methods"):
     import_module(package)
 
-EVERY = [op for op in operators.all() if op.origin.startswith(("operators.", "methods."))]
-OPERATORS = [op for op in EVERY if not op.name.startswith("original.")]
-"""Those that can be called here: tests/engines calls `original.*`, which take an engine."""
+OPERATORS = [op for op in operators.all() if op.origin.startswith(("operators.", "methods."))]
 SOMETHING_FROM_NOTHING = {
     "node.ppr": "without seeds the walk starts at every node alike",
     "chunk.ppr": "without seeds the walk starts at the chunks alone",
@@ -158,7 +156,7 @@ def plainly(found: Mapping[str, Any]) -> dict[str, Any]:
 # ---- what it says
 
 
-@pytest.mark.parametrize("op", EVERY, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
 def test_the_docstring_says_what_comes_out_and_names_its_source(op):
     first, _, rest = (op.function.__doc__ or "").strip().partition("\n")
     assert first.endswith("."), "the first line is one sentence"
@@ -166,13 +164,13 @@ def test_the_docstring_says_what_comes_out_and_names_its_source(op):
     assert "Source:" in rest
 
 
-@pytest.mark.parametrize("op", EVERY, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
 def test_only_an_operator_with_a_model_costs_calls(op):
     has_model = bool(MODELS & set(op.needs))
     assert has_model == (op.bound({name: default_of(op, name) for name in op.settings}) > 0)
 
 
-@pytest.mark.parametrize("op", EVERY, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
 def test_a_prompt_that_comes_with_it_asks_only_for_what_it_is_given(op):
     defaults = [default_of(op, name) for name in op.settings]
     assert all(one.variables <= op.supplies for one in defaults if isinstance(one, Prompt))

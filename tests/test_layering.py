@@ -16,7 +16,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"answer_forms", "values", "text", "errors", "fingerprint", "columns", "locations"})
     | {"progress", "unpacking", "terminal", "addresses", "version", "plain_json", "plain_yaml"}
     | {"prompts", "expected", "question_plan", "registry", "lookup"},
-    frozenset({"world", "executors", "engines"}),
+    frozenset({"world", "executors"}),
     frozenset({"contract", "graph", "models", "data"}),
     frozenset({"pipeline", "offline", "evaluation", "config"}),
     frozenset({"runs", "report"}),

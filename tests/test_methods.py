@@ -15,10 +15,9 @@ from graphrag_bench.locations import checkout
 pytestmark = pytest.mark.slow
 
 METHODS = names("method")
-"""`original` takes an installed engine to answer: tests/engines runs it."""
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "original"])
+@pytest.mark.parametrize("name", METHODS)
 def test_the_method_answers_every_question_of_toy(name: str, tmp_path: Path) -> None:
     quick = QUICK.get(name, ())
     ended = ran(*TOY, f"method={name}", *quick, "reference_rows=off", f"paths.home={tmp_path}")

@@ -42,7 +42,6 @@ COMMANDS = {
     "list": "list methods, data sets, models, embedders and operators",
     "doctor": "check address, key, model, JSON replies, window and embedding before a run",
     "artifacts": "list, export and import what was built: chunks, graphs, indices, reports",
-    "engines": "released engines: list, install and remove them, each in its own environment",
     "cite": "what to cite for finished runs, as BibTeX",
     "cache": "count, export and import the replies that were paid for",
 }
@@ -50,7 +49,7 @@ GROUPS = {
     "run and plan": ("run", "plan", "sweep", "ask"),
     "look at what was run": ("view", "runs", "show", "why", "table", "curve", "funnel"),
     "take methods apart": ("replay", "ablate"),
-    "make a method": ("new", "engines"),
+    "make a method": ("new",),
     "compare and judge": ("score", "diff", "compare", "judge"),
     "data, and what was built and paid for": ("fetch", "questions", "artifacts", "cache"),
     "publish": ("cite",),

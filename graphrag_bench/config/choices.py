@@ -22,7 +22,7 @@ from graphrag_bench.plain_yaml import read_yaml
 ROLES = ("llm_build", "llm_judge")
 """Groups whose choices are those of `llm`: other models in the same run."""
 GROUPS = (
-    "dataset", "method", "engine", "llm", *ROLES, "embedder", "chunking", "pooling", "experiment",
+    "dataset", "method", "llm", *ROLES, "embedder", "chunking", "pooling", "experiment",
 )  # fmt: skip
 FILE = "file"
 """The key of a user's method that holds the path of its file."""

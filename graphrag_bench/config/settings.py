@@ -19,7 +19,6 @@ from graphrag_bench.addresses import refuse_secrets
 from graphrag_bench.answer_forms import FormName
 from graphrag_bench.config.profiles import ANSWER_TOKENS
 from graphrag_bench.data.splits import DEV_SHARE, Split
-from graphrag_bench.engines.known import FOLDER
 from graphrag_bench.errors import RENAMED, UserError, did_you_mean
 
 NO_SETTINGS = {"experiment", "given", "budget_asked"}
@@ -96,17 +95,12 @@ class PathSettings(_Settings):
         None, description="a shared artifacts/ folder, read and never written"
     )
 
-    engines: str = Field(
-        FOLDER,
-        description="folder with an environment of each released engine",
-    )
-
     verify: Literal["first", "always", "off"] = Field(
         "first",
         description="check artifacts by their hashes: when first loaded, at every load, never",
     )
 
-    _text = field_validator("home", "shared_artifacts", "engines", mode="before")(_number_as_text)
+    _text = field_validator("home", "shared_artifacts", mode="before")(_number_as_text)
 
 
 class EvaluationSettings(_Settings):
@@ -206,10 +200,6 @@ class RunSettings(_Settings):
 
     dataset: DatasetSettings
     method: dict[str, Any] = Field(description="a file of configs/method; method.NAME=VALUE")
-    engine: dict[str, Any] | None = Field(
-        None,
-        description="the released engine of method=original; lightrag-hku where none is chosen",
-    )
     llm: dict[str, Any] = Field(description="the model that answers")
     llm_build: dict[str, Any] | None = Field(None, description="the model that builds, if another")
     llm_judge: dict[str, Any] | None = Field(
@@ -272,11 +262,6 @@ class RunSettings(_Settings):
         description="the prompt that answers: each method's own with one clause on what the "
         "context does not hold, and one prompt for all methods where a paragraph or a summary is "
         "wanted (auto); each method's own with its source's clause (own); one prompt (common)",
-    )
-    prompts: Literal["own", "original"] = Field(
-        "own",
-        description="original: those of the released engine, read where it is installed "
-        "(paths.engines), in every method that has a map of them",
     )
     match_tokens: str | None = Field(
         None, description="use another method's mean context size as the context budget"

@@ -10,12 +10,10 @@ from graphrag_bench.evaluation.detection import detectable_share
 from graphrag_bench.experiment.answer_asking import form_lines, forms_asked
 from graphrag_bench.experiment.changed_corpus import grown
 from graphrag_bench.experiment.context_plan import context_lines
-from graphrag_bench.experiment.engine_told import engine_lines
 from graphrag_bench.experiment.estimate import Estimate, Fewer, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured, planned_lines
-from graphrag_bench.experiment.original_prompts import original_lines
 from graphrag_bench.experiment.reader_prompts import READERS, common_forms, own_answers, unlicensed
 from graphrag_bench.offline.earlier import EARLIER
 from graphrag_bench.offline.parts import MOST_TOKENS
@@ -58,7 +56,6 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
     if growth := grown(experiment):
         yield f"  corpus: {growth}"
     yield from planned_lines(experiment, measured)
-    yield from engine_lines(experiment)
     yield ""
     yield "steps"
     for step in pipeline.steps(settings.answering):
@@ -96,8 +93,6 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     if to_answer:
         yield from form_lines(pipeline, [q for q in selected if q.id in to_answer])
         yield from _reader(experiment, forms_asked([q for q in selected if q.id in to_answer]))
-    if experiment.settings.prompts == "original":
-        yield from original_lines(experiment.settings, experiment.method)
     yield from _comparable(experiment, len(selected))
     n_answers = sum(question.id in to_answer for question in left)
     yield from estimate_lines(estimates(experiment, len(left), n_answers))

@@ -78,12 +78,9 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     repeats = trials(experiment)
     with folder.alone():
         answered = [question for question in selected if question.id in to_answer]
-        try:
-            _finish(experiment, selected, to_answer, shown)
-            for repeat in repeats:
-                _finish(repeat, answered, to_answer, shown)
-        finally:
-            experiment.models.let_go()
+        _finish(experiment, selected, to_answer, shown)
+        for repeat in repeats:
+            _finish(repeat, answered, to_answer, shown)
         metrics = results(experiment, selected)
         if repeats:
             metrics["repeats"] = repeated(experiment, [question.id for question in answered])

@@ -27,7 +27,6 @@ from graphrag_bench.experiment.derived_settings import (
 from graphrag_bench.experiment.earlier_version import earlier_key
 from graphrag_bench.experiment.method import Method, read_method
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.experiment.original_prompts import with_originals
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.experiment.reader_prompts import with_reader
 from graphrag_bench.fingerprint import digest
@@ -282,8 +281,6 @@ def steps_of(settings: RunSettings) -> Method:
     if settings.pooling:
         method = pooled(method, settings.pooling)
     method = with_reader(method, settings.reader_prompt)
-    if settings.prompts == "original":
-        method = with_originals(method, settings.paths.engines)
     return read_method(method)
 
 

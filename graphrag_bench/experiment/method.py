@@ -23,7 +23,6 @@ RESERVED = frozenset(
         "build",
         "given",
         "prompts",
-        "originals",
         "verified",
         FILE,
         *KEYS,
@@ -98,7 +97,6 @@ def check_keys(config: Mapping[str, Any]) -> None:
         ("given", str),
         ("role", str),
         ("prompts", str),
-        ("originals", str),
         ("build", Mapping),
     ):
         if config.get(key) is not None and not isinstance(config[key], kind):

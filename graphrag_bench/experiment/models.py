@@ -23,7 +23,6 @@ from graphrag_bench.models.cached import Cached
 from graphrag_bench.models.checkpoint import Checkpoint
 from graphrag_bench.models.cross_encoder import PassageScorer
 from graphrag_bench.models.embedder import Embedder
-from graphrag_bench.models.engine import Engine
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.fan_out import FanOut
 from graphrag_bench.models.from_config import make
@@ -46,8 +45,6 @@ from graphrag_bench.models.trial import OnTrial
 from graphrag_bench.offline.earlier import Earlier
 from graphrag_bench.offline.importers.paths import content_digest, file_of
 
-ENGINE = {"_target_": "graphrag_bench.models.releases.released", "name": "lightrag-hku"}
-"""The released engine where none is chosen."""
 _OWN = ("corpus", "openie", "training", "earlier_version")
 """What is another thing over another corpus."""
 
@@ -60,7 +57,7 @@ class Models(Mapping[str, Any]):
 
     NAMES = (
         "corpus", "openie", "import_from", "training", "earlier_version", "embedder", "nlp",
-        "llm", "llm_build", "tokenizer", "cross_encoder", "engine", "checkpoint",
+        "llm", "llm_build", "tokenizer", "cross_encoder", "checkpoint",
     )  # fmt: skip
 
     def __init__(self, settings: RunSettings, dataset: Dataset) -> None:
@@ -196,22 +193,6 @@ class Models(Mapping[str, Any]):
         """What scores passages for a question."""
         made: PassageScorer = make("cross_encoder", self.settings.cross_encoder)
         return made
-
-    @cached_property
-    def engine(self) -> Engine:
-        """The released engine of this run; nothing is started before it is asked."""
-        chosen = self.settings.engine or ENGINE
-        if chosen["_target_"] == ENGINE["_target_"]:
-            chosen = {"folder": self.settings.paths.engines, **chosen}
-        made: Engine = self._bare("engine", chosen)
-        made.logs = Path(self.settings.paths.home) / "cache" / "engines"
-        return made
-
-    def let_go(self) -> None:
-        """End the processes that the models of this run have started for themselves."""
-        engine = self._made.get("engine")
-        if isinstance(engine, Engine):
-            engine.close()
 
     @cached_property
     def tokenizer(self) -> Tokenizer:

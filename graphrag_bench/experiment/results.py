@@ -12,7 +12,6 @@ from graphrag_bench.config.settings import DatasetSettings, RunSettings
 from graphrag_bench.experiment.answer_asking import forms_asked
 from graphrag_bench.experiment.budgets import context_budget
 from graphrag_bench.experiment.derived_settings import REPLACED
-from graphrag_bench.experiment.engine_told import engine_title, engine_told
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.incomplete import left_out
@@ -30,7 +29,7 @@ EXTRACTED = REPLACED | {"pseudo_questions"}
 """The artifacts that are read out of the chunks."""
 _DECIDING = {
     "method", "chunking", "pooling", "build", "graph", "seed", "answers", "answer_tokens",
-    "reader_prompt", "prompts",
+    "reader_prompt",
 }  # fmt: skip
 """The settings that can change an answer, models aside, whose identities are kept."""
 
@@ -60,15 +59,12 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     models = experiment.models
     needs = experiment.method.pipeline.needs()
     built = {need for item in experiment.plan for need in item.inputs}
-    engine = engine_told(experiment, rows)
     return metrics | {
-        **({"engine": engine} if engine else {}),
         "dataset": experiment.dataset.name,
         "card": experiment.dataset.card.name,
         "corpus": experiment.dataset.corpus_digest,
         "method": experiment.method.name,
-        "title": (engine_title(experiment) or experiment.method.title)
-        + (" (incomplete)" if incomplete else ""),
+        "title": experiment.method.title + (" (incomplete)" if incomplete else ""),
         "role": experiment.method.role,
         "verified": experiment.method.verified,
         "profile": settings.profile,
@@ -83,7 +79,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "evaluation": settings.evaluation.model_dump(),
         "answer": settings.answer,
         **_reading(settings, selected),
-        "budget_context": None if engine and not engine["equal"] else context_budget(settings),
+        "budget_context": context_budget(settings),
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment),

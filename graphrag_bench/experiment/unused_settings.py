@@ -19,7 +19,7 @@ from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.pooling import OWN, pooled
 from graphrag_bench.offline.plan import THINNING, Planned
 
-_MODELS = ("llm", "embedder", "nlp", "cross_encoder", "engine")
+_MODELS = ("llm", "embedder", "nlp", "cross_encoder")
 
 
 def refuse_idle(given: Sequence[str], experiments: Sequence[Experiment]) -> None:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 Outcome = RetrievalState | Failure
 _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
-_SERIAL = frozenset({"engine"})
-"""What takes one question at a time: threads that wait for it would have their waiting timed."""
 
 
 @dataclass(frozen=True)
@@ -177,8 +175,7 @@ class OperatorStep:
                 each = (time.perf_counter() - began) / len(states)
                 return [self._checked(result, each, (), execution) for result in results]
         needs = self.operator.needs
-        at_once = "llm" in needs and _SERIAL.isdisjoint(needs)
-        if at_once and execution.workers > 1 and len(states) > 1:
+        if "llm" in needs and execution.workers > 1 and len(states) > 1:
             done = self._call_in_threads(states, execution)
         else:
             done = [self._call_one(state, execution) for state in states]

@@ -8,7 +8,6 @@ from typing import Any
 
 from graphrag_bench.report.arrange import differing
 from graphrag_bench.report.corpora import corpus_notes
-from graphrag_bench.report.engines import engine_notes
 from graphrag_bench.report.long_texts import long_text_notes
 from graphrag_bench.report.selection import INFLATED, REFERENCE_ROLES, mark
 from graphrag_bench.report.verified import verified_notes
@@ -38,7 +37,6 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     ]
     notes += corpus_notes(runs)
     notes += long_text_notes(runs)
-    notes += engine_notes(runs)
     notes += asking_notes(runs)
     notes += _repeats(runs)
     notes += _unequal_contexts(runs)

@@ -17,7 +17,6 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graph.exploration import Exploration
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
-from graphrag_bench.models.engine_replies import EnginePassages
 from graphrag_bench.pipeline.failure import Failure
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.pipeline.steps import StepTrace
@@ -82,8 +81,6 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
         for told, piece in zip(row["context"]["pieces"], context.pieces, strict=True):
             if piece.kind != "chunk" and piece.chunks is not None and chunk_table is not None:
                 told["documents"] = list(chunk_table.ranked_documents(np.array(piece.chunks)))
-    if isinstance(passages := state.get("engine_passages"), EnginePassages):
-        row["engine_passages"] = summary(passages)
     return row
 
 
@@ -169,8 +166,6 @@ def summary(value: Any) -> Any:
         return [list(pair) for pair in zip(value.steps, map(list, value.queries), strict=True)]
     if isinstance(value, StepNodes):
         return {"ids": value.ids.tolist(), "steps": value.steps.tolist()}
-    if isinstance(value, EnginePassages):
-        return {"passages": value.n_passages, "ours": value.n_ours}
     if isinstance(value, Dependencies):
         return [list(pair) for pair in zip(value.questions, value.answers, strict=True)]
     if isinstance(value, Context):

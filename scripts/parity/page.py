@@ -43,22 +43,13 @@ FOOT = """\
 ## Run it
 
 ```bash
-graphrag-bench engines install lightrag-hku --folder FOLDER
-graphrag-bench engines install nano-graphrag --folder FOLDER
-graphrag-bench engines install fast-graphrag --folder FOLDER
-graphrag-bench engines install hipporag --folder FOLDER
+for name in lightrag-hku nano-graphrag fast-graphrag hipporag; do
+  python3 -m venv FOLDER/$name
+  FOLDER/$name/bin/pip install --no-deps --requirement scripts/parity/locks/$name.txt
+done
 make test-parity ENGINES=FOLDER
 ```
 """
-
-
-@dataclass(frozen=True)
-class Prompted:
-    """One of our prompts: how often the engine rendered its own for it, and how often as we do."""
-
-    name: str
-    n: int
-    n_equal: int
 
 
 @dataclass(frozen=True)
@@ -68,7 +59,6 @@ class Result:
     case: Case
     version: str
     differences: Mapping[str, Sequence[Difference]]
-    prompts: Sequence[Prompted] = ()
 
     @property
     def kinds(self) -> list[Kind]:
@@ -101,13 +91,7 @@ class Result:
 def unexplained(results: Sequence[Result]) -> list[str]:
     """The case, stage and question of every first difference without a reason."""
     held = reasons()
-    wrong = [
-        f"{result.case.name}, prompt {one.name}: {one.n - one.n_equal} of {one.n} are not the same"
-        for result in results
-        for one in result.prompts
-        if one.n_equal < one.n
-    ]
-    return wrong + [
+    return [
         f"{result.case.name}, {one.stage} of {one.question}: place {one.place}, ours {one.ours}, "
         f"theirs {one.theirs} ({one.kind})"
         for result in results
@@ -120,7 +104,6 @@ def page(results: Sequence[Result]) -> str:
     """The whole page."""
     parts = [HEAD, "\n".join(_table(results)), "## The first differences", ""]
     parts[2:] = ["## The first differences\n", "\n".join(_differences(results)).rstrip() + "\n"]
-    parts += ["\n".join(_prompts(results))]
     return "\n".join(parts) + "\n" + FOOT
 
 
@@ -134,21 +117,6 @@ def _table(results: Sequence[Result]) -> Iterator[str]:
         ours = f"`{case.method}`" + (f" with{changed}" if changed else "")
         engine = f"{case.distribution} {result.version}, {case.mode}"
         yield f"| {case.name} | {ours} | {engine} | {lists} | {result.badge} | {result.counts()} |"
-    yield ""
-
-
-def _prompts(results: Sequence[Result]) -> Iterator[str]:
-    yield "## Prompts of the engines"
-    yield ""
-    yield "With `prompts=original` a method asks with the engine's own prompt, read from where it"
-    yield "is installed through the map beside the method's page (`original.yaml`). What the engine"
-    yield "renders in its own flow is compared, byte by byte, with what we render from its file:"
-    yield ""
-    yield "| case | in the place of | rendered by the engine | byte-equal |"
-    yield "|---|---|---|---|"
-    for result in results:
-        for one in result.prompts:
-            yield f"| {result.case.name} | `{one.name}` | {one.n} | {one.n_equal} |"
     yield ""
 
 

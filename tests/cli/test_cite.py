@@ -15,7 +15,7 @@ from graphrag_bench.analysis.citation import TITLE, references
 from graphrag_bench.config.choices import names
 
 ROOT = Path(__file__).resolve().parents[2]
-WITHOUT_A_PAPER = {"entitypassage", "example_new_method", "oracle", "original"}
+WITHOUT_A_PAPER = {"entitypassage", "example_new_method", "oracle"}
 QUIET = ["answer=off", "reference_rows=off"]
 
 

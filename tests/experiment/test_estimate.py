@@ -56,11 +56,10 @@ def paid(cost: Mapping[str, Any]) -> int:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("method", [name for name in names("method") if name != "original"])
+@pytest.mark.parametrize("method", names("method"))
 def test_expected_prompt_tokens_are_within_a_quarter_of_what_is_paid(
     home: Path, method: str
 ) -> None:
-    """All but `original`, which takes an installed engine: tests/engines runs it."""
     experiment = prepared(home, method, *QUICK.get(method, ()))
     before = sum(row.prompt_tokens for row in estimates(experiment, LIMIT, LIMIT))
     metrics = execute(experiment, Progress(quiet=True)).metrics

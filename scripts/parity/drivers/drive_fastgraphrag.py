@@ -10,18 +10,13 @@ from importlib.metadata import version
 import numpy as np
 from fast_graphrag import GraphRAG
 from fast_graphrag._llm._base import BaseEmbeddingService, BaseLLMService
-from fast_graphrag._models import TAnswer, TQueryEntities
-from fast_graphrag._types import TChunk, TContext, TEntity, TRelation
+from fast_graphrag._types import TChunk, TEntity, TRelation
 from frozen import arguments, chunk_id, chunk_row, write
-
-ANSWERED = 3
-"""Questions whose answering prompt is rendered too."""
 
 
 async def main():
     """Insert, ask, write."""
     world, mode, target, work = arguments()
-    prompts, asked = [], {}
 
     class Table(BaseEmbeddingService):
         """The vectors of the frozen world."""
@@ -32,18 +27,11 @@ async def main():
             return world.embed(low)
 
     class Recorded(BaseLLMService):
-        """A model that gives the recorded entities, and keeps the prompt that asks to answer."""
+        """A model that retrieval never asks: the recorded entities are passed to it."""
 
         async def send_message(self, prompt, response_model=None, **_):
-            """The recorded reply."""
-            if response_model is TQueryEntities:
-                return TQueryEntities(named=asked["question"]["named"], generic=[]), []
-            prompts.append({
-                "ours": "methods:msgraphrag/prompts/local_answer.j2",
-                "values": {"question": asked["question"]["text"], "pieces": [asked["context"]]},
-                "messages": [["user", prompt]],
-            })  # fmt: skip
-            return TAnswer(answer="an answer"), []
+            """No reply."""
+            raise RuntimeError("retrieval asked a model")
 
     embedding = Table(embedding_dim=world.array("queries").shape[1])
     rag = GraphRAG(
@@ -54,7 +42,6 @@ async def main():
     await insert(state, world)
     ids = await chunk_rows(world)
     answers = {}
-    watch(asked)
     await state.query_start()
     if mode == "exact":  # candidates of the approximate search: as many as there are nodes
         state.entity_storage._index.set_ef(len(world.nodes))
@@ -62,21 +49,7 @@ async def main():
         named = {"named": one["named"], "generic": []}
         found = await state.get_context(query=one["text"], entities=named)
         answers[one["id"]] = lists(found, world, ids)
-        if len(answers) <= ANSWERED:
-            asked["question"] = one
-            await rag.async_query(one["text"])
-    write(target, answers, version("fast-graphrag"), prompts)
-
-
-def watch(asked):
-    """Keep the text of the context that goes into a prompt."""
-    truncate = TContext.truncate
-
-    def kept(self, *given, **named):
-        asked["context"] = truncate(self, *given, **named)
-        return asked["context"]
-
-    TContext.truncate = kept
+    write(target, answers, version("fast-graphrag"))
 
 
 async def chunk_rows(world):

@@ -81,19 +81,7 @@ def main():
                 for text, score in zip(found.docs, found.doc_scores, strict=True)
             ]
         }
-    rendered = rag.prompt_template_manager.render
-    asked = [
-        {
-            "ours": "methods:hipporag/prompts/question_entities.j2",
-            "values": {"question": one["text"]},
-            "messages": [
-                [part["role"], part["content"]]
-                for part in rendered(name="ner_query", query=one["text"])
-            ],
-        }
-        for one in world.questions
-    ]
-    write(target, answers, version("hipporag"), asked)
+    write(target, answers, version("hipporag"))
 
 
 main()

@@ -18,34 +18,19 @@ from lightrag.utils import EmbeddingFunc, Tokenizer
 NO_LIMIT = 10**9
 DEFAULT_CHUNKS = 20
 SEP = "<SEP>"
-ANSWERED = 3
-"""Questions whose answering prompt is rendered too."""
 
 
 async def main():
     """Insert, ask, write."""
     world, mode, target, work = arguments()
-    table, asked, prompts = dict(world.vector_of), {}, []
+    table, asked = dict(world.vector_of), {}
 
     async def embed(texts, **_):
         return np.array([table[text] for text in texts], np.float32)
 
     async def reply(prompt, system_prompt=None, **_):
         one = asked["question"]
-        if system_prompt is None:
-            prompts.append({
-                "ours": "methods:lightrag/prompts/keywords.j2",
-                "values": {"question": one["text"]}, "messages": [["user", prompt]],
-            })  # fmt: skip
-            return json.dumps(
-                {"high_level_keywords": one["high"], "low_level_keywords": one["low"]}
-            )
-        prompts.append({
-            "ours": "methods:msgraphrag/prompts/local_answer.j2",
-            "values": {"question": one["text"], "pieces": [seen["context"]]},
-            "messages": [["system", system_prompt], ["user", prompt]],
-        })  # fmt: skip
-        return "an answer"
+        return json.dumps({"high_level_keywords": one["high"], "low_level_keywords": one["low"]})
 
     seen = {}
     dimension = world.array("queries").shape[1]
@@ -69,11 +54,8 @@ async def main():
         )  # fmt: skip
         await rag.aquery_data(one["text"], param)
         answers[one["id"]] = lists(seen, world)
-        if len(answers) <= ANSWERED:
-            param.only_need_context = False
-            await rag.aquery(one["text"], param)
     await rag.finalize_storages()
-    write(target, answers, version("lightrag-hku"), prompts)
+    write(target, answers, version("lightrag-hku"))
 
 
 async def insert(rag, world, table):
@@ -148,14 +130,6 @@ def watch(seen):
         return found
 
     operate._perform_kg_search, operate._merge_all_chunks = searched, merged
-    build = operate._build_query_context
-
-    async def built(*given, **named):
-        found = await build(*given, **named)
-        seen["context"] = found.context if found else ""
-        return found
-
-    operate._build_query_context = built
 
 
 def lists(seen, world):

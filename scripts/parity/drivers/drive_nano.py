@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
 
 import nano_graphrag._op as op
@@ -20,8 +20,6 @@ from nano_graphrag._utils import EmbeddingFunc
 
 NO_LIMIT = 10**9
 SEP = "<SEP>"
-ANSWERED = 3
-"""Prompts that are kept."""
 
 
 utils.ENCODER = Letters()
@@ -30,19 +28,12 @@ utils.ENCODER = Letters()
 async def main():
     """Insert, ask, write."""
     world, mode, target, work = arguments()
-    table, prompts, asked = dict(world.vector_of), [], {}
+    table = dict(world.vector_of)
 
     async def embed(texts):
         return np.array([table[text] for text in texts], np.float32)
 
     async def reply(prompt, system_prompt=None, **_):
-        name = "local_answer" if mode == "local" else "map"
-        if len(prompts) < ANSWERED:
-            prompts.append({
-                "ours": f"methods:msgraphrag/prompts/{name}.j2",
-                "values": {"question": asked["text"], "pieces": [asked["context"]]},
-                "messages": [["system", system_prompt], ["user", prompt]],
-            })  # fmt: skip
         return json.dumps({"points": []})
 
     embedding = EmbeddingFunc(world.array("chunks").shape[1], NO_LIMIT, embed)
@@ -56,33 +47,10 @@ async def main():
         local_max_token_for_local_context=NO_LIMIT, local_max_token_for_community_report=NO_LIMIT,
     )  # fmt: skip
     answers = {}
-    watch(asked)
     for one in world.questions:
-        asked["text"] = one["text"]
-        if mode == "local" and len(answers) < ANSWERED:
-            answering = replace(param, only_need_context=False)
-            await op.local_query(
-                one["text"], rag.chunk_entity_relation_graph, rag.entities_vdb,
-                rag.community_reports, rag.text_chunks, answering, asdict(rag),
-            )  # fmt: skip
         found = local if mode == "local" else everywhere
         answers[one["id"]] = await found(rag, world, one["text"], param)
-    write(target, answers, version("nano-graphrag"), prompts)
-
-
-def watch(asked):
-    """Keep the last table that becomes a context, and the context of a local search."""
-    table, context = op.list_of_list_to_csv, op._build_local_query_context
-
-    def made(rows):
-        asked["context"] = table(rows)
-        return asked["context"]
-
-    async def built(*given):
-        asked["context"] = await context(*given)
-        return asked["context"]
-
-    op.list_of_list_to_csv, op._build_local_query_context = made, built
+    write(target, answers, version("nano-graphrag"))
 
 
 async def insert(rag, world, table, mode):

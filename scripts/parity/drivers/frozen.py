@@ -67,12 +67,12 @@ def chunk_row(name):
     return int(name.rpartition("-")[2])
 
 
-def write(path, answers, version, prompts=()):
-    """Write the lists of every question, and the prompts that the engine rendered.
+def write(path, answers, version):
+    """Write the lists of every question.
 
     `answers` maps a question's id to {stage: [[row, [key, ...]], ...]}.
     """
-    held = {"version": version, "answers": answers, "prompts": list(prompts)}
+    held = {"version": version, "answers": answers}
     Path(path).write_text(json.dumps(held), encoding="utf-8")
 
 
