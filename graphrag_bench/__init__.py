@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from graphrag_bench.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from graphrag_bench.api import Pipeline, Run, UserError, dataset, index, method, stored_runs
+    from graphrag_bench.api import Pipeline, Run, UserError, dataset, method, stored_runs
 
-__all__ = ["Pipeline", "Run", "UserError", "dataset", "index", "method", "stored_runs"]
+__all__ = ["Pipeline", "Run", "UserError", "dataset", "method", "stored_runs"]
 
 
 def __getattr__(name: str) -> Any:

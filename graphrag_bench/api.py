@@ -21,7 +21,7 @@ from graphrag_bench.config.compose import compose, load
 from graphrag_bench.config.plugins import look_into
 from graphrag_bench.config.profiles import DEFAULT, SELECTORS, applied
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
-from graphrag_bench.data.dataset import Dataset, Document
+from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean, shown_plainly
 from graphrag_bench.experiment.execute import RunResult, execute
@@ -29,11 +29,7 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.match_tokens import matched
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.method_steps import Steps
-from graphrag_bench.growing.choice import index_choice
-from graphrag_bench.growing.documents import dataset_of
-from graphrag_bench.growing.live_index import LiveIndex
 from graphrag_bench.pipeline.build import STAGES
-from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import show
 from graphrag_bench.report.run_tables import checked_columns
 from graphrag_bench.runs.stored import StoredRun
@@ -96,7 +92,6 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     return Pipeline(plain, run_settings, given, copy.deepcopy(plain))
 
 
-_pipeline = method
 _OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
 _RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
 _GROUPS = ("llm", "llm_build", "embedder", "chunking", "pooling")
@@ -182,28 +177,6 @@ def ask(experiment: Experiment, text: str) -> Answered:
     """One question through a checked experiment; raises UserError when a step fails."""
     finished, resources = answered(experiment, question_of(experiment, text))
     return Answered.of(experiment, finished, resources)
-
-
-@shown_plainly
-def index(
-    folder: str | Path, method: str | Mapping[str, Any] | None = None, **settings: Any
-) -> LiveIndex:
-    """The live index of a folder: opened, or a new one of that method with these settings.
-
-    `index("notes", method="hipporag", llm="local")` makes one; `index("notes")` opens it again.
-    Settings are those of `method`. Raises UserError for another method or settings than it has.
-    """
-    held = index_choice(Path(folder), method, settings)
-    made = _pipeline(held.method, **held.settings)
-    home, own = {"home": str(folder)}, dict(held.settings)
-
-    def experiment(documents: Sequence[Document], writes: bool) -> Experiment:
-        paths = {**own.get("paths", {}), **home}
-        cache = {**own.get("cache", {}), "mode": "write" if writes else "read"}
-        found: Experiment = made.experiment(dataset_of(documents), paths=paths, cache=cache)
-        return found
-
-    return LiveIndex(Path(folder), experiment, Progress())
 
 
 @dataclass(frozen=True, repr=False)
@@ -308,6 +281,6 @@ def _question_rows(run: StoredRun) -> list[dict[str, Any]]:
 
 
 __all__: Sequence[str] = [
-    "Answered", "Pipeline", "Run", "UserError", "ask", "dataset", "index", "method",
+    "Answered", "Pipeline", "Run", "UserError", "ask", "dataset", "method",
     "stored_runs",
 ]  # fmt: skip

@@ -25,7 +25,6 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.models.checkpoint import Checkpoint
 from graphrag_bench.models.embedder import Hashing
-from graphrag_bench.offline.earlier import Earlier
 from graphrag_bench.offline.manifest import MANIFEST, RECIPE
 from graphrag_bench.offline.plan import AMBIENT, Planned, plan
 from graphrag_bench.offline.store import Store
@@ -114,7 +113,6 @@ def given(home: Path) -> dict[str, Any]:
         "nlp": Capitals(),
         "llm": model,
         "llm_build": model,
-        "earlier_version": Earlier(home, ""),
         "checkpoint": Checkpoint(str(checkpoint(home / "checkpoint"))),
     }
 

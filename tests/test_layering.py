@@ -23,7 +23,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"experiment"}),
     frozenset({"sweeps"}),
     frozenset({"analysis"}),
-    frozenset({"view", "growing", "inventing"}),
+    frozenset({"view", "inventing"}),
     frozenset({"cli", "api"}),
 )
 """The modules and folders of `graphrag_bench`, lowest first."""

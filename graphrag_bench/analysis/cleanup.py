@@ -8,11 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphrag_bench.data.history import FOLDER as HISTORY
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.reopen import References, read_references, references_of, reopened
 from graphrag_bench.lookup import by_beginning
-from graphrag_bench.offline.earlier import SUFFIX
 from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.offline.store import LEDGER
 from graphrag_bench.runs.damage import CONFIG, METRICS, DamagedRun, check_run
@@ -128,9 +126,8 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
         item.path.parent for item in gone if item.path.parent.parent.parent.name == "artifacts"
     }
     for folder in (*sorted(above), *sorted({folder.parent for folder in above})):
-        left = list(folder.iterdir())
-        if all(path.name == HISTORY or path.suffix == SUFFIX for path in left):
-            shutil.rmtree(folder)
+        if not any(folder.iterdir()):
+            folder.rmdir()
     return gone
 
 

@@ -1,11 +1,10 @@
-"""`graphrag-bench artifacts`: what was built listed, exported, imported, verified, traced."""
+"""`graphrag-bench artifacts`: what was built listed, exported, imported, verified."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.artifact_sources import sources_table
 from graphrag_bench.cli.parsing import Parser, command_parser
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.chunks import ChunkTable
@@ -32,7 +31,6 @@ examples
   graphrag-bench artifacts export 3f2a graph.tar.gz
   graphrag-bench artifacts import graph.tar.gz --home /scratch/me
   graphrag-bench artifacts export 3f2a graph.graphml
-  graphrag-bench artifacts sources 3f2a "lise meitner"
 """
 _FILE = (
     "FILE.tar.gz as it is, for import; FILE.graphml, a graph for other tools (and for "
@@ -48,8 +46,6 @@ def main(arguments: Sequence[str]) -> int:
         show(_table(folder, asked.dataset))
     elif asked.action == "verify":
         return _verified(folder, asked.dataset, asked.seal)
-    elif asked.action == "sources":
-        show(sources_table(folder, asked.key, asked.name))
     elif asked.action == "export":
         print(_exported(folder, asked.key, Path(asked.file), asked.alone))  # noqa: T201
     else:
@@ -74,11 +70,6 @@ def _parser() -> Parser:
         "import", "put what FILE has into HOME/artifacts; what is there stays"
     )
     verifying = parser.action("verify", "compare every file with its manifest; 1 when one differs")
-    tracing = parser.action(
-        "sources", "the documents that a node and its relationships, or a report, come from"
-    )
-    tracing.add_argument("key", metavar="KEY", help="of a graph or of reports, or its beginning")
-    tracing.add_argument("name", metavar="NAME", help="the name of a node, or a report's title")
     for action in (listing, verifying):
         action.add_argument(
             "dataset", nargs="?", metavar="DATASET", help="only what is of this set"
@@ -93,7 +84,7 @@ def _parser() -> Parser:
     verifying.flag(
         "--seal", "give artifacts of earlier versions, which kept no manifest, one of what is there"
     )
-    for action in (listing, exporting, importing, verifying, tracing):
+    for action in (listing, exporting, importing, verifying):
         action.home(meaning="the folder that holds artifacts/ (paths.home of a run); default: .")
     return parser
 

@@ -8,14 +8,12 @@ from graphrag_bench.answer_forms import FormName, answer_form
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.evaluation.detection import detectable_share
 from graphrag_bench.experiment.answer_asking import form_lines, forms_asked
-from graphrag_bench.experiment.changed_corpus import grown
 from graphrag_bench.experiment.context_plan import context_lines
-from graphrag_bench.experiment.estimate import Estimate, Fewer, estimates
+from graphrag_bench.experiment.estimate import Estimate, estimates
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured, planned_lines
 from graphrag_bench.experiment.reader_prompts import READERS, common_forms, own_answers, unlicensed
-from graphrag_bench.offline.earlier import EARLIER
 from graphrag_bench.offline.parts import MOST_TOKENS
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.edit import every_list
@@ -49,12 +47,6 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
         if item.builder.calls and any(_is_open(*pair) for pair in item.settings.items()):
             yield f"         replies: at most {MOST_TOKENS:,} tokens, or what the window leaves"
-        if EARLIER in item.inputs:
-            key = item.inputs[EARLIER]
-            grows = f"grows from {item.resource} {key}" if key else "anew: no version before"
-            yield f"         {grows}"
-    if growth := grown(experiment):
-        yield f"  corpus: {growth}"
     yield from planned_lines(experiment, measured)
     yield ""
     yield "steps"
@@ -141,9 +133,6 @@ def estimate_lines(rows: Sequence[Estimate]) -> Iterator[str]:
             f"  {row.step + basis:<42} {row.calls:>8,} {row.prompt_tokens:>10,} "
             f"{row.completion_tokens:>10,} {row.usd:>9.4f} {seconds:>8}"
         )
-    for row in rows:
-        if isinstance(row, Fewer):
-            yield f"  {row.step}: {row.calls:,} calls instead of {row.whole:,}, {row.basis}"
     if any(row.seconds is None for row in rows):
         yield "  time is known once a step has made its first calls"
     yield ""

@@ -9,8 +9,6 @@ from statistics import fmean
 from graphrag_bench.answer_forms import answer_form
 from graphrag_bench.data.dataset import Document
 from graphrag_bench.expected import Sizes
-from graphrag_bench.experiment.calls_left import calls_left
-from graphrag_bench.experiment.changed_corpus import Growth, grown
 from graphrag_bench.experiment.derived_settings import REPLACED
 from graphrag_bench.experiment.expected_steps import (
     PLAIN_ROW_TOKENS,
@@ -50,14 +48,6 @@ class Estimate:
     measured: bool
 
 
-@dataclass(frozen=True)
-class Fewer(Estimate):
-    """Of an artifact of a changed corpus: the calls without stored replies, and the basis."""
-
-    whole: int
-    basis: str
-
-
 def estimates(
     experiment: Experiment, n_early: int, n_answers: int, *, learn: bool = True
 ) -> list[Estimate]:
@@ -89,36 +79,24 @@ def lists_packed(experiment: Experiment) -> dict[str, float]:
 def _building(experiment: Experiment, sizes: Sizes, *, left: bool) -> list[Estimate]:
     """One row for each artifact whose building calls a model.
 
-    With `left` only what is still to be paid: an artifact that is there costs nothing, nor does a
-    reply that is stored since the version of the corpus before.
+    With `left` only what is still to be paid: an artifact that is there costs nothing.
     """
     store = experiment.store()
-    growth = grown(experiment) if left else None
-    share = _share(experiment, growth, sizes) if growth else 1.0
     rows: list[Estimate] = []
     for item in experiment.plan:
         if not item.builder.calls:
             continue
         there = left and store.holds(item)
         n_calls = 0 if there else item.builder.expected_calls(item.settings, sizes)
-        fewer = None
-        if growth and n_calls and (fewer := calls_left(experiment, item, growth, sizes, share)):
-            n_calls = fewer.left
         prompt, completion = _UNKNOWN
         if item.builder.tokens:
             prompt, completion = item.builder.tokens(item.settings, sizes)
         n_prompt, n_completion = round(n_calls * prompt), round(n_calls * completion)
         usd = _prices(experiment, "llm_build").usd(n_prompt, n_completion)
-        row = Estimate("build", item.resource, n_calls, n_prompt, n_completion, usd, None, False)
-        rows.append(Fewer(**vars(row), whole=fewer.whole, basis=fewer.basis) if fewer else row)
+        rows.append(
+            Estimate("build", item.resource, n_calls, n_prompt, n_completion, usd, None, False)
+        )
     return rows
-
-
-def _share(experiment: Experiment, growth: Growth, sizes: Sizes) -> float:
-    """How many of the chunks are of new and changed documents."""
-    names = {*growth.changes.new, *growth.changes.changed}
-    documents = [row for row in experiment.dataset.documents if row.id in names]
-    return min(_chunks(experiment, documents)[1] / max(sizes.n_chunks, 1), 1.0)
 
 
 def _estimate(

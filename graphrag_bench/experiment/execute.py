@@ -13,7 +13,6 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.file_evidence import documents_of
 from graphrag_bench.data.splits import within_split
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.changed_corpus import told_changes
 from graphrag_bench.experiment.context_plan import refuse_empty
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.failing import Failed, tell
@@ -72,8 +71,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     refuse_empty(experiment)
     if experiment.settings.failures.allow_incomplete:
         _charge(experiment, experiment.folder, selected)
-        with told_changes(experiment, shown):
-            experiment = as_far_as_it_goes(experiment, selected, shown)
+        experiment = as_far_as_it_goes(experiment, selected, shown)
     folder = experiment.folder
     repeats = trials(experiment)
     with folder.alone():
@@ -175,8 +173,7 @@ def build_resources(
     store = building_store(experiment, progress)
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}
-    with told_changes(experiment, progress):
-        resources = store.resources(experiment.plan_for(models), wanted, models)
+    resources = store.resources(experiment.plan_for(models), wanted, models)
     return resources | {name: models[name] for name in Models.NAMES if name in needs}
 
 

@@ -24,13 +24,11 @@ from graphrag_bench.experiment.derived_settings import (
     complete,
     imported_choices,
 )
-from graphrag_bench.experiment.earlier_version import earlier_key
 from graphrag_bench.experiment.method import Method, read_method
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.experiment.reader_prompts import with_reader
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.offline.earlier import EARLIER, Earlier
 from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.build import refuse
@@ -142,32 +140,11 @@ class Experiment:
 
     def plan_for(self, models: Models) -> list[Planned]:
         """The plan over another corpus: that of one scope."""
-        found = self.plan_of(models.corpus.corpus_digest, models)
-        key = next((item.inputs[EARLIER] for item in found if EARLIER in item.inputs), "")
-        models.earlier_version = Earlier(self.artifacts, key, self.settings.paths.verify)
-        return found
-
-    def plan_of(self, corpus: str, models: Models | None = None) -> list[Planned]:
-        """The plan over the corpus of that digest, with these models or those of the run.
-
-        What grows from an earlier version of the corpus is planned with that version.
-        """
-        own = {name: partial((models or self.models).identity, name) for name in Models.NAMES}
-
-        def planned(**known: str) -> list[Planned]:
-            given = own | {name: partial(str, one) for name, one in known.items()}
-            try:
-                return plan(self.wanted, self.choices, given, self.incomplete, self.settings.index)
-            except UserError as error:
-                raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
-
-        known = {"corpus": corpus, EARLIER: ""}
-        found = planned(**known)
-        alone = next((item for item in found if EARLIER in item.inputs), None)
-        if alone is None or self.settings.graph.per != "all":
-            return found
-        known[EARLIER] = earlier_key(self.artifacts, corpus, alone, partial(planned, **known))
-        return planned(**known)
+        given = {name: partial(models.identity, name) for name in Models.NAMES}
+        try:
+            return plan(self.wanted, self.choices, given, self.incomplete, self.settings.index)
+        except UserError as error:
+            raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
     def scoped(self, questions: Sequence[Question]) -> dict[str | None, Models]:
         """The models over the corpus of every graph that these questions are asked of.

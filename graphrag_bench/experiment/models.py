@@ -42,10 +42,9 @@ from graphrag_bench.models.shared_account import SharedAccount
 from graphrag_bench.models.spending import OwnAccount
 from graphrag_bench.models.tokenizer import Tokenizer, tokenizer_of
 from graphrag_bench.models.trial import OnTrial
-from graphrag_bench.offline.earlier import Earlier
 from graphrag_bench.offline.importers.paths import content_digest, file_of
 
-_OWN = ("corpus", "openie", "training", "earlier_version")
+_OWN = ("corpus", "openie", "training")
 """What is another thing over another corpus."""
 
 
@@ -56,7 +55,7 @@ class Models(Mapping[str, Any]):
     """
 
     NAMES = (
-        "corpus", "openie", "import_from", "training", "earlier_version", "embedder", "nlp",
+        "corpus", "openie", "import_from", "training", "embedder", "nlp",
         "llm", "llm_build", "tokenizer", "cross_encoder", "checkpoint",
     )  # fmt: skip
 
@@ -68,7 +67,6 @@ class Models(Mapping[str, Any]):
         self.earlier: Callable[[], Sequence[Path]] = tuple
         self.account: Path | None = None
         self.gates: dict[str, FailureGate] = {}
-        self.earlier_version = Earlier(Path(), "")
         self._made: dict[str, Any] = {}
         self._on_ray: dict[str, LocalOnRay] = {}
         self._first: Models | None = None
@@ -78,7 +76,6 @@ class Models(Mapping[str, Any]):
         """The same models over another corpus: one cache, one budget, one ledger for all."""
         other = copy.copy(self)
         other.corpus, other._first = dataset, self._first or self
-        other.earlier_version = Earlier(Path(), "")
         return other
 
     def sharing(self, other: Models) -> Models:
@@ -374,8 +371,6 @@ class Models(Mapping[str, Any]):
             return self._known(name, self._bare(name, config))
         if name == "corpus":
             return self.corpus.corpus_digest
-        if name == "earlier_version":
-            return self.earlier_version.key
         if name == "openie":
             return file_digest(self.openie)
         if name == "import_from":

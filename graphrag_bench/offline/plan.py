@@ -70,10 +70,6 @@ class Planned:
         """The artifact without these parts, under a key of its own."""
         return replace(self, missing=missing).keyed()
 
-    def built_from(self, **inputs: str) -> Planned:
-        """The artifact with other inputs, by the names of its needs, under the key that fits."""
-        return replace(self, inputs={**self.inputs, **inputs}).keyed()
-
     def keyed(self) -> Planned:
         """The artifact under the key that its parts give."""
         key = digest(self.builder.name, self.builder.code, self._described, dict(self.inputs))

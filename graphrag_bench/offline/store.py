@@ -20,7 +20,6 @@ from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
 from graphrag_bench.models.ledger import Ledger
 from graphrag_bench.models.llm import LLM, Metered
 from graphrag_bench.models.outcomes import CallFailed, RunStopped
-from graphrag_bench.offline.earlier import keep_earlier
 from graphrag_bench.offline.manifest import (
     RECIPE,
     Damaged,
@@ -197,7 +196,6 @@ class Store:
         if (scratch / LEDGER).is_file():
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
         seal(new)
-        keep_earlier(self.root, planned)
         target = self.root / sealed.resource / sealed.key
         shutil.rmtree(target, ignore_errors=True)  # one without a recipe is not an artifact
         new.rename(target)
