@@ -6,9 +6,7 @@ one. The reference is `faiss.knn` over the same questions and vectors in float32
 share of ranks with the same id (faiss orders scores that agree in six decimals otherwise), `recall`
 the share of its ids that are ours at any rank. Recall below 0.99, in float16 below 0.95, is an
 error. Vectors are made in blocks in a file, which both sides map; the cases of float16 have a
-second file of half the size. The cases of LanceDB search 100,000 vectors in a table, exactly or in
-316 lists, of which 20 or more are read, there with recall of at least 0.8. These are vectors around
-1,000 centres, as texts have topics: the nearest of vectors in all directions alike share no list.
+second file of half the size.
 """
 
 from __future__ import annotations
@@ -24,26 +22,21 @@ import numpy as np
 from numpy.lib.format import open_memmap
 
 from graphrag_bench.models.embedder import Vectors
-from graphrag_bench.models.nearest import Ids, Lists
+from graphrag_bench.models.nearest import Ids
 from graphrag_bench.models.vector_index import StoredAs, VectorIndex
 
 DIMENSION, TOP_K = 384, 20
 N_MILLION, N_100K, N_BATCH = 1_000_000, 100_000, 1000
 N_REPEATS, N_REPEATS_OF_100K, N_REPEATS_OF_ONE = 3, 6, 15
 BLOCK = 50_000
-N_FEW, N_CENTRES = 100, 1000
-LEAST_RECALL = {"float32": 0.99, "float16": 0.95, "lists": 0.8}
-LISTS = Lists(316, 20)
-"""Those of 100,000 rows by default."""
+LEAST_RECALL = {"float32": 0.99, "float16": 0.95}
 Numbers = tuple[float, float, str, dict[str, float]]
 
 
-def unit_rows(n_rows: int, seed: int, centres: Vectors | None = None) -> Vectors:
-    """Rows of length 1 in all directions alike, or around centres, to which their cosine is 0.7."""
+def unit_rows(n_rows: int, seed: int) -> Vectors:
+    """Rows of length 1 in all directions alike."""
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((n_rows, DIMENSION), np.float32)
-    if centres is not None:
-        rows = rows / DIMENSION**0.5 + centres[rng.integers(len(centres), size=n_rows)]
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
@@ -98,28 +91,6 @@ def told(
     return ours_rate, rate, "questions/s", times | more
 
 
-def over_lancedb(n_questions: int, n_repeats: int, lists: Lists | None = None) -> Numbers:
-    """As `compared`, of 100,000 rows in a table of LanceDB against raw faiss over the same rows."""
-    centres = unit_rows(N_CENTRES, seed=1)
-    rows, asked = unit_rows(N_100K, 2, centres), unit_rows(n_questions, 3, centres)
-    with TemporaryDirectory() as folder:
-        VectorIndex(rows, database="lancedb", lists=lists).save(Path(folder))
-        ours = VectorIndex.load(Path(folder))
-
-        def raw() -> Ids:
-            found = faiss.knn(asked, rows, TOP_K, metric=faiss.METRIC_INNER_PRODUCT)
-            return np.asarray(found[1])
-
-        more = agreement(np.stack([found.ids for found in ours.search(asked, TOP_K)]), raw())
-        if more["recall"] < LEAST_RECALL["lists" if lists else "float32"]:
-            raise AssertionError(f"recall against faiss is only {more['recall']:.4f}")
-        mine, other = [], []
-        for _ in range(n_repeats):
-            mine.append(seconds(lambda: ours.search(asked, TOP_K)))
-            other.append(seconds(raw))
-    return told(n_questions, mine, other, more)
-
-
 def agreement(ours: Ids, reference: Ids) -> dict[str, float]:
     """The share of ranks with the same id, and of the reference's ids that are ours at any rank."""
     both = [len(np.intersect1d(*pair)) for pair in zip(ours, reference, strict=True)]
@@ -132,8 +103,4 @@ CASES = {
     "batch_100k": lambda: compared(N_100K, N_BATCH, N_REPEATS_OF_100K),
     "float16_1m": lambda: compared(N_MILLION, N_BATCH, N_REPEATS, "float16"),
     "float16_one_1m": lambda: compared(N_MILLION, 1, N_REPEATS_OF_ONE, "float16"),
-    "lancedb_100k": lambda: over_lancedb(N_FEW, N_REPEATS_OF_100K),
-    "lancedb_one_100k": lambda: over_lancedb(1, N_REPEATS_OF_ONE),
-    "lancedb_lists_100k": lambda: over_lancedb(N_FEW, N_REPEATS_OF_100K, LISTS),
-    "lancedb_lists_one_100k": lambda: over_lancedb(1, N_REPEATS_OF_ONE, LISTS),
 }

@@ -20,7 +20,6 @@ from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, opera
 from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.graph.graph import ATTRIBUTES
-from graphrag_bench.offline.searched import SEARCHED, embeds
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- profiles: scripts/write_docs.py -->", "<!-- end of profiles -->"
@@ -243,10 +242,9 @@ def _builder(builder: Builder) -> list[str]:
 
 
 def _facts(item: Operator | Builder) -> list[str]:
-    shared = SEARCHED if isinstance(item, Builder) and embeds(item) else {}
     lines = [
         f"- `{name}`" + ("" if setting.default is REQUIRED else f" = `{_shown(setting.default)}`")
-        for name, setting in {**item.settings, **shared}.items()
+        for name, setting in item.settings.items()
     ]
     if source := re.search(r"Source:\s*(.*?)(?:\n\s*\n|\n\s*Deviation|$)", _doc(item), re.S):
         lines.append(f"- Source: {' '.join(source[1].split())}")

@@ -221,11 +221,6 @@ class RunSettings(_Settings):
     build: dict[str, Any] = Field(
         {}, description="variant of an artifact: build.extraction=nlp, build.graph.synonymy=add"
     )
-    index: Literal["faiss", "lancedb"] = Field(
-        "faiss",
-        description="where vectors of texts are searched: in memory, or tables on disk; "
-        "build.chunk_index.index=lancedb for one",
-    )
     graph: GraphSettings = GraphSettings()  # type: ignore[call-arg]
     profile: Literal["default", "paper", "zhou2025", "upstream"] = Field(
         "default", description="source of a method's values where sources disagree: see its README"

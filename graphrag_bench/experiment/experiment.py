@@ -142,7 +142,7 @@ class Experiment:
         """The plan over another corpus: that of one scope."""
         given = {name: partial(models.identity, name) for name in Models.NAMES}
         try:
-            return plan(self.wanted, self.choices, given, self.incomplete, self.settings.index)
+            return plan(self.wanted, self.choices, given, self.incomplete)
         except UserError as error:
             raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 

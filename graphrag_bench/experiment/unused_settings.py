@@ -54,7 +54,6 @@ class _Reads:
             "pooling": self._pooling,
             "llm_build": self._llm_build,
             "cache": self._cache,
-            "index": self._index,
         }
         if first in told:
             return told[first](rest)
@@ -154,11 +153,6 @@ class _Reads:
     def _cache(self, rest: Sequence[str]) -> str:
         off = self.experiment.settings.cache.mode == "off"
         return "cache.mode=off uses no cache." if off and rest != ["mode"] else ""
-
-    def _index(self, _: Sequence[str]) -> str:
-        if any(item.searched for item in self.experiment.plan):
-            return ""
-        return f"{self._named} embeds no texts here, so it has no index."
 
     def _openie(self) -> str:
         found = [item for item in self.experiment.plan if item.resource == "extraction"]

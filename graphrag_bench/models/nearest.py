@@ -1,16 +1,13 @@
 """Inner products of queries with rows in float32 or float16: the highest ones, and those named.
 
-Rows of float32 are read where they lie, so that a memory map is not copied. Rows of float16, and
-those of a database, are turned into float32 in blocks of at most `MOST_NUMBERS` numbers, 32 MB.
-A database is a class that holds to `DatabaseRows`; `vector_index.DATABASES` names those there are.
+Rows of float32 are read where they lie, so that a memory map is not copied. Rows of float16 are
+turned into float32 in blocks of at most `MOST_NUMBERS` numbers, 32 MB.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,68 +20,13 @@ Ids = NDArray[np.int64]
 Array = NDArray[np.floating[Any]]
 
 
-@dataclass(frozen=True)
-class Lists:
-    """How many lists a table's rows are put into, and how many a search reads at least."""
-
-    number: int
-    probes: int
-
-
-class DatabaseRows(Protocol):
-    """Rows (n, dimension) in a database: stored as a folder, searched and read where they are.
-
-    What a new database must hold: it reads back the bytes that were written, in the order written,
-    and only the rows that are asked for; it searches exactly where it was written without lists;
-    and all of its files lie below the folder, which may be moved and may be read-only.
-    """
-
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    rounding: float
-    """How far at most its scores lie from inner products in float32, beyond their rounding."""
-
-    def __len__(self) -> int:
-        """The number of rows."""
-
-    def __getitem__(self, rows: slice | Ids, /) -> Array:
-        """Some rows, by slice or by ids, which may repeat."""
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """All rows, read into memory."""
-
-    def nearest(self, queries: Vectors, k: int, within: Ids | None = None) -> tuple[Vectors, Ids]:
-        """The `k` highest inner products of each query, best first, and their rows, (n, k) each.
-
-        `k` is at most the number of rows; always as many are found. With `within` only those rows
-        are searched, not filtered from what was found.
-        """
-
-    @classmethod
-    def write(cls, folder: Path, vectors: Array, lists: Lists | None = None) -> None:
-        """Write at least one row below a folder, with lists for approximate search or without."""
-
-    @classmethod
-    def is_written(cls, folder: Path) -> bool:
-        """Whether `write` has written below the folder."""
-
-    @classmethod
-    def open(cls, folder: Path) -> Self:
-        """The rows that `write` wrote, none of them read."""
-
-
-Rows = Array | DatabaseRows
-
-
-def nearest(queries: Vectors, rows: Rows, k: int) -> tuple[Vectors, Ids]:
+def nearest(queries: Vectors, rows: Array, k: int) -> tuple[Vectors, Ids]:
     """The `k` highest inner products of each query, best first, and their rows, (n, k) each.
 
     BLAS computes them for many queries at once: their last bits depend on the other queries.
     """
     import faiss
 
-    if not isinstance(rows, np.ndarray):
-        return rows.nearest(queries, k)
     if rows.dtype == np.float32:
         scores, ids = faiss.knn(
             queries, np.ascontiguousarray(rows), k, metric=faiss.METRIC_INNER_PRODUCT
@@ -100,7 +42,7 @@ def nearest(queries: Vectors, rows: Rows, k: int) -> tuple[Vectors, Ids]:
     return best.D, best.I
 
 
-def products(queries: Vectors, rows: Rows, ids: Ids) -> Vectors:
+def products(queries: Vectors, rows: Array, ids: Ids) -> Vectors:
     """The inner product of each query with the rows named for it, float32 of the shape of `ids`.
 
     Each is computed by itself, so that it depends on its query and its row alone.
@@ -131,12 +73,12 @@ def largest_difference(queries: Vectors) -> NDArray[np.float64]:
     return np.asarray(2.01 * norms * rounding / (1 - rounding))
 
 
-def in_memory(rows: Rows) -> bool:
+def in_memory(rows: Array) -> bool:
     """Whether rows can be read where they lie: an array or memory map of float32."""
-    return isinstance(rows, np.ndarray) and rows.dtype == np.float32
+    return rows.dtype == np.float32
 
 
-def blocks(rows: Rows) -> Iterator[tuple[int, Vectors]]:
+def blocks(rows: Array) -> Iterator[tuple[int, Vectors]]:
     """The rows in blocks of float32, each with the number of its first row."""
     size = max(1, MOST_NUMBERS // max(1, rows.shape[1]))
     for start in range(0, len(rows), size):

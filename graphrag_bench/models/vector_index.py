@@ -1,4 +1,4 @@
-"""Top-k search by inner product over unit vectors: faiss over a memory map, or a database."""
+"""Top-k search by inner product over unit vectors: faiss over a memory map."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from numpy.typing import NDArray
 
 from graphrag_bench.columns import load_array, save_array
 from graphrag_bench.models.embedder import Vectors
-from graphrag_bench.models.lance_rows import LanceRows
 from graphrag_bench.models.nearest import (
-    DatabaseRows,
+    Array,
     Ids,
-    Lists,
-    Rows,
     blocks,
     in_memory,
     largest_difference,
@@ -27,9 +24,6 @@ from graphrag_bench.models.nearest import (
 from graphrag_bench.values import DECIMALS, Ranked
 
 StoredAs = Literal["float32", "float16"]
-Database = Literal["faiss", "lancedb"]
-DATABASES: Mapping[str, type[DatabaseRows]] = {"lancedb": LanceRows}
-"""The class of each database; faiss searches an array."""
 
 _SPARE = 16
 _MOST_CANDIDATES = 2**22
@@ -41,15 +35,10 @@ class VectorIndex:
     """Unit rows, float32 or float16 (n, dimension); row i belongs to row i of its table.
 
     `statistics` tells how the texts fitted into the embedder's window, when the index was made.
-    `database` is where `save` writes the rows: a file that faiss searches in memory, or a table of
-    LanceDB, with `lists` for approximate search in place of exact search. An index of no rows has
-    nothing to search and is a file in any case.
     """
 
-    vectors: Rows
+    vectors: Array
     statistics: Mapping[str, Any] = field(default_factory=dict)
-    database: str = "faiss"
-    lists: Lists | None = None
 
     def __len__(self) -> int:
         """The number of vectors."""
@@ -103,26 +92,18 @@ class VectorIndex:
         order = np.lexsort((ids, -rounded), axis=-1)[:, :k]
         last = np.take_along_axis(rounded, order[:, -1:], axis=1)[:, 0]
         # a row that is no candidate has at most the last one's score, plus what rounding adds
-        rounding = largest_difference(queries)
-        rounding += 0.0 if isinstance(self.vectors, np.ndarray) else self.vectors.rounding
-        most = np.round(named[:, -1] + rounding, DECIMALS)
+        most = np.round(named[:, -1] + largest_difference(queries), DECIMALS)
         clear = (most < last) | (asked == len(self.vectors))
         best = np.take_along_axis(ids, order, axis=1)
         return best, np.take_along_axis(scores, order, axis=1), clear
 
     def save(self, folder: Path) -> None:
         """Write the vectors into a folder."""
-        if self.database in DATABASES and len(self.vectors):
-            DATABASES[self.database].write(folder, np.asarray(self.vectors), self.lists)
-        else:
-            save_array(folder, "vectors", np.asarray(self.vectors))
+        save_array(folder, "vectors", np.asarray(self.vectors))
 
     @classmethod
     def load(cls, folder: Path) -> VectorIndex:
-        """The index that `save` wrote: by memory map, or the table opened and not read."""
-        for database, rows in DATABASES.items():
-            if rows.is_written(folder):
-                return cls(rows.open(folder), database=database)
+        """The index that `save` wrote, by memory map."""
         return cls(load_array(folder, "vectors"))
 
 

@@ -1,8 +1,7 @@
 """Search indices over nodes, their attributes, relationships, communities and chunks.
 
 `stored_as=float16` halves an index on disk and in memory, and changes a cosine by at most 0.0005.
-Indices of names have no such setting: graphs are made of them too. Where an index is searched is a
-setting of each (`searched.py`).
+Indices of names have no such setting: graphs are made of them too.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from graphrag_bench.contract import REQUIRED, Builder, Setting, builders
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.graph.thinning import Share, thinned
-from graphrag_bench.offline.searched import SEARCHED, effective, embeds, in_key, misuse
 
 AMBIENT = frozenset({"scratch", "progress"})
 """Needs that every builder may have and that can change nothing in what it builds."""
@@ -32,8 +31,7 @@ Identities = Mapping[str, Callable[[], str]]
 class Planned:
     """One artifact to build or reuse; `inputs` maps its needs to their keys.
 
-    `thinning` holds the settings of `thinned` where edges are taken out of a graph, `searched`
-    those of where an index of texts is searched. `missing` says which parts are left out because
+    `thinning` holds the settings of `thinned` where edges are taken out of a graph. `missing` says which parts are left out because
     the server failed; "" for a whole artifact.
     """
 
@@ -43,12 +41,11 @@ class Planned:
     key: str
     thinning: Mapping[str, Any] = field(default_factory=dict)
     missing: str = ""
-    searched: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def said(self) -> dict[str, Any]:
         """Its settings, those that it has in addition to its builder's included."""
-        return {**self.settings, **self.thinning, **self.searched}
+        return {**self.settings, **self.thinning}
 
     @property
     def resource(self) -> str:
@@ -77,8 +74,7 @@ class Planned:
 
     @property
     def _described(self) -> dict[str, Any]:
-        settings = {**self.settings, **in_key(self.searched)}
-        return described(settings, self.thinning, self.missing)
+        return described(self.settings, self.thinning, self.missing)
 
 
 def describe(value: Any) -> Any:
@@ -106,17 +102,15 @@ def plan(
     choices: Mapping[str, Choice],
     identities: Identities,
     incomplete: Mapping[str, str] = {},  # noqa: B006 (never changed)
-    index: str = "faiss",
 ) -> list[Planned]:
     """The artifacts that `wanted` takes, each after what it is built from.
 
     `choices` names the variant and settings of a resource (`"kg"`, or a mapping with `variant` and
     settings); `identities` gives the identity of what is not built: corpus, embedder, models.
     `incomplete` maps the key of a whole artifact to what is missing of the one that is used.
-    `index` is where an index of texts is searched whose choice does not say it.
     Raises one UserError that lists every problem.
     """
-    planner = _Planner(choices, identities, incomplete, index)
+    planner = _Planner(choices, identities, incomplete)
     for resource in sorted(set(wanted)):
         planner.visit(resource, ())
     if planner.problems:
@@ -158,8 +152,7 @@ class _Planner:
         thinning = self._checked(builder, shared, given) if resource == "graph" else {}
         if not thinning.get("edge_drop"):
             thinning = {}
-        searched = self._searched(builder, given, settings) if embeds(builder) else {}
-        planned = Planned(builder, settings, inputs, "", thinning, searched=searched).keyed()
+        planned = Planned(builder, settings, inputs, "", thinning).keyed()
         if missing := self.incomplete.get(planned.key):
             planned = planned.without(missing)
         self.planned[resource] = planned
@@ -194,18 +187,6 @@ class _Planner:
                 self._problem(f"build.{builder.resource} has no setting '{name}'. {hint}")
         return self._checked(builder, builder.settings, given)
 
-    def _searched(
-        self, builder: Builder, given: Mapping[str, Any], settings: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Where an index of texts is searched; settings that cannot be together are a problem."""
-        own = {name: value for name, value in given.items() if name in SEARCHED}
-        checked = self._checked(builder, SEARCHED, {"index": self.index, **own})
-        if len(checked) < len(SEARCHED):
-            return {}
-        if wrong := misuse(own, checked["index"], str(settings.get("stored_as"))):
-            self._problem(f"build.{builder.resource}: {wrong}")
-        return effective(checked)
-
     def _checked(
         self, builder: Builder, known: Mapping[str, Setting], given: Mapping[str, Any]
     ) -> dict[str, Any]:
@@ -228,6 +209,4 @@ class _Planner:
 
 def _shared(builder: Builder) -> Mapping[str, Setting]:
     """The settings that a builder has in addition to its own."""
-    if builder.resource == "graph":
-        return THINNING
-    return SEARCHED if embeds(builder) else {}
+    return THINNING if builder.resource == "graph" else {}

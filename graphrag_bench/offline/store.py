@@ -43,7 +43,6 @@ from graphrag_bench.offline.parts import (
     stopped,
 )
 from graphrag_bench.offline.plan import AMBIENT, Planned
-from graphrag_bench.offline.searched import searched_in
 from graphrag_bench.offline.shapes import misfits, misfits_together
 from graphrag_bench.progress import Progress
 
@@ -216,8 +215,6 @@ class Store:
             made = planned.builder.function(**inputs, **wanted, **planned.settings)
         except (RunStopped, CallFailed) as error:
             raise stopped(planned, error, meters) from error
-        if planned.searched:
-            return searched_in(made, planned.searched, self.progress)
         return thinned(made, **planned.thinning) if planned.thinning else made
 
     def _metered(self, planned: Planned, llm: LLM, scratch: Path) -> Metered:
