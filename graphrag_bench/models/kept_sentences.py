@@ -52,7 +52,6 @@ class ReadingStore(MarkedFile):
         own = ("readings", COLUMNS)
         super().__init__(path, _create, VERSION, journal, own=own, reading=reading)
         self._readings = MarkedRows(self.path, StoredReading, "readings")
-        self._tables = (self._readings,)
 
     def some(self, keys: Sequence[str]) -> dict[str, bytes]:
         """What was found, by key; keys without a row that is whole are missing."""

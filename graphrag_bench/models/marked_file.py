@@ -43,23 +43,8 @@ class MarkedFile:
         self._writer = None if reading else Commits(self.file)
         self._session = Session(self.file)
         self._reading = threading.Lock()
-        self._tables: tuple[MarkedRows[Any], ...] = ()
 
-    def note_uses(self) -> None:
-        """Begin to note anew which rows are asked for or written."""
-        for table in self._tables:
-            table.used = set()
-
-    def drop_unused(self) -> int:
-        """Remove the rows that were not noted, with their bytes; returns how many there were."""
-
-        def dropped(into: sqlite3.Connection) -> int:
-            return sum(table.drop_unused(into) for table in self._tables)
-
-        n_gone = cast(int, self._commits.submit(dropped).result())
-        with closing(self.file.connect()) as connection:  # what the log still holds of them
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return n_gone
+    def dropped(into: sqlite3.Connection) -> int:
 
     def close(self) -> None:
         """Write what waits and let go of the file."""

@@ -42,9 +42,6 @@ class MarkedRows(Generic[R]):
         self._kind = kind
         self._types = [_TYPES[str(field.type)][1] for field in fields(kind)]
         self._told = False
-        self._table = table
-        self.used: set[str] | None = None
-        """The keys that were asked for or written, once noting has begun."""
         names = [field.name for field in fields(kind)]
         mark = MARK if marked else "''"
         self._select = f"SELECT {', '.join([*names, mark])} FROM {table}"
@@ -53,7 +50,6 @@ class MarkedRows(Generic[R]):
 
     def get(self, read: Read, key: str) -> R | None:
         """The row of a key; None when there is none that is whole."""
-        self._note([key])
         found = read(f"{self._select} WHERE key = ?", [key])
         return self._whole(found[0]) if found else None
 
@@ -61,7 +57,6 @@ class MarkedRows(Generic[R]):
         """The rows of some keys that are whole, in no order."""
         for start in range(0, len(keys), _MOST_VALUES):
             part = keys[start : start + _MOST_VALUES]
-            self._note(part)
             places = ", ".join("?" * len(part))
             found = read(f"{self._select} WHERE key IN ({places})", part)
             yield from (row for values in found if (row := self._whole(values)) is not None)
@@ -86,7 +81,6 @@ class MarkedRows(Generic[R]):
         What was there stays when it is whole and does not give way.
         """
         values = _written(row)
-        self._note([str(values[0])])
         values.append(_mark(values))
         if connection.execute(f"INSERT {self._into} ON CONFLICT (key) DO NOTHING", values).rowcount:
             return row
@@ -95,21 +89,6 @@ class MarkedRows(Generic[R]):
             return held
         connection.execute(f"REPLACE {self._into}", values)
         return row
-
-    def drop_unused(self, connection: sqlite3.Connection) -> int:
-        """Remove every row that was not noted, its bytes too; returns how many there were."""
-        connection.execute("PRAGMA secure_delete=ON")
-        connection.execute("CREATE TEMP TABLE kept (key TEXT PRIMARY KEY) WITHOUT ROWID")
-        keys = ((key,) for key in sorted(self.used or ()))
-        connection.executemany("INSERT INTO kept VALUES (?)", keys)
-        others = f"DELETE FROM {self._table} WHERE key NOT IN (SELECT key FROM kept)"
-        n_gone = connection.execute(others).rowcount
-        connection.execute("DROP TABLE kept")
-        return n_gone
-
-    def _note(self, keys: Sequence[str]) -> None:
-        if self.used is not None:
-            self.used.update(keys)
 
     def _whole(self, values: Sequence[object]) -> R | None:
         """The row of the values that were read, of which the last is the mark."""

@@ -129,7 +129,6 @@ class ReplyStore(MarkedFile):
         self._replies = MarkedRows(self.path, StoredReply, "replies", marked=marked)
         self._blocks = MarkedRows(self.path, StoredVectors, "vector_blocks", marked=marked)
         self._vectors = MarkedRows(self.path, StoredVector, "vectors")
-        self._tables = (self._replies, self._blocks, self._vectors)
         self._verdicts: dict[str, str] = {}
 
     def get(self, key: str) -> StoredReply | None:

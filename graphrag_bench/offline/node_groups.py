@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphrag_bench.graph.communities import Communities
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.values import FloatArray, IntArray
+from graphrag_bench.values import IntArray
 
 Int32Array = NDArray[np.int32]
 
@@ -70,11 +70,6 @@ class Edges:
         low, high = (column[keep].astype(np.int32) for column in (pairs.source, pairs.target))
         weights = np.array(distinct.tolist(), object)
         return cls(graph.n_nodes, low, high, which.astype(np.int32), weights)
-
-    @property
-    def weighing(self) -> FloatArray:
-        """The weight of each edge, float64 (n,)."""
-        return np.asarray(self.weights.astype(np.float64)[self.weight], np.float64)
 
     def within(self, groups: Groups) -> Edges:
         """The edges that join two nodes of one group."""

@@ -31,8 +31,8 @@ Identities = Mapping[str, Callable[[], str]]
 class Planned:
     """One artifact to build or reuse; `inputs` maps its needs to their keys.
 
-    `thinning` holds the settings of `thinned` where edges are taken out of a graph. `missing` says which parts are left out because
-    the server failed; "" for a whole artifact.
+    `thinning` holds the settings of `thinned` where edges are taken out of a graph. `missing` says
+    which parts are left out because the server failed; "" for a whole artifact.
     """
 
     builder: Builder
@@ -123,7 +123,6 @@ class _Planner:
     choices: Mapping[str, Choice]
     identities: Identities
     incomplete: Mapping[str, str]
-    index: str
 
     def __post_init__(self) -> None:
         self.planned: dict[str, Planned] = {}
