@@ -5,11 +5,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.marked_rows import MarkedRows, R
@@ -43,8 +42,6 @@ class MarkedFile:
         self._writer = None if reading else Commits(self.file)
         self._session = Session(self.file)
         self._reading = threading.Lock()
-
-    def dropped(into: sqlite3.Connection) -> int:
 
     def close(self) -> None:
         """Write what waits and let go of the file."""

@@ -13,6 +13,10 @@ from graphrag_bench.evaluation.significance import clusters_of
 from graphrag_bench.evaluation.statistics import resampled_sums
 
 ItemT = TypeVar("ItemT", bound=Hashable)
+Item = tuple[str, str, str, str]
+"""Question, two runs in the order of the comparison, and criterion."""
+Labels = Mapping[Item, str]
+"""`A` where the first run of the item won, `B` where the second did, `tie`."""
 _RESAMPLES = 500
 
 

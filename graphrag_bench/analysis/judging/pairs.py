@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, create_model
 
+from graphrag_bench.analysis.judging.agreement import Item, Labels
 from graphrag_bench.analysis.judging.answers import dataset_of, judging
 from graphrag_bench.analysis.judging.both_orders import BothOrders
 from graphrag_bench.errors import UnreadableReply, UserError, unknown
@@ -167,6 +168,11 @@ def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
     return f"{title} {run.folder.path.name[:6]}" if alike > 1 else title
 
 
+def panel_key(comparison: Comparison, judge: str, criteria: tuple[str, ...]) -> str:
+    """Return the name of the folder of a judge's verdicts."""
+    return digest(sorted(comparison.keys), judge, criteria, COMPARE.digest)
+
+
 @dataclass(frozen=True)
 class Panel:
     """Who judges by what: the models, the criteria, and where verdicts are kept."""
@@ -182,9 +188,7 @@ class Panel:
         retry: bool = False,
     ) -> Panel:  # fmt: skip
         """The panel; HOME/comparisons/<key> is named by runs, judge, criteria and prompt."""
-        key = digest(
-            sorted(comparison.keys), models.identity("llm_judge"), criteria, COMPARE.digest
-        )
+        key = panel_key(comparison, models.identity("llm_judge"), criteria)
         return cls(models, criteria, home / "comparisons" / key, retry)
 
     @cached_property
@@ -281,6 +285,28 @@ def _verdict(reply: BaseModel | UnreadableReply | CallFailed, name: str, duel: D
     choice: Choice = getattr(reply, name)
     winner = duel.first if choice.winner == "Answer 1" else duel.second
     return {"winner": winner, "missing": "", "reason": choice.reason[:300]}
+
+
+def raters(comparison: Comparison, panel: Panel) -> dict[str, Labels]:
+    """Return the labels of every judge that has compared these runs by these criteria and prompts.
+
+    By the judge's identity. A tie is a pair whose winner changed with the order; a pair that lacks
+    a verdict has no label.
+    """
+    names = {1.0: "A", 0.5: "tie", 0.0: "B"}
+    found: dict[str, dict[Item, str]] = {}
+    for file in sorted(panel.folder.parent.glob(f"*/{VERDICTS}")):
+        rows = replace(panel, folder=file.parent).rows()
+        judge = str(rows[0]["judge"]) if rows else ""
+        if panel_key(comparison, judge, panel.criteria) != file.parent.name:
+            continue
+        for a, b in comparison.pairs:
+            for criterion in panel.criteria:
+                for question, pair in both_orders(comparison, rows, a, b, criterion).items():
+                    if pair.points is not None:
+                        labels = found.setdefault(judge, {})
+                        labels[question, a, b, criterion] = names[pair.points]
+    return found
 
 
 def both_orders(
