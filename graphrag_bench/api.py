@@ -26,7 +26,6 @@ from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean, shown_plainly
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.match_tokens import matched
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.method_steps import Steps
 from graphrag_bench.pipeline.build import STAGES
@@ -134,7 +133,7 @@ class Pipeline:
         if data.questions_file is not None:
             source["questions"] = str(data.questions_file)
         values = compose({**choices, "dataset": source, "method": self.method}, rest)
-        return Experiment.prepare(matched(values, data), data)
+        return Experiment.prepare(values, data)
 
     def _changed(self) -> Iterator[str]:
         """The paths of the settings of every step that was put in or changed."""

@@ -24,7 +24,6 @@ UNREAD = {
     **dict.fromkeys(("limit", "split", "dev_share", "shard", "workers", "repeats"), _ONE),
     **dict.fromkeys(("objective", "evaluation", "llm_judge", "reference_rows"), _SCORED),
     "answer": "the question is always answered.",
-    "match_tokens": "it takes the questions of a data set: use it with run.",
     "trace": "every step is shown.",
 }
 """What only the questions of a data set give a meaning."""

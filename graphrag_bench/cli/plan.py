@@ -12,7 +12,6 @@ from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured
-from graphrag_bench.experiment.match_tokens import matched
 from graphrag_bench.experiment.pooling import left_out
 from graphrag_bench.experiment.unused_settings import refuse_idle
 from graphrag_bench.sweeps.cells import (
@@ -52,7 +51,6 @@ def main(arguments: Sequence[str]) -> int:
     seen: dict[Cell, Experiment] = {}
     without: dict[Cell, str] = {}
     for values in every:
-        values = matched(values, measure=False, swept=multirun)
         experiment = preparing.experiment(values, swept=multirun)
         seen.setdefault(cell_of(experiment), experiment)
         if multirun and (reason := left_out(values)):

@@ -258,9 +258,6 @@ class RunSettings(_Settings):
         "context does not hold, and one prompt for all methods where a paragraph or a summary is "
         "wanted (auto); each method's own with its source's clause (own); one prompt (common)",
     )
-    match_tokens: str | None = Field(
-        None, description="use another method's mean context size as the context budget"
-    )
     budget_context: PositiveInt | Literal["auto", "native"] = Field(
         "auto",
         description="context tokens in every method's prompt; auto: a profile's, or room for 4 "

@@ -41,8 +41,6 @@ def checked_inputs(
     gathered.attempt(lambda: load_plugins(_plugins(values)))
     found = dataset
     if settings is not None:
-        if settings.match_tokens is not None:
-            raise UserError("match_tokens takes the questions of a data set: use it with run.")
         found = found or gathered.attempt(lambda: _read(settings))
         if found is not None:
             form = None if settings.answers == "auto" else settings.answers

@@ -147,7 +147,7 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
             yield (
                 f"! {dataset}: contexts differ by more than 10 % ({by[0]['title']} {least:.0f} "
                 f"tokens, {by[-1]['title']} {most:.0f}), and a longer one {more}: "
-                f"{why}; match_tokens=METHOD gives a baseline METHOD's mean context size"
+                f"{why}"
             )
 
 

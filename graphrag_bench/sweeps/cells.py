@@ -16,7 +16,6 @@ from graphrag_bench.config.words import Word, given_names
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.match_tokens import fits, matched
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.pooling import refuse_for_all
 from graphrag_bench.experiment.unused_settings import refuse_idle
@@ -61,21 +60,14 @@ class Preparing:
         return [experiment, *self.references[name]]
 
     def checked(self, found: Sequence[Mapping[str, Any]]) -> list[Experiment]:
-        """The experiment of every cell; all are checked before any budget is measured for one."""
-        plain = [self.experiment({**cell, "match_tokens": None}) for cell in found]
-        wanting = [cell for cell in found if cell.get("match_tokens") is not None]
-        if wanting and not any(map(fits, wanting)):
-            matched(wanting[0])
-        return [
-            self.experiment(matched(cell, swept=True)) if cell in wanting else one
-            for cell, one in zip(found, plain, strict=True)
-        ]
+        """The experiment of every cell."""
+        return [self.experiment(cell) for cell in found]
 
 
 def checked_alone(words: Sequence[Word], preparing: Preparing) -> dict[str, Any]:
     """The settings of a single run; raises UserError, for what it would never read too."""
     values = composed(words)
-    plain = preparing.experiment({**values, "match_tokens": None}, swept=False)
+    plain = preparing.experiment(values, swept=False)
     if plain.settings.objective is not None:
         raise UserError("objective names the best cell of a sweep: use it with -m.")
     refuse_idle(given_names(words), [plain])

@@ -11,7 +11,6 @@ from graphrag_bench.config.words import Word, given_names
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.match_tokens import matched
 from graphrag_bench.experiment.unused_settings import refuse_idle
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.folder import Occupied
@@ -138,7 +137,7 @@ def run_one(
     In a sweep, a reference row that another process is running is left to it. `progress` is the
     experiment's own; the reference rows belong to no cell.
     """
-    experiment = preparing.experiment(matched(values, swept=swept), swept=swept)
+    experiment = preparing.experiment(values, swept=swept)
     for place, one in enumerate(preparing.with_references(experiment)):
         if cell_of(one) not in results:
             try:

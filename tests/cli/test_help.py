@@ -98,7 +98,7 @@ def test_a_setting_and_an_option_that_are_near_are_named() -> None:
 UNREAD_BY_ASK = (
     "limit=5", "split=dev", "dev_share=0.3", "shard=1/3", "workers=2", "repeats=3", "objective=f1",
     "evaluation.cuts=[1]", "llm_judge=scripted", "reference_rows=off", "answer=off",
-    "match_tokens=bm25", "trace=off",
+    "trace=off",
 )  # fmt: skip
 
 

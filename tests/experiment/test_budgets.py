@@ -243,8 +243,6 @@ def test_what_cannot_be_kept_is_refused() -> None:
     assert "no step of 'zeroshot' packs" in refused(*QUIET, "method=zeroshot", "budget_context=60")
     said = refused(*QUIET, "method=kgp", "method.budget=500", "budget_context=60")
     assert "both set the context budget" in said
-    said = refused(*QUIET, "method=vanilla", "match_tokens=bm25", "budget_context=60")
-    assert "both set the context budget" in said
     said = refused(*QUIET, "method=vanilla", "fill_context=off", "budget_context=native")
     assert "each method has its own here" in said
     said = refused(*QUIET, "method=vanilla", "profile=zhou2025", "fill_context=on")
