@@ -287,7 +287,7 @@ def _verdict(reply: BaseModel | UnreadableReply | CallFailed, name: str, duel: D
     return {"winner": winner, "missing": "", "reason": choice.reason[:300]}
 
 
-def raters(comparison: Comparison, panel: Panel) -> dict[str, Labels]:
+def raters(comparison: Comparison, panel: Panel) -> Mapping[str, Labels]:
     """Return the labels of every judge that has compared these runs by these criteria and prompts.
 
     By the judge's identity. A tie is a pair whose winner changed with the order; a pair that lacks
