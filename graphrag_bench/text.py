@@ -37,6 +37,11 @@ def normalise_name(name: str, *, ascii_compat: bool = False) -> str:
     return " ".join("".join(kept).split())
 
 
+def safe_name(name: str) -> str:
+    """A name as a folder: letters, digits, dot, dash and underscore, never empty or hidden."""
+    return re.sub(r"[^\w.-]", "-", name).lstrip(".") or "unnamed"
+
+
 def short(text: str, n_characters: int = 60) -> str:
     """The text on one line, cut to so many characters with `...` at its end."""
     line = " ".join(text[: 4 * n_characters].split())

@@ -82,6 +82,9 @@ def citations(runs: Sequence[StoredRun]) -> list[str]:
         for reference in references((*BUILT_IN, *run.config.get("plugins", ()))):
             if reference.is_of(run.config):
                 papers[reference.key] = reference.text
+        if url := run.imported.get("reference"):
+            key = f"imported_{run.imported['sha256'][:8]}"
+            papers[key] = _entry(key, {"title": run.metrics["title"], "howpublished": url})
         card = load_card(str(run.config["dataset"]["name"]))
         if not card.citation.startswith(_NO_PAPER):
             sets[card.citation] = _of_set(card)

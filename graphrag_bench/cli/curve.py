@@ -118,7 +118,9 @@ def _chosen(names: Sequence[str], dataset: str | None, home: str) -> list[Stored
     else:
         every = [run for run in stored_runs(home) if run.metrics.get("budget_context")]
     found = [run for run in every if dataset in (None, run.metrics["dataset"])]
-    packed = [run for run in found if run.metrics["usage"]["context_tokens_per_question"]]
+    packed = [
+        run for run in found if run.imported or run.metrics["usage"]["context_tokens_per_question"]
+    ]
     if packed:
         return packed
     sets = sorted({str(run.metrics["dataset"]) for run in every})

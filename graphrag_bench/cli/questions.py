@@ -17,11 +17,12 @@ from graphrag_bench.cli.settings_words import refuse_but
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.checking import checked_words
-from graphrag_bench.experiment.experiment import Experiment, safe_name
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.failure_gate import FailureGate
 from graphrag_bench.models.llm import Metered
 from graphrag_bench.plain_yaml import read_yaml
+from graphrag_bench.text import safe_name
 
 _ABOUT = """
 Makes questions for a corpus and writes both into a folder. Ask them of the same data set, which

@@ -1,7 +1,8 @@
-"""`graphrag-bench runs`: stored runs listed, shown and removed, and what none of them needs."""
+"""`graphrag-bench runs`: stored runs listed, shown, removed, imported and exported; garbage."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,13 +11,20 @@ from pathlib import Path
 
 from graphrag_bench.analysis import cleanup
 from graphrag_bench.cli.parsing import RUN, Parser, command_parser
+from graphrag_bench.cli.settings_words import refuse_but
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.reopen import read_references
 from graphrag_bench.offline.manifest import RECIPE
+from graphrag_bench.report.notes import imported_notes
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.run_page import ListedRun, run_lines, runs_table
 from graphrag_bench.runs.damage import METRICS, DamagedRun, check_run, read_json, sealed_faults
 from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder
+from graphrag_bench.runs.imported import QRELS, TREC, Source, export_trec, import_run
+from graphrag_bench.runs.stored import StoredRun, find_run
 
 _ABOUT = """
 Every run is a folder HOME/runs/<data set>/<method>/<key>/. RUN is such a folder or the beginning
@@ -27,11 +35,19 @@ broken off, and files that were never finished. It lists them; only with --delet
 The cache of paid replies is never touched, nor is a store of others (paths.shared_artifacts), nor a
 broken-off build that a stored run still waits for.
 
+import makes a run of somebody else's results: a TREC run file; JSON or JSON lines of question ids
+and ranked passages (ids, or texts that are matched exactly but for white space, with or without the
+title), with answers or without; {"retrieved_docs": [[TEXT, ...], ...], "answers": [...]} in the
+order of the questions. It is scored as ours are, and marked `imported` with the digest of its file.
+export --trec writes run.trec and qrels.trec.
+
 examples
   graphrag-bench runs ls dataset=sample method=hipporag
   graphrag-bench runs show 0a1b2c
   graphrag-bench runs rm 0a1b2c f5e4d3 --yes
   graphrag-bench runs gc --delete
+  graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
+  graphrag-bench runs export 0a1b2c --trec folder
 """
 _FILTERS = ("dataset", "method")
 
@@ -48,6 +64,10 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if asked.action == "rm":
         return _remove([cleanup.find_folder(name, home) for name in asked.runs], asked.yes)
+    if asked.action == "import":
+        return _import(asked)
+    if asked.action == "export":
+        return _export(find_run(asked.run, home), asked.trec)
     _collect(home, asked.delete)
     return 0
 
@@ -66,9 +86,48 @@ def _parser() -> Parser:
     removing.add_argument("runs", nargs="+", metavar="RUN", help=RUN)
     removing.flag("--yes", "remove without asking")
     collecting.flag("--delete", "remove what gc lists")
-    for action in (listing, showing, removing, collecting):
+    importing = parser.action("import", "a run of somebody else's results, scored as ours are")
+    importing.usage = (
+        "graphrag-bench runs import FILE dataset=NAME name=TITLE [reference=URL] [dataset.*=VALUE] "
+        "[OPTIONS]"
+    )
+    importing.add_argument("file", metavar="FILE", help="TREC run, JSON or JSON lines")
+    importing.add_argument("words", nargs="*", metavar="dataset=NAME", help="the data set")
+    importing.settings([
+        ("name", "TITLE", None, "the name of the system in tables"),
+        ("reference", "URL", "", "where the results were published"),
+    ])  # fmt: skip
+    importing.flag("--allow-unmatched", "import also where more than 1 %% of the passages match "
+                   "no document")  # fmt: skip
+    exporting = parser.action("export", "the rankings of a run, and the gold, as TREC files")
+    exporting.add_argument("run", metavar="RUN", help=RUN)
+    exporting.add_argument(
+        "--trec", metavar="FOLDER", required=True, help="where run.trec and qrels.trec are written"
+    )
+    for action in (listing, showing, removing, collecting, importing, exporting):
         action.home()
     return parser
+
+
+def _import(asked: argparse.Namespace) -> int:
+    """Store the run, and say what matched nothing and which questions the file lacks."""
+    if not any(word.startswith("dataset=") for word in asked.words) or asked.name is None:
+        raise UserError("runs import takes FILE dataset=NAME name=TITLE: one of them is missing.")
+    refuse_but("runs import", asked.words, ("dataset",))
+    words = [*asked.words, f"paths.home={asked.home}"]
+    settings = check_settings(composed(checked_words(words)))
+    source = Source(Path(asked.file), asked.name, asked.reference)
+    run = import_run(source, settings.dataset, asked.home, allow_unmatched=asked.allow_unmatched)
+    for note in imported_notes([run.metrics]):
+        sys.stdout.write(f"{note}\n")
+    sys.stdout.write(f"run: {run.folder.path}\n")
+    return 0
+
+
+def _export(run: StoredRun, folder: str) -> int:
+    n = export_trec(run, Path(folder))
+    sys.stdout.write(f"{Path(folder) / TREC}, {QRELS}: {n} questions\n")
+    return 0
 
 
 def _listed(home: Path, filters: dict[str, str]) -> Table:

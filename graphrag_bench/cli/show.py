@@ -55,6 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     if asked.question is None:
         _list(run)
         return 0
+    run.require_steps()
     row = _row(run, asked.question)
     found = of_run(run, row)
     home = run.home or Path(asked.home)

@@ -64,10 +64,10 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
 def _objects(file: Path) -> Iterator[tuple[str, object]]:
     if file.suffix == ".parquet":
         return parquet_objects(file)
-    return _whole(file) if file.suffix == ".json" else json_line_objects(file)
+    return json_objects(file) if file.suffix == ".json" else json_line_objects(file)
 
 
-def _whole(file: Path) -> Iterator[tuple[str, object]]:
+def json_objects(file: Path) -> Iterator[tuple[str, object]]:
     """The items of a list, or the one object, of a JSON file; its lines where it is JSON lines."""
     try:
         content = read_json(read_text(file), str(file))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -33,7 +32,7 @@ from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store
 from graphrag_bench.pipeline.build import refuse
 from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.text import short
+from graphrag_bench.text import safe_name, short
 from graphrag_bench.values import Question
 
 
@@ -272,8 +271,3 @@ def _as_settings(resource: str, choice: Any) -> dict[str, Any]:
 
 def _is_imported(item: Planned) -> bool:
     return item.resource == "graph" and "import_from" in item.builder.needs
-
-
-def safe_name(name: str) -> str:
-    """A name as a folder: letters, digits, dot, dash and underscore, never empty or hidden."""
-    return re.sub(r"[^\w.-]", "-", name).lstrip(".") or "unnamed"

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.experiment import Experiment, safe_name
+from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.incomplete import read_incomplete
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.damage import REFERENCES, DamagedRun, read_json
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.stored import StoredRun
+from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 
 
@@ -27,8 +28,9 @@ def reopened(
 
     Its home is the one that holds the run's folder, else `home`; `shared` is a second folder of
     artifacts, which a run does not write down. `changed` settings replace its own.
-    Raises UserError when its settings are not valid any more.
+    Raises UserError when its settings are not valid any more, and for an imported run.
     """
+    run.require_steps()
     path = run.folder.path.resolve()
     if len(path.parents) > 3 and path.parents[2].name == "runs":
         home = path.parents[3]

@@ -265,10 +265,11 @@ def flipped_line(name: str, first: Scores, second: Scores) -> str:
 def settings_that_differ(
     first: Mapping[str, Any], second: Mapping[str, Any]
 ) -> list[tuple[str, str, str]]:
-    """(path, value in A, value in B) of every setting that is not the same."""
+    """(path, value in A, value in B) of every setting that is not the same; – for none."""
     names = sorted({*first, *second})
-    return [
-        (name, str(first.get(name, MISSING)), str(second.get(name, MISSING)))
-        for name in names
-        if first.get(name) != second.get(name)
-    ]
+    said = [(name, *(_setting(held, name) for held in (first, second))) for name in names]
+    return [(name, a, b) for name, a, b in said if a != b]
+
+
+def _setting(held: Mapping[str, Any], name: str) -> str:
+    return MISSING if held.get(name) == "" else str(held.get(name, MISSING))

@@ -73,7 +73,8 @@ def paying_table(runs: Sequence[Run], baseline: str) -> Table | None:
     rows = []
     for run in named:
         other = baseline_of(run, named, baseline)
-        if other is None or run["role"] or not (run["answered"] and other["answered"]):
+        imported = other is not None and (run.get("imported") or other.get("imported"))
+        if other is None or imported or run["role"] or not (run["answered"] and other["answered"]):
             continue
         tokens, usd = _tokens(run), _usd(run)
         priced = usd.question or usd.index or _usd(other).question

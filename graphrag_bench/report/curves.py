@@ -31,6 +31,11 @@ class Point:
     in_context: Mean | None
     at: float | None = None
 
+    @property
+    def imported(self) -> bool:
+        """Whether it is a run of somebody else's results, whose contexts are not known."""
+        return bool(self.metrics.get("imported"))
+
 
 def curve_table(
     points: Sequence[Point], metrics: Sequence[str] = ("accuracy",), along: str = BUDGET
@@ -55,7 +60,8 @@ def curve_table(
         last = next((held for held in reversed(means) if held), evidence) or {"mean": 0.0}
         rows.append((
             f"{run['dataset']}: {name}", _shown_at(point), str(run["n"]),
-            f"{_tokens(point):.0f}", _mean(evidence), *map(_mean, means),
+            MISSING if point.imported else f"{_tokens(point):.0f}",
+            _mean(evidence), *map(_mean, means),
             "█" * round(_WIDTH * last["mean"]),
         ))  # fmt: skip
     notes = _notes([row[0] for row in rows], [point for _, point in ordered], along)
@@ -77,12 +83,14 @@ def _shown_at(point: Point) -> str:
     """The value of the point on the x axis."""
     if point.at is not None:
         return f"{point.at:g}"
+    if point.imported:
+        return MISSING
     budget = point.metrics.get("budget_context")
     return f"{budget:,}" if budget else NATIVE
 
 
 def _tokens(point: Point) -> float:
-    return float(point.metrics["usage"]["context_tokens_per_question"])
+    return float(point.metrics["usage"]["context_tokens_per_question"] or 0)
 
 
 def _mean(held: Mapping[str, Any] | None) -> str:

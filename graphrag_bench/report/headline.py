@@ -102,7 +102,7 @@ def _context(run: Run) -> str:
 def _cost(runs: Sequence[Run]) -> tuple[str, Callable[[Run], str]]:
     """US dollars where any run has cost some, else tokens."""
     if any(spent(run)[1] for run in runs):
-        return "cost, USD", lambda run: f"{spent(run)[1]:.4f}"
+        return "cost, USD", lambda run: MISSING if run.get("imported") else f"{spent(run)[1]:.4f}"
     return "cost, tokens", lambda run: f"{n:,.0f}" if (n := spent(run)[0]) else MISSING
 
 

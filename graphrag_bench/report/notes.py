@@ -35,6 +35,7 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         f"contexts counted in tokens of {said('tokenizer')}",
         f"{_bounds(answering)}intervals are 95 % bootstrap over {drawn_over(clusters)}",
     ]
+    notes += imported_notes(runs)
     notes += corpus_notes(runs)
     notes += long_text_notes(runs)
     notes += asking_notes(runs)
@@ -61,6 +62,27 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         notes.append("! some questions failed: means are over the rest; run again to retry them")
         notes += [f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]]
     return tuple(notes)
+
+
+def imported_notes(runs: Sequence[Run]) -> Iterator[str]:
+    """Of each run of somebody else's results: its file and source, and what matched nothing."""
+    for run in runs:
+        if held := run.get("imported"):
+            by = f", {held['reference']}" if held["reference"] else ""
+            yield (
+                f"{run['title']}: results of others (file {held['file']}, sha256 {held['sha256']}"
+                f"{by}); context, tokens, time and cost are not known"
+            )
+            if held["unmatched"]:
+                yield (
+                    f"! {run['title']}: {held['unmatched']} of {held['passages']} passages match "
+                    "no document and count as passages without evidence"
+                )
+            if run["n"] < run["selected"]:
+                yield (
+                    f"! {run['title']}: its file has {run['n']} of {run['selected']} questions; "
+                    "means are over these"
+                )
 
 
 def answers(run: Run) -> bool:

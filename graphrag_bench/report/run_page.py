@@ -69,10 +69,12 @@ def run_lines(
         yield "configuration"
         for name in ("profile", "fidelity", "limit", "answer", "extraction", "llm", "llm_build",
                      "embedder", "tokenizer"):  # fmt: skip
-            yield f"  {name} = {metrics.get(name)}"
+            yield f"  {name} = {MISSING if metrics.get(name) == '' else metrics.get(name)}"
         for name, value in metrics["settings"].items():
             if not name.startswith(("method.convert", "method.retrieve", "method.generate")):
                 yield f"  {name} = {value}"
+        for name, value in metrics.get("imported", {}).items():
+            yield from [f"  imported.{name} = {value}"] if isinstance(value, int) else []
         yield "metrics"
         answered, failed = metrics["answered"], metrics["failed"]
         yield f"  {metrics['n']} questions, {answered} answered, {failed} failed"
@@ -81,7 +83,7 @@ def run_lines(
             yield f"  {name:<24} {said}"
         yield from (f"  {error}" for error in metrics["errors"])
         yield "cost"
-        yield from _costs(metrics["cost"])
+        yield from [f"  {MISSING}"] if metrics.get("imported") else _costs(metrics["cost"])
     yield "artifacts"
     yield from (f"  {place}  {state}" for place, state in artifacts.items())
     yield "environment"

@@ -84,7 +84,8 @@ def _answers(runs: Sequence[Run]) -> list[Column]:
         return f"{run['answered']} ({run['metrics'].get('accuracy', {}).get('n', 0)})"
 
     def tokens(run: Run) -> str:
-        return f"{run['usage']['tokens_per_question']:.0f}" if run["answered"] else MISSING
+        n_tokens = run["usage"]["tokens_per_question"]
+        return f"{n_tokens:.0f}" if run["answered"] and n_tokens is not None else MISSING
 
     listed = {name: head for name, head in _LISTED.items() if _any_has(runs, name)}
     means = [_metric(name, head) for name, head in {**_ANSWERS, **listed}.items()]

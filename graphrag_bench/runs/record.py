@@ -41,6 +41,11 @@ Trace = Literal["ids", "full", "off"]
 Row = dict[str, Any]
 
 
+def is_imported(row: Row) -> bool:
+    """Whether a row is of somebody else's results: it has no calls, context or steps."""
+    return bool(row.get("imported"))
+
+
 def record(finished: Finished, chunk_table: ChunkTable | None, trace: Trace = "ids") -> Row:
     """The row of a finished question; `status` is answered, retrieved or failed."""
     outcome = finished.outcome

@@ -14,7 +14,7 @@ from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.runs.question_scores import CUTS, Scored, context_tokens, question_scores
-from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.record import Row, is_imported
 
 
 def score(
@@ -193,8 +193,19 @@ def _chunks(row: Row) -> tuple[int, int]:
     return kept, sum(kind == CHUNK for kind, _ in context["cut"])
 
 
-def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> dict[str, float]:
-    """Sums over all questions, failed ones too, and means; seconds as the steps were run."""
+_USAGE = (
+    "calls", "prompt_tokens", "completion_tokens", "context_tokens_per_question",
+    "chunks_per_context", "contexts_without_chunks", "tokens_per_question", "seconds_per_question",
+)  # fmt: skip
+
+
+def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | None]:
+    """Sums over all questions, failed ones too, and means; seconds as the steps were run.
+
+    None where rows do not tell: an imported run has no context, calls or seconds.
+    """
+    if any(map(is_imported, rows)):
+        return dict.fromkeys(_USAGE)
     names = {row["question"] for row in rows}
     seconds: dict[tuple[str, str], float] = {}
     for row in timing:

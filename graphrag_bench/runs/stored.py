@@ -44,6 +44,21 @@ class StoredRun:
         return damage.read_config(self.folder.path / CONFIG)
 
     @property
+    def imported(self) -> Mapping[str, str]:
+        """The file, digest and source of somebody else's results; empty for a run of ours."""
+        held: Mapping[str, str] = self.config.get("imported", {})
+        return held
+
+    def require_steps(self) -> None:
+        """Raise UserError for an imported run: nothing but its rankings and answers is known."""
+        if self.imported:
+            raise UserError(
+                f"{self.folder.path} is an imported run ({self.imported['file']}): it has no "
+                "steps, contexts or calls. See its questions with `graphrag-bench view "
+                f"{self.folder.path.name}`."
+            )
+
+    @property
     def home(self) -> Path | None:
         """The folder that its runs/ lies in; None for a run folder that was copied elsewhere."""
         above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>

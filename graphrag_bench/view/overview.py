@@ -23,7 +23,7 @@ Plain = dict[str, Any]
 _BESIDE = ("llm", "llm_build", "embedder", "extraction", "tokenizer", "profile", "fidelity",
            "corpus")  # fmt: skip
 _TOLD = ("dataset", "method", "key", "role", "n", "selected", "failed", "answered", "fell_back",
-         "fallbacks", "errors", "flags", "commit", "corpus", "limit")  # fmt: skip
+         "fallbacks", "errors", "flags", "commit", "corpus", "limit", "imported")  # fmt: skip
 
 
 def titles_of(runs: Sequence[StoredRun]) -> list[str]:
@@ -39,10 +39,10 @@ def run_row(run: StoredRun, title: str, found: RunFunnel | str) -> Plain:
     `metrics` have mean, low, high and n; `cost` the calls of each step, paid and cached; `estimate`
     what `plan` expects; `seconds` the mean of each step over the questions that took it; `spent`
     all tokens and US dollars, cached replies at their price when
-    paid. `funnel` is None where `funnel_note` says why.
+    paid, None of an imported run. `funnel` is None where `funnel_note` says why.
     """
     held = run.metrics
-    n_tokens, usd = spent(held)
+    n_tokens, usd = (None, None) if run.imported else spent(held)
     return {
         **{name: held.get(name) for name in _TOLD},
         "title": title,

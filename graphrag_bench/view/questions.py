@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.analysis.explaining.calls import Calls
-from graphrag_bench.analysis.explaining.evidence import IN_CONTEXT, LEFT_OUT, evidence_of
+from graphrag_bench.analysis.explaining.evidence import (
+    IN_CONTEXT,
+    LEFT_OUT,
+    RETRIEVED,
+    evidence_of,
+)
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.own_question import all_of_run, told
 from graphrag_bench.analysis.funnel.stored import RunFunnel
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.report.comparisons import usual_metrics
 from graphrag_bench.runs.question_scores import context_tokens
-from graphrag_bench.runs.record import Row
+from graphrag_bench.runs.record import Row, is_imported
 from graphrag_bench.runs.rescoring import scored_questions
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.text import short
@@ -25,7 +30,7 @@ BLOCK = 20
 """Questions of a part: few enough to load at once, enough that a page has few files."""
 ANSWER_SHOWN = 160
 _RIGHT = ("accuracy", "hit")
-_FATES = {IN_CONTEXT: "c", LEFT_OUT: "r"}
+_FATES = {IN_CONTEXT: "c", LEFT_OUT: "r", RETRIEVED: "r"}
 _MISSED = "m"
 
 
@@ -70,11 +75,20 @@ def list_columns(run: StoredRun, found: RunFunnel | str, at: Mapping[str, int]) 
         "evidence": [_fates(row, run.gold.get(row["question"])) for row in rows],
         "lost": [_lost(lost, row["question"]) for row in rows],
         "fallbacks": [list(row.get("fallbacks", ())) for row in rows],
+        **_cost_columns(rows, seconds),
+        "scores": {name: [_rounded(held.get(name)) for held in scores] for name in kept},
+        "block": BLOCK,
+    }
+
+
+def _cost_columns(rows: Sequence[Row], seconds: Mapping[str, float]) -> Plain:
+    """Tokens of calls and of contexts, and seconds; None of an imported run."""
+    if any(map(is_imported, rows)):
+        return dict.fromkeys(("tokens", "context", "seconds"), [None] * len(rows))
+    return {
         "tokens": [row["prompt_tokens"] + row["completion_tokens"] for row in rows],
         "context": [context_tokens(row) for row in rows],
         "seconds": [round(seconds.get(row["question"], 0.0), 3) for row in rows],
-        "scores": {name: [_rounded(held.get(name)) for held in scores] for name in kept},
-        "block": BLOCK,
     }
 
 

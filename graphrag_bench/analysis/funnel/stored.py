@@ -9,6 +9,7 @@ from pathlib import Path
 from graphrag_bench.analysis.funnel.fates import STARTS, Built, fates_of
 from graphrag_bench.analysis.funnel.stages import STAGES, Fate, Funnel, funnel
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.reopen import References, read_references, references_of, reopened
@@ -27,6 +28,10 @@ _OF_THE_GRAPH = frozenset({
 })  # fmt: skip
 """Slots that hold what was found; a step that reads none of them comes from the question."""
 
+_IMPORTED = Built(frozenset(), None, None, frozenset(), frozenset({"retrieved", "answered"}))
+"""What is known of somebody else's results: no chunks, graph or context."""
+_NOT_TOLD = "extracted, linked, not cut, in the prompt: an imported run has no steps"
+
 
 @dataclass(frozen=True)
 class RunFunnel:
@@ -44,24 +49,21 @@ def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunn
     """Where a stored run lost its evidence. Calls no model and builds nothing.
 
     `home` holds artifacts/ when the folder of the run is not in a runs/ folder; `shared` is a
-    second artifacts/ folder that the run read. Raises UserError when the data set is not at hand,
-    or none of the questions has evidence.
+    second artifacts/ folder that the run read. Of an imported run the stages from `retrieved` on
+    are known. Raises UserError when the data set is not at hand, or none of the questions has
+    evidence.
     """
     if run.dataset is None:
         raise UserError(f"The data set of {run.folder.path} is not at hand; its gold is needed.")
-    experiment = reopened(run, home, shared)
     asked = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
     if not asked:
         raise UserError(f"No question of {run.folder.path} has gold evidence: there is no funnel.")
-    references = read_references(run.folder)
-    if references is None and experiment.key == run.folder.path.name:
-        questions = [q for q in run.dataset.questions if q.id in run.rows]
-        references = references_of(experiment, questions)
-    finder = _Finder(experiment, references or References("", {}))
-    stages = finder.stages
+    finder = None if run.imported else _finder(run, run.dataset, home, shared)
+    stages = finder.stages if finder else _IMPORTED.stages
+    missing = finder.missing if finder else {_NOT_TOLD: None}
     found: dict[str, list[Fate]] = {}
     for scope in dict.fromkeys(run.rows[name].get("scope") for name in asked):
-        built = finder.built(scope)
+        built = finder.built(scope) if finder else _IMPORTED
         for name in asked:
             if (row := run.rows[name]).get("scope") == scope:
                 right = _right(run, name)
@@ -69,10 +71,19 @@ def run_funnel(run: StoredRun, home: Path, shared: str | None = None) -> RunFunn
     if not any(fate.right is not None for held in found.values() for fate in held):
         stages -= {"answered"}
     if "linked" in stages and not any("trace" in run.rows[name] for name in asked):
-        finder.missing["linked: the rows hold no trace (trace=off)"] = None
+        missing["linked: the rows hold no trace (trace=off)"] = None
     made = funnel(sorted(stages), [fate for name in asked for fate in found[name]])
     title, dataset = str(run.metrics["title"]), str(run.metrics["dataset"])
-    return RunFunnel(title, run.folder.path, dataset, len(run.rows), made, tuple(finder.missing))
+    return RunFunnel(title, run.folder.path, dataset, len(run.rows), made, tuple(missing))
+
+
+def _finder(run: StoredRun, dataset: Dataset, home: Path, shared: str | None) -> _Finder:
+    experiment = reopened(run, home, shared)
+    references = read_references(run.folder)
+    if references is None and experiment.key == run.folder.path.name:
+        questions = [q for q in dataset.questions if q.id in run.rows]
+        references = references_of(experiment, questions)
+    return _Finder(experiment, references or References("", {}))
 
 
 def _right(run: StoredRun, question: str) -> bool | None:

@@ -44,6 +44,13 @@ class JudgeTask:
     limit: int | None = None
     retry: bool = False
 
+    def measures_of(self, stored: StoredRun) -> dict[str, Measure]:
+        """The metrics asked for; raises UserError where one needs contexts of an imported run."""
+        found = self.measures()
+        if any(found[name].context for name in self.metrics):
+            stored.require_steps()
+        return found
+
     def measures(self) -> dict[str, Measure]:
         """The metrics asked for; raises UserError for an unknown one."""
         for name in self.metrics:
@@ -78,7 +85,7 @@ def judge_answers(
     is answered, when every metric needs a context and none was kept, or another process judges the
     same run; RunStopped when nothing further can succeed.
     """
-    dataset, measures = dataset_of(stored), asked.measures()
+    dataset, measures = dataset_of(stored), asked.measures_of(stored)
     cases = _cases(stored, asked.limit)
     folder = stored.folder.path
     with held_alone(folder / LOCK, judging(folder)):
@@ -109,7 +116,7 @@ def calls_ahead(stored: StoredRun, models: Models, asked: JudgeTask) -> dict[str
     return {
         name: len(measure.prompts)
         * len(_todo(stored.folder.path, name, measure, cases, models, asked.retry))
-        for name, measure in asked.measures().items()
+        for name, measure in asked.measures_of(stored).items()
     }
 
 

@@ -34,7 +34,10 @@ def bars_of(runs: Sequence[Run], metric: str) -> list[Bar]:
 
 
 def marks_of(runs: Sequence[Run], metric: str) -> list[Mark]:
-    """A mark for each run with the metric, at the mean tokens of its contexts; 0 without one."""
+    """A mark for each run with the metric, at the mean tokens of its contexts; 0 without one.
+
+    An imported run, whose contexts are not known, has none.
+    """
     check_metric(runs, metric)
     return [
         Mark(
@@ -44,7 +47,7 @@ def marks_of(runs: Sequence[Run], metric: str) -> list[Mark]:
             reference=run["role"] in REFERENCE_ROLES,
         )
         for run in arranged(runs)
-        if metric in run["metrics"]
+        if metric in run["metrics"] and not run.get("imported")
     ]
 
 
@@ -61,7 +64,7 @@ def marks_along(points: Sequence[Point], metric: str, along: str) -> list[Mark]:
         Mark(name, tokens_or_value(point), *_interval(point.metrics["metrics"][metric]),
              reference=point.metrics["role"] in REFERENCE_ROLES)
         for name, point in zip(names, points, strict=True)
-        if metric in point.metrics["metrics"]
+        if metric in point.metrics["metrics"] and not (point.imported and point.at is None)
     ]  # fmt: skip
     return sorted(marks, key=lambda mark: (mark.series, mark.x))
 

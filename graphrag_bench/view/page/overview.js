@@ -73,7 +73,7 @@ function scores(runs, main) {
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.metrics)))].sort();
   const holder = grb.h("div", { id: "scatter" });
   function draw() {
-    const points = runs.map((run, place) => ({ run, place })).filter(({ run }) => run.metrics[y]).map(({ run, place }) => ({
+    const points = runs.map((run, place) => ({ run, place })).filter(({ run }) => run.metrics[y] && !run.imported).map(({ run, place }) => ({
       place, label: run.title, x: xs[x][1](run) || 0, y: run.metrics[y].mean, low: run.metrics[y].low, high: run.metrics[y].high,
     }));
     holder.replaceChildren(points.length ? grb.plots.scatter(points, xs[x][0], y) : grb.h("p", {}, "No run has this metric."));

@@ -103,7 +103,7 @@ grb.views.question = async function (runId, placeText) {
   const link = (href, text, id) => (href ? grb.h("a", { href, id, class: "button" }, text) : null);
   const others = await Promise.all(grb.index.runs.filter((one) => one.set === run.set).map(async (one) => [one, (await grb.listOf(one)).list.placeOf.get(at)]));
   const scores = Object.entries(list.scores).filter(([, values]) => values[place] !== null).map(([name, values]) => `${name} ${grb.number(values[place], 2)}`);
-  const usage = held.usage.calls ? `${grb.plural(held.usage.calls, "LLM call")}, ${grb.count(held.usage.prompt_tokens)} + ${grb.count(held.usage.completion_tokens)} tokens` : "no LLM call";
+  const usage = held.usage.calls ? `${grb.plural(held.usage.calls, "LLM call")}, ${grb.count(held.usage.prompt_tokens)} + ${grb.count(held.usage.completion_tokens)} tokens` : run.imported ? "calls not known" : "no LLM call";
   const byStep = new Map();
   for (const call of held.calls) byStep.set(call.step, [...(byStep.get(call.step) || []), call]);
   const steps = held.steps.map((step) => { const calls = byStep.get(step.step); byStep.delete(step.step); return stepOf(step, calls); });
@@ -121,8 +121,9 @@ grb.views.question = async function (runId, placeText) {
       grb.h("div", { class: "card" }, grb.h("h3", {}, "Gold"), grb.h("p", { class: "text" }, (held.gold.answers || []).join(" | ") || "(none known)"), evidenceOf(held), scores.length ? grb.h("p", { class: "about" }, scores.join(", ")) : null)),
     held.plan ? grb.section("Plan", grb.planGraph(held.plan)) : null,
     grb.section("Graph of the answer", grb.answerGraph(held.graph)),
-    grb.section(`Context: ${grb.plural(held.context.length, "piece")}, ${grb.plural(held.context.reduce((sum, one) => sum + one.tokens, 0), "token")}`, contextOf(held)),
-    grb.section("Steps", steps.length ? steps : grb.h("p", { class: "about" }, "None were kept (trace=off)."),
+    run.imported ? grb.section("Context", grb.h("p", { class: "about" }, "Not known: these are somebody else's results.")) :
+      grb.section(`Context: ${grb.plural(held.context.length, "piece")}, ${grb.plural(held.context.reduce((sum, one) => sum + one.tokens, 0), "token")}`, contextOf(held)),
+    grb.section("Steps", steps.length ? steps : grb.h("p", { class: "about" }, run.imported ? "An imported run has none." : "None were kept (trace=off)."),
       beside.length ? grb.h("div", {}, grb.h("h3", {}, "Calls outside these steps"), beside.map(callOf)) : null,
       held.without_names.length ? grb.h("p", { class: "about" }, `Without names: what the run was made over is gone (${held.without_names.join(", ")}).`) : null),
   ];

@@ -1,0 +1,190 @@
+"""Somebody else's rankings: a TREC run, JSON or JSON lines, matched to the passages of a set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.records import json_objects
+from graphrag_bench.data.rows import read_text
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.fingerprint import digest
+
+NO_PASSAGE = "no-passage-found"
+"""The passage of a TREC run for a question that found none: such a run has no other way to say."""
+_TREC = ("question", "Q0", "passage", "rank", "score", "tag")
+_JSON = (
+    'what is read is {"QUESTION": [PASSAGE, ...], ...}, rows {"question": ..., "documents" or '
+    '"docs": [PASSAGE, ...], "answer": ...}, or {"retrieved_docs": [[PASSAGE, ...], ...], '
+    '"answers": [...]} in the order of the questions'
+)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The passages of one question, best first, and its answer, None where the file has none.
+
+    `documents` are ids; those that one passage of the file stands for share their rank (from 1).
+    """
+
+    documents: tuple[str, ...]
+    ranks: tuple[int, ...]
+    answer: str | None = None
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """The rankings of a file by question id; `unmatched` passages are in no corpus."""
+
+    of: Mapping[str, Ranking]
+    n_passages: int
+    unmatched: tuple[str, ...]
+
+
+Places = Sequence[Sequence[str]]
+"""Passages by rank; those of one rank were found together."""
+
+
+def read_rankings(path: Path, dataset: Dataset) -> Rankings:
+    """The rankings of a file; JSON is told from TREC by its first character.
+
+    A passage is the id of a document, an item that gold evidence names, or a text that is the same
+    but for white space as a document with or without its title: it stands for all documents of that
+    text. A document counts where it is first named. A passage that matches nothing keeps its rank.
+    A question is an id, or a text. Raises UserError, with the place, for what is not such a file,
+    and for a question that the set does not have, or that comes twice.
+    """
+    matcher = _Matcher(dataset)
+    rows = _json(path, dataset) if read_text(path).lstrip()[:1] in "{[" else _trec(path)
+    found: dict[str, Ranking] = {}
+    for place, name, places, answer in rows:
+        question = matcher.question(place, name)
+        if question in found:
+            raise UserError(f"{place}: question '{question}' was there before.")
+        ranks: dict[str, int] = {}
+        rank = 0
+        for passages in places:
+            named = (one for passage in passages for one in matcher.documents(passage))
+            new = [one for one in dict.fromkeys(named) if one not in ranks]
+            rank += bool(new)
+            ranks |= dict.fromkeys(new, rank)
+        found[question] = Ranking(tuple(ranks), tuple(ranks.values()), answer)
+    if not found:
+        raise UserError(f"{path} ranks no passages.")
+    return Rankings(found, matcher.n_passages, tuple(matcher.unmatched))
+
+
+Row = tuple[str, str, Places, str | None]
+
+
+def _trec(path: Path) -> Iterator[Row]:
+    """Rows of a TREC run: by score as trec_eval reads it, then by rank, both equal together."""
+    held: dict[str, dict[tuple[float, int], list[str]]] = {}
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            question, _, passage, rank, score, _ = line.split()
+            key = -float(score), int(rank)
+            if math.isnan(key[0]):
+                raise ValueError(score)
+        except ValueError:
+            raise UserError(
+                f"{path}, line {number}: a line of a TREC run is {' '.join(_TREC)}, not "
+                f"'{line[:80]}'."
+            ) from None
+        places = held.setdefault(question, {})
+        if passage != NO_PASSAGE:
+            places.setdefault(key, []).append(passage)
+    for question, places in held.items():
+        yield str(path), question, [places[key] for key in sorted(places)], None
+
+
+def _json(path: Path, dataset: Dataset) -> Iterator[Row]:
+    for place, item in json_objects(path):
+        if not isinstance(item, dict):
+            raise UserError(f"{place}: {_JSON}.")
+        if "retrieved_docs" in item:
+            yield from _in_order(place, item, dataset)
+        elif isinstance(item.get("question"), str):
+            passages = item["documents"] if "documents" in item else item.get("docs")
+            yield place, item["question"], _places(place, passages), _answer(item.get("answer"))
+        else:
+            for name, passages in item.items():
+                yield place, name, _places(f"{place}, '{name}'", passages), None
+
+
+def _in_order(place: str, item: Mapping[str, Any], dataset: Dataset) -> Iterator[Row]:
+    """The rows of lists in the order of the questions; raises UserError for another number."""
+    asked, lists = dataset.questions, item["retrieved_docs"]
+    answers = item.get("answers") or [None] * len(asked)
+    for name, held in (("retrieved_docs", lists), ("answers", answers)):
+        if not isinstance(held, list) or len(held) != len(asked):
+            n = len(held) if isinstance(held, list) else "no"
+            raise UserError(
+                f"{place}: {name} is a list for the {len(asked)} questions of "
+                f"'{dataset.name}' in their order, and has {n} items."
+            )
+    for question, passages, answer in zip(asked, lists, answers, strict=True):
+        yield place, question.id, _places(f"{place}, '{question.id}'", passages), _answer(answer)
+
+
+def _places(place: str, passages: object) -> Places:
+    if not isinstance(passages, list) or not all(isinstance(p, str | int) for p in passages):
+        raise UserError(f"{place}: a list of passages was expected: {_JSON}.")
+    return [[str(passage)] for passage in passages]
+
+
+def _answer(said: object) -> str | None:
+    return None if said is None else str(said)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+class _Matcher:
+    """Finds the documents of passages and the questions of names, and counts what is in vain."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        """Index the texts of documents and questions."""
+        self.ids = {document.id for document in dataset.documents}
+        self.ids |= {name for gold in dataset.gold.values() for name in gold.evidence}
+        self.asked = {question.id for question in dataset.questions}
+        self.n_passages = 0
+        self.unmatched: list[str] = []
+        self._texts: dict[str, dict[str, None]] = {}
+        for document in dataset.documents:
+            for text in (document.passage, document.text):
+                self._texts.setdefault(_plain(text), {})[document.id] = None
+        self._questions: dict[str, list[str]] = {}
+        for question in dataset.questions:
+            self._questions.setdefault(_plain(question.text), []).append(question.id)
+
+    def documents(self, passage: str) -> Sequence[str]:
+        """The ids of the documents that a passage names; one of no document when it is unmatched.
+
+        That is the passage itself, or for a text a name made of its fingerprint.
+        """
+        self.n_passages += 1
+        if passage in self.ids:
+            return [passage]
+        if held := self._texts.get(_plain(passage)):
+            return list(held)
+        self.unmatched.append(passage)
+        return [passage if len(passage.split()) == 1 else f"unmatched-{digest(passage)}"]
+
+    def question(self, place: str, name: str) -> str:
+        """The id of a question; raises UserError for an unknown one, and a text of several."""
+        if name in self.asked:
+            return name
+        held = self._questions.get(_plain(name), [])
+        if len(held) != 1:
+            what = "is the text of several" if held else "is neither id nor text of a question"
+            hint = f"{', '.join(held)}." if held else did_you_mean(name, sorted(self.asked))
+            raise UserError(f"{place}: '{name[:80]}' {what}. {hint}")
+        return held[0]
