@@ -35,7 +35,7 @@ COMMANDS = {
     "replay": "a finished run with a step changed: which questions flipped, and why",
     "ablate": "what each step of a method is worth, with intervals",
     "new": "an operator or a method of your own: a package that runs at once",
-    "runs": "list, show and remove finished runs, and what no run needs any more",
+    "runs": "list, show, remove, import and export finished runs; what none needs",
     "table": "a paper's table with our figures, or a free table over stored runs",
     "fetch": "download a published data set, checked, to where run finds it",
     "curve": "accuracy and evidence of finished runs against their tokens of context",

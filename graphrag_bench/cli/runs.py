@@ -88,11 +88,12 @@ def _parser() -> Parser:
     collecting.flag("--delete", "remove what gc lists")
     importing = parser.action("import", "a run of somebody else's results, scored as ours are")
     importing.usage = (
-        "graphrag-bench runs import FILE dataset=NAME name=TITLE [reference=URL] [dataset.*=VALUE] "
-        "[OPTIONS]"
+        "graphrag-bench runs import FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]"
     )
     importing.add_argument("file", metavar="FILE", help="TREC run, JSON or JSON lines")
-    importing.add_argument("words", nargs="*", metavar="dataset=NAME", help="the data set")
+    importing.add_argument(
+        "words", nargs="*", metavar="dataset=NAME", help="the data set, and its dataset.* settings"
+    )
     importing.settings([
         ("name", "TITLE", None, "the name of the system in tables"),
         ("reference", "URL", "", "where the results were published"),

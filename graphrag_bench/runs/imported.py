@@ -137,8 +137,8 @@ def export_trec(run: StoredRun, folder: Path) -> int:
     documents is named by the file, as in scoring. Raises UserError for a run that ranked no
     passages, and for a name with white space.
     """
-    names = [name for name in scored_questions(run) if name in run.rows]
-    rows = [row for name in names if "documents" in (row := run.rows[name])]
+    scored = set(scored_questions(run))
+    rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]
     if not rows:
         raise UserError(f"{run.folder.path} ranked no passages: there is nothing to export.")
     tag = safe_name(str(run.metrics["title"]))

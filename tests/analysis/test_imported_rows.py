@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, metrics, ran
+from toy_runs import TOY, ran
 
 from graphrag_bench.analysis.citation import citations
 from graphrag_bench.analysis.cleanup import garbage
@@ -142,7 +142,7 @@ def test_the_page_has_its_questions_without_tokens_contexts_and_seconds(
 
 def test_it_is_scored_again_cited_and_keeps_no_artifact(runs: Both) -> None:
     other = StoredRun(runs[1].folder)
-    before = metrics(other.folder.path)
+    before = other.folder.metrics()
     assert rescored(other, {"cuts": [1]})["metrics"]["evidence_recall@1"]["n"] == 5
     assert rescored(other, {"cuts": [2, 5, 10]}) == before
     assert any("URL" in entry for entry in citations([other]))
