@@ -35,13 +35,12 @@ from graphrag_bench.cli.plotting import check_figure, plot_runs, take_plot, tell
 from graphrag_bench.cli.table_words import take_columns
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import read_word
-from graphrag_bench.errors import UserError, did_you_mean, nearest
+from graphrag_bench.errors import UserError, did_you_mean, nearest, unknown
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.corpora import corpus_notes, refuse_across
 from graphrag_bench.report.figures.of_runs import check_metric
-from graphrag_bench.report.formats import Format, checked_format, rendered
 from graphrag_bench.report.headline import main_metric
-from graphrag_bench.report.rendering import Table, show
+from graphrag_bench.report.rendering import FORMATS, Table, show
 from graphrag_bench.report.run_tables import shown_tables
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.stored import stored_runs
@@ -97,7 +96,8 @@ _OPTIONS = {
     "--papers-prompts": "these runs had the prompts of the paper itself, as files of your own",
     "--across-corpora": "put runs over different versions of a corpus into one table all the same",
 }
-_ENDINGS: Mapping[str, Format] = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
+_TERMINAL = "terminal"
+_ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -153,10 +153,12 @@ def _parser() -> Parser:
     return parser
 
 
-def _format(asked: argparse.Namespace) -> Format:
+def _format(asked: argparse.Namespace) -> str:
     if asked.format:
-        return checked_format(asked.format)
-    return _ENDINGS.get(asked.out.suffix, "markdown") if asked.out else "terminal"
+        if asked.format not in (_TERMINAL, *FORMATS):
+            raise unknown("format", asked.format, (_TERMINAL, *FORMATS))
+        return str(asked.format)
+    return _ENDINGS.get(asked.out.suffix, "markdown") if asked.out else _TERMINAL
 
 
 def _is_of_paper(word: str) -> bool:
@@ -179,9 +181,7 @@ def _listing(papers: Sequence[str]) -> Table:
     return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])
 
 
-def _of_paper(
-    table: PaperTable, given: Sequence[str], asked: argparse.Namespace, form: Format
-) -> int:
+def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace, form: str) -> int:
     if given and not (asked.run or asked.small):
         raise UserError(f"'{given[0]}' is a setting of runs; settings go with --run.")
     home = next((w.partition("=")[2] for w in given if w.startswith("paths.home=")), asked.home)
@@ -280,13 +280,13 @@ def _free(
     return [replace(table, notes=(*table.notes, *notes)) for table in tables]
 
 
-def _put(tables: Sequence[Table], form: Format, out: Path | None) -> None:
+def _put(tables: Sequence[Table], form: str, out: Path | None) -> None:
     """Print the tables, or write them to a file."""
-    if form == "terminal" and out is None:
+    if form == _TERMINAL and out is None:
         for table in tables:
             show(table)
         return
-    text = rendered(tables, "markdown" if form == "terminal" else form)
+    text = "\n".join(map(FORMATS["markdown" if form == _TERMINAL else form], tables))
     if out is None:
         sys.stdout.write(text)
         return

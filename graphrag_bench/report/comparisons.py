@@ -128,7 +128,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
              p_head(row.n_tests for row in rows), "win/tie/loss", "detectable")  # fmt: skip
     caption = f"differences from {', '.join(dict.fromkeys(row.baseline for row in rows))}"
     texts = ("method", "against", "metric")
-    return Table(caption, heads, cells, _notes(rows), texts, about=_ABOUT, folds=True)
+    return Table(caption, heads, cells, _notes(rows), texts, about=_ABOUT)
 
 
 def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:

@@ -46,7 +46,7 @@ def cost_table(runs: Sequence[Run]) -> Table:
         *[_of_repeats(run) for run in arranged(runs) if run.get("repeats")],
     )
     return Table("what the runs have cost", heads, tuple(rows), notes,
-                 texts=("method", "step"), folds=True,
+                 texts=("method", "step"),
                  about=(("cut", "replies that reached max_tokens"),))  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def paying_table(runs: Sequence[Run], baseline: str) -> Table | None:
         "not counted, nor what the answers are worth: see the differences",
     )
     return Table("what an index costs, and when it pays", _HEADS, tuple(rows), notes,
-                 texts=("method", "against"), folds=True)  # fmt: skip
+                 texts=("method", "against"))  # fmt: skip
 
 
 def pays_after(price: Price, baseline: Price) -> str:

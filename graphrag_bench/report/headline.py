@@ -18,13 +18,10 @@ from graphrag_bench.report.comparisons import (
     usual_metrics,
 )
 from graphrag_bench.report.costs import spent
-from graphrag_bench.report.lean import without_missing
 from graphrag_bench.report.notes import answers, context_of_rows, drawn_over, run_notes
-from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_n, shown_p
-from graphrag_bench.report.tables import caption, cut_answers, with_interval
+from graphrag_bench.report.rendering import MISSING, WIDTH, Table, p_head, shown_n, shown_p
+from graphrag_bench.report.tables import caption, cut_answers, with_interval, without_missing
 
-WIDTH = 100
-"""Signs of a line of the table and of its notes."""
 MORE = "all columns, costs and notes: --columns all; what they mean: docs/metrics.md"
 _WARNING = "! "
 _EVIDENCE = "evidence_"
@@ -80,7 +77,7 @@ def headline_table(
     heads = tuple(head for head, _ in columns)
     said = [*fewer_questions(shown)[:1], *_notes(ordered, name)]
     notes = tuple(textwrap.shorten(note, WIDTH, placeholder=" …") for note in said)
-    return without_missing(Table(caption(ordered), heads, rows, notes, width=WIDTH))
+    return without_missing(Table(caption(ordered), heads, rows, notes))
 
 
 _Tested = Mapping[int, Comparison]

@@ -1,21 +1,31 @@
-"""A table as a value, for the terminal by rich, and as markdown."""
+"""A table as a value: for the terminal by rich, and as markdown, LaTeX (booktabs) and CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+import shutil
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.terminal import clean_line, raw
 
 MISSING = "–"
-_COMMAND = re.compile(r"([^`]*?): (graphrag-bench \S.*)")
-_WORDS = re.compile(r"(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+")
-_INDENT = "  "
-_WIDTH = 260
-"""Signs of a line where the output is not a terminal: nothing is wrapped."""
+WIDTH = 100
+"""Signs of a line where the output is not a terminal and `COLUMNS` is not set."""
+_MARKDOWN = re.compile(r"([\\|<>`])")
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
+    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "–": "--", "†": r"$^\dagger$", "ρ": r"$\rho$", "τ": r"$\tau$", "±": r"$\pm$", "−": "$-$",
+    "[": "{[}", "]": "{]}",
+}  # fmt: skip
+_FORMULA = re.compile(r"[=@+-](?!\.?\d[\d.]*(e[+-]?\d+)?$)")
+"""What a spreadsheet would run: a sign of a formula before anything but a number."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +33,7 @@ class Table:
     """A caption, column heads, rows of cells, and notes under the table.
 
     `texts` are the heads of columns set flush left; the others hold numbers. `about` explains
-    columns by their heads. What `folds` says the same in every row is told in one line below it on
-    a terminal. `width` is the most signs of a line that the table may take; None for what the
-    output has.
+    columns by their heads.
     """
 
     caption: str
@@ -34,19 +42,11 @@ class Table:
     notes: tuple[str, ...]
     texts: tuple[str, ...] = ("method",)
     about: tuple[tuple[str, str], ...] = ()
-    folds: bool = False
-    width: int | None = None
-
-    @property
-    def columns(self) -> list[tuple[str, ...]]:
-        """Head and cells of each column."""
-        return list(zip(self.heads, *self.rows, strict=True))
 
     @property
     def below(self) -> tuple[str, ...]:
         """The notes, and one that explains the columns."""
-        names = {head: head.removesuffix(" [95 %]") for head, _ in self.about}
-        said = "; ".join(f"{names[head]}: {text}" for head, text in self.about)
+        said = "; ".join(f"{head.removesuffix(' [95 %]')}: {text}" for head, text in self.about)
         return (*self.notes, said) if said else self.notes
 
 
@@ -73,73 +73,77 @@ def shown_interval(low: float, high: float, n: int) -> str:
     return f" [{low:.2f}, {high:.2f}]" if n > 1 else ""
 
 
-def markdown(table: Table) -> str:
-    """The table as GitHub markdown; cell texts are escaped."""
-    lines = [f"**{_escaped(table.caption)}**", ""]
-    lines.append("| " + " | ".join(map(_escaped, table.heads)) + " |")
-    lines.append("|" + "---|" * len(table.heads))
-    lines += ["| " + " | ".join(map(_escaped, row)) + " |" for row in table.rows]
-    lines += ["", *[f"{_escaped(note)}  " for note in table.below]]
-    return "\n".join(lines) + "\n"
-
-
-def _escaped(text: str) -> str:
-    text = clean_line(text)
-    for sign in ("\\", "|", "<", ">", "`"):
-        text = text.replace(sign, "\\" + sign)
-    return text
-
-
 def show(table: Table) -> None:
-    """Print the table to the terminal, in several blocks where it is wider than that."""
+    """Print the table; its cells fold where it is wider than the terminal.
+
+    `COLUMNS` is taken for the width where it is set, and `WIDTH` where the output is a file or a
+    pipe.
+    """
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    from graphrag_bench.report.fitting import fitted
-
-    console = Console(file=raw(sys.stdout))
-    if not console.is_terminal:
-        console = Console(file=raw(sys.stdout), width=_WIDTH)
-    plain = replace(
-        table,
-        heads=tuple(map(clean_line, table.heads)),
-        rows=tuple(tuple(map(clean_line, row)) for row in table.rows),
-        texts=tuple(map(clean_line, table.texts)),
-        about=tuple((clean_line(head), text) for head, text in table.about),
-    )
+    width, height = shutil.get_terminal_size((WIDTH, 24))
+    console = Console(file=raw(sys.stdout), width=width, height=height)
+    drawn = RichTable()
+    for head in table.heads:
+        side = "left" if head in table.texts else "right"
+        drawn.add_column(Text(clean_line(head)), justify=side, overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*[Text(clean_line(cell)) for cell in row])
+    unbroken = console.measure(drawn, options=console.options.update(width=10**6)).minimum
+    if unbroken > width:
+        drawn.padding = 0
     console.print(Text(clean_line(table.caption), style="italic"))
-    plain, held = fitted(plain, min(console.width, table.width or console.width))
-    for block in held:
-        drawn = RichTable()
-        for column in block:
-            drawn.add_column(
-                Text(plain.heads[column.at]),
-                justify="left" if plain.heads[column.at] in plain.texts else "right",
-                width=column.width,
-                overflow="fold",
-            )
-        for row in plain.rows:
-            drawn.add_row(*[Text(row[column.at]) for column in block])
-        console.print(drawn)
-    for note in plain.below:
-        for line in _note_lines(clean_line(note), console.width if console.is_terminal else None):
-            whole = not console.is_terminal or line.startswith(_INDENT)
-            console.print(Text(line, style="dim"), soft_wrap=whole)
+    console.print(drawn)
+    for note in table.below:  # a command in it is to be copied, and a pipe to be searched
+        whole = not console.is_terminal or "graphrag-bench " in note
+        console.print(Text(clean_line(note), style="dim"), soft_wrap=whole)
 
 
-def _note_lines(note: str, width: int | None) -> list[str]:
-    """The note; a command at its end gets lines of its own where there is a width.
+def markdown(table: Table) -> str:
+    """Write the table as GitHub markdown; no text of it is markup."""
 
-    They end in backslashes and are cut between words alone, so that they can be copied.
+    def escaped(text: str) -> str:
+        return _MARKDOWN.sub(r"\\\1", clean_line(text))
+
+    head, *rows = [f"| {' | '.join(map(escaped, row))} |" for row in (table.heads, *table.rows)]
+    above = [f"**{escaped(table.caption)}**", "", head, "|" + "---|" * len(table.heads)]
+    return "\n".join([*above, *rows, "", *[f"{escaped(note)}  " for note in table.below], ""])
+
+
+def latex(table: Table) -> str:
+    r"""Write the table as a `table` float with booktabs rules; notes follow it in small type.
+
+    It needs `\usepackage{booktabs}` and, as texts may hold any letter, UTF-8 input. No text of it
+    is a command.
     """
-    said = _COMMAND.fullmatch(note)
-    if said is None or width is None:
-        return [note]
-    lines = [f"{_INDENT}"]
-    for word in _WORDS.findall(said[2]):
-        if lines[-1].strip() and len(lines[-1]) + len(word) + 2 > width:
-            lines[-1] += "\\"
-            lines.append(_INDENT * 2)
-        lines[-1] += f"{word} "
-    return [f"{said[1]}:", *(line.rstrip() for line in lines)]
+
+    def escaped(text: str) -> str:
+        return "".join(_LATEX.get(sign, sign) for sign in clean_line(text))
+
+    head, *rows = [" & ".join(map(escaped, row)) + r" \\" for row in (table.heads, *table.rows)]
+    sides = "".join("l" if head in table.texts else "r" for head in table.heads)
+    notes = [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.below]
+    above = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering"]
+    above += [rf"\caption{{{escaped(table.caption)}}}", rf"\begin{{tabular}}{{{sides}}}"]
+    body = [r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*above, *body, *notes, r"\end{table}", ""])
+
+
+def csv_text(table: Table) -> str:
+    """Write heads and rows by RFC 4180, without caption and notes, lines ended by a newline.
+
+    A cell that a spreadsheet would run as a formula is led by an apostrophe; numbers are not.
+    """
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    for row in (table.heads, *table.rows):
+        cells = map(clean_line, row)
+        writer.writerow([f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells])
+    return lines.getvalue()
+
+
+FORMATS: Mapping[str, Callable[[Table], str]] = {
+    "markdown": markdown, "latex": latex, "csv": csv_text,
+}  # fmt: skip

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 from graphrag_bench.report.arrange import arranged
-from graphrag_bench.report.lean import without_missing
 from graphrag_bench.report.long_texts import with_cut_notes
 from graphrag_bench.report.notes import context_of_rows, run_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_interval, shown_n
@@ -59,8 +60,19 @@ def run_table(runs: Sequence[Run]) -> Table:
     heads = tuple(head for head, _ in columns)
     about = tuple((head, _ABOUT[head]) for head in heads if head in _ABOUT)
     notes = run_notes(ordered)
-    table = Table(caption(ordered), heads, rows, notes, about=about, folds=True)
+    table = Table(caption(ordered), heads, rows, notes, about=about)
     return without_missing(table)
+
+
+def without_missing(table: Table) -> Table:
+    """Leave out the columns of numbers that hold nothing in any row, and their explanations."""
+    keep = [
+        head in table.texts or {row[at] for row in table.rows} != {MISSING}
+        for at, head in enumerate(table.heads)
+    ]
+    heads, *rows = [tuple(compress(row, keep)) for row in (table.heads, *table.rows)]
+    about = tuple(one for one in table.about if one[0] in heads)
+    return replace(table, heads=heads, rows=tuple(rows), about=about)
 
 
 def _evidence(runs: Sequence[Run]) -> list[Column]:

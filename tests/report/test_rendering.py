@@ -1,0 +1,122 @@
+r"""A table fits its width in the terminal, and no text of it is markup, a command or a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from rich.cells import cell_len
+
+from graphrag_bench.report.rendering import MISSING, Table, csv_text, latex, markdown, show
+from graphrag_bench.report.tables import without_missing
+
+TABLE = Table("a_b: 50 %", ("method", "accuracy"), (("A & B", "0.5"), ("C", "–")), ("† note",))
+
+
+@pytest.mark.parametrize("columns", ["", "60", "100"])
+def test_a_table_fits_100_columns_or_those_that_are_set(
+    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    heads = ("method", *[f"evidence_recall@{k} [95 %]" for k in range(8)])
+    cells = tuple(f"0.{k}00 [0.00, 0.{k}9]" for k in range(8))
+    title = "方法" * 60 + " retrieve.1.cases.otherwise.0.weights=" + "degree" * 20
+    show(Table("caption", heads, ((title, *cells),), ("a note " * 30,)))
+    out = capsys.readouterr().out
+    lines = [line for line in out.splitlines() if line.startswith(("┏", "┃", "│", "└"))]
+    assert {cell_len(line) for line in lines} == {int(columns or 100)}
+    assert out.count("方") == 60 and "…" not in out
+    assert "a note " * 29 in out
+
+
+def test_numbers_of_many_columns_stay_whole_in_100_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    heads = ("method", *[f"metric {k} [95 %]" for k in range(13)])
+    cells = tuple(f"0.{k:03} [0.00, 0.99]" for k in range(13))
+    show(Table("", heads, (("long " * 20, *cells),), ()))
+    out = capsys.readouterr().out
+    assert [cell for cell in cells if cell.split()[0] not in out] == []
+
+
+def test_a_command_in_a_note_is_printed_on_one_line_also_in_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    note = f"missing cells: graphrag-bench run -m method={','.join(['hipporag'] * 12)}"
+    show(Table("", ("method",), (("BM25",),), (note,)))
+    assert note in capsys.readouterr().out
+
+
+def test_markup_in_a_title_is_printed_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    show(
+        Table("[red]x[/]", ("[bold]a", "b"), (("[link=x]y[/link] :smile:", "\x1b[2J1"),), ("[b]",))
+    )
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    for text in ("[red]x[/]", "[bold]a", "[link=x]y[/link] :smile:", "[b]"):
+        assert text in out
+
+
+def test_columns_that_nothing_fills_are_left_out_with_their_explanations() -> None:
+    about = (("b", "what b is"), ("c", "what c is"))
+    rows = (("A", MISSING, "1"), ("B", MISSING, MISSING))
+    lean = without_missing(Table("", ("method", "b", "c"), rows, (), about=about))
+    assert lean.heads == ("method", "c")
+    assert lean.rows == (("A", "1"), ("B", MISSING))
+    assert lean.below == ("c: what c is",)
+
+
+def test_markdown_escapes_what_would_be_markup() -> None:
+    table = Table("a|b", ("method",), (("x | <i>`y`\\\nz",),), ("note",))
+    assert markdown(table).splitlines() == [
+        r"**a\|b**", "", "| method |", "|---|", r"| x \| \<i\>\`y\`\\ z |", "", "note  ",
+    ]  # fmt: skip
+
+
+def test_latex_is_a_float_with_booktabs_rules() -> None:
+    assert latex(TABLE).splitlines() == [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering",
+        r"\caption{a\_b: 50 \%}",
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"method & accuracy \\",
+        r"\midrule",
+        r"A \& B & 0.5 \\",
+        r"C & -- \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\par\smallskip{\footnotesize $^\dagger$ note}",
+        r"\end{table}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        (r"\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
+        (
+            "a\nb\x1b[2J$x_1^2~#%&",
+            r"a b {[}2J\$x\_1\textasciicircum{}2\textasciitilde{}\#\%\&",
+        ),
+        ("[0.1, 0.2]", "{[}0.1, 0.2{]}"),  # at the start of a row it would be a length
+    ],
+)
+def test_no_sign_of_a_text_is_a_latex_command(text: str, escaped: str) -> None:
+    assert rf"\caption{{{escaped}}}" in latex(Table(text, ("a",), (), ()))
+
+
+def test_csv_is_read_back_as_it_was() -> None:
+    nasty = Table("", ("a", "b"), (('x "y", z', "line\nbreak"), ("-1.5", "+0.2")), ())
+    read = list(csv.reader(io.StringIO(csv_text(nasty))))
+    assert read == [["a", "b"], ['x "y", z', "line break"], ["-1.5", "+0.2"]]
+
+
+@pytest.mark.parametrize("formula", ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "-1.5.A"])
+def test_a_spreadsheet_runs_no_cell_of_a_csv(formula: str) -> None:
+    assert csv_text(Table("", ("a",), ((formula,),), ())).splitlines()[1].startswith("'")
