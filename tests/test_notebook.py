@@ -65,6 +65,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("notebook")
     with pytest.MonkeyPatch.context() as patch:
         root = str(Path(__file__).parents[1])
+        patch.setenv("COLUMNS", "200")
         patch.setenv("PYTHONPATH", os.pathsep.join([root, os.environ.get("PYTHONPATH", "")]))
         client = NotebookClient(
             notebook,

@@ -14,7 +14,7 @@ from graphrag_bench.report.rendering import MISSING, Table, shown_interval
 
 NATIVE = "native"
 BUDGET = "budget_context"
-_WIDTH = 20
+_WIDTH = 10
 Run = Mapping[str, Any]
 
 
