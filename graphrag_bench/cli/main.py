@@ -30,8 +30,7 @@ COMMANDS = {
     "diff": "compare two finished runs question by question",
     "funnel": "at which stage finished runs lost the gold evidence",
     "view": "runs in a browser: scores, questions, prompts, graphs of answers; or as a folder",
-    "show": "why a stored question was answered so, by names of nodes, paths and chunks",
-    "why": "how a passage got its rank for a question, or at which step it was lost",
+    "show": "why a stored question was answered so, and how a passage got its rank",
     "replay": "a finished run with a step changed: which questions flipped, and why",
     "ablate": "what each step of a method is worth, with intervals",
     "new": "an operator or a method of your own: a package that runs at once",
@@ -47,7 +46,7 @@ COMMANDS = {
 }
 GROUPS = {
     "run and plan": ("run", "plan", "sweep", "ask"),
-    "look at what was run": ("view", "runs", "show", "why", "table", "curve", "funnel"),
+    "look at what was run": ("view", "runs", "show", "table", "curve", "funnel"),
     "take methods apart": ("replay", "ablate"),
     "make a method": ("new",),
     "compare and judge": ("score", "diff", "compare", "judge"),

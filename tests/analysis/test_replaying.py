@@ -161,9 +161,9 @@ def test_the_standing_of_a_passage_is_its_rank_after_each_step(home: Path) -> No
             assert (lost_at(found) is None) == (place is not None)
 
 
-def test_why_names_the_way_of_a_passage_and_where_it_was_lost(home: Path) -> None:
+def test_show_names_the_way_of_a_passage_and_where_it_was_lost(home: Path) -> None:
     path = str(run(home).folder.path)
-    shown = command("why", path, "q1", "ada")
+    shown = command("show", path, "q1", "ada")
     assert shown.code == 0, shown.err
     assert "chunks: 1 of" in shown.out or "chunks: 2 of" in shown.out
     assert "shortest ways" in shown.out
@@ -172,10 +172,11 @@ def test_why_names_the_way_of_a_passage_and_where_it_was_lost(home: Path) -> Non
     replayed.close()
     kept = {piece.id for piece in finished.outcome.get("context").pieces}
     out = next(row.id for row in replayed.experiment.dataset.documents if row.id not in kept)
-    lost = command("why", path, finished.question.id, out)
+    lost = command("show", path, finished.question.id, out)
     assert "lost at " in lost.out
-    assert "'ada'" in command("why", path, "q1", "adda").err
-    assert "q1" in command("why", path, "q11", "ada").err
+    assert "'ada'" in command("show", path, "q1", "adda").err
+    assert "q1" in command("show", path, "q11", "ada").err
+    assert "PASSAGE" in command("show", path, "q1", "ada", "--calls").err
 
 
 def test_the_first_step_that_moves_a_passage_its_final_way_is_found() -> None:
