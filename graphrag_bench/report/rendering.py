@@ -87,8 +87,11 @@ def show(table: Table) -> None:
     console = Console(file=raw(sys.stdout), width=width, height=height)
     drawn = RichTable()
     for head in table.heads:
-        side = "left" if head in table.texts else "right"
-        drawn.add_column(Text(clean_line(head)), justify=side, overflow="fold")
+        drawn.add_column(
+            Text(clean_line(head)),
+            justify="left" if head in table.texts else "right",
+            overflow="fold",
+        )
     for row in table.rows:
         drawn.add_row(*[Text(clean_line(cell)) for cell in row])
     unbroken = console.measure(drawn, options=console.options.update(width=10**6)).minimum
