@@ -95,7 +95,7 @@ def show(table: Table) -> None:
     for row in table.rows:
         drawn.add_row(*[Text(clean_line(cell)) for cell in row])
     unbroken = console.measure(drawn, options=console.options.update(width=10**6)).minimum
-    if unbroken > width:
+    if unbroken > width:  # a number would break before its spaces go
         drawn.padding = 0
     console.print(Text(clean_line(table.caption), style="italic"))
     console.print(drawn)
