@@ -114,10 +114,10 @@ def point(method: str, tokens: float, accuracy: float) -> Point:
     return Point(held, Mean(0.5, 0.25, 0.75, 4))
 
 
-def test_a_bar_is_a_twentieth_of_the_last_mean() -> None:
+def test_a_bar_sign_is_a_tenth_of_the_last_mean() -> None:
     table = curve_table([point("b", 2000.0, 0.75), point("a", 500.0, 0.25), point("b", 900.0, 0.5)])
     assert [(row[0], row[1]) for row in table.rows] == [
         ("toy: a", "500"), ("toy: b", "900"), ("toy: b", "2,000"),
     ]  # fmt: skip
-    assert [len(row[-1]) for row in table.rows] == [5, 10, 15]
+    assert [len(row[-1]) for row in table.rows] == [2, 5, 8]
     assert table.rows[0][4:6] == ("0.500 [0.25, 0.75]", "0.250 [0.10, 0.90]")
