@@ -26,7 +26,7 @@ from graphrag_bench.runs.record import summary
 from graphrag_bench.values import DECIMALS, Context, RowScores
 
 FOLDER = Path(__file__).parent
-METHODS = [name for name in names("method") if name != "original"]
+METHODS = names("method")
 TOLERANCE = 1.5 * 10.0**-DECIMALS
 """A score may differ by its last decimal, which two processors may round apart."""
 N_SCORES = 12
