@@ -19,7 +19,6 @@ __all__ = ["Pipeline", "Run", "UserError", "dataset", "method", "stored_runs"]
 
 
 def __getattr__(name: str) -> Any:
-    """A name of the Python interface, which is imported when first asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from graphrag_bench import api
@@ -28,5 +27,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The names of the module and of the interface."""
     return sorted({*globals(), *__all__})

@@ -136,7 +136,6 @@ class Pipeline:
         return Experiment.prepare(values, data)
 
     def _changed(self) -> Iterator[str]:
-        """The paths of the settings of every step that was put in or changed."""
         for stage in STAGES:
             for row, step in enumerate(self.method.get(stage) or []):
                 if step not in (self.made.get(stage) or []):
@@ -160,14 +159,12 @@ class Pipeline:
         return ask(self.experiment(asked), question)
 
     def __repr__(self) -> str:
-        """The name, and how many steps there are; `print` shows them."""
         n_steps = len(self.steps)
         return (
             f"<Pipeline {short(self.method['name'])}: {n_steps} steps; print(pipeline) shows them>"
         )
 
     def __str__(self) -> str:
-        """Name and steps."""
         return f"{self.method['name']}\n{self.steps}"
 
 
@@ -186,7 +183,6 @@ class Run:
     experiment: Experiment
 
     def __repr__(self) -> str:
-        """Method, data set, how the questions ended, and where the run is stored."""
         ended = ", ".join(f"{self.metrics[name]} {name}" for name in ("answered", "failed"))
         named = f"{short(self.experiment.method.name)} on {short(self.experiment.dataset.name)}"
         folder = short(str(self.folder), 120)
@@ -218,7 +214,6 @@ class Run:
             show(table)
 
     def _repr_html_(self) -> str:
-        """The table of the run, for a notebook."""
         results = [self.result]
         columns = checked_columns("main")
         return tables_html(result_tables(results, differences(results), columns))
@@ -252,12 +247,10 @@ class AnsweredInRun:
     told: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        """Question and answer."""
         asked, answer = short(self.told["question"], 80), short(str(self.told["answer"]), 80)
         return f"<Question {asked!r}: {answer!r}; a notebook draws its graph>"
 
     def _repr_html_(self) -> str:
-        """Answer, gold and evidence, and the graph of the answer, for a notebook."""
         return question_html(self.told)
 
 

@@ -59,17 +59,14 @@ class Texts:
         save_array(folder, f"{name}.offsets", self.offsets)
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self.offsets) - 1
 
     def __getitem__(self, row: int) -> str:
-        """The text of a row; raises IndexError outside 0..n-1."""
         if not 0 <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
         return bytes(self.blob[self.offsets[row] : self.offsets[row + 1]]).decode()
 
     def __iter__(self) -> Iterator[str]:
-        """All texts in order."""
         for start in range(0, len(self), _BLOCK):
             ends = self.offsets[start : start + _BLOCK + 1].tolist()
             held = self.blob[ends[0] : ends[-1]].tobytes()
@@ -196,22 +193,18 @@ class TextRows(Columns, Mapping[str, int]):
         return default
 
     def __getitem__(self, key: str) -> int:
-        """The number of a key; raises KeyError."""
         found = self.get(key)
         if found is None:
             raise KeyError(key)
         return found
 
     def __contains__(self, key: object) -> bool:
-        """Whether it is a key."""
         return isinstance(key, str) and self.get(key) is not None
 
     def __iter__(self) -> Iterator[str]:
-        """The keys in order."""
         return iter(self.texts)
 
     def __len__(self) -> int:
-        """The number of keys."""
         return len(self.texts)
 
 

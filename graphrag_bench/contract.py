@@ -199,7 +199,6 @@ def alone(batch: Callable[..., list[R]]) -> Callable[..., R]:
 
 
 def _for_one(batch: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
-    """The signature and type hints of a batched function's single form."""
     hints = get_type_hints(batch, include_extras=True)
     batched = f"{batch.__qualname__} is batched"
     if get_origin(hints.get("return")) is not list:
@@ -250,7 +249,6 @@ def artifact(
 def _read(
     function: Callable[..., Any], *, reads_state: bool
 ) -> tuple[tuple[Read, ...], tuple[str, ...], dict[str, Setting], dict[str, Any]]:
-    """The reads, needs and settings of a signature, and its type hints."""
     hints = get_type_hints(function, include_extras=True)
     reads, needs, settings = [], [], {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -281,7 +279,6 @@ def _state_read(function: Callable[..., Any], name: str, hint: Any, default: Any
 def _written(
     function: Callable[..., Any], hint: Any
 ) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
-    """The type of each slot that is returned, in order; those always written; those sometimes."""
     parts = get_args(hint) if get_origin(hint) is tuple else (hint,)
     returns: dict[str, Any] = {}
     sometimes: list[str] = []
@@ -301,7 +298,6 @@ def _written(
 
 
 def _strip_none(hint: Any) -> tuple[Any, bool]:
-    """The type without `| None`, and whether that stood there."""
     if get_origin(hint) not in (Union, types.UnionType):
         return hint, False
     parts = [part for part in get_args(hint) if part is not type(None)]

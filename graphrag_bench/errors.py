@@ -24,7 +24,6 @@ class Gathered:
     """The errors of several pieces of work, told together: what one finds does not hide another."""
 
     def __init__(self) -> None:
-        """No error yet."""
         self.errors: list[UserError] = []
 
     def add(self, message: str) -> None:
@@ -66,7 +65,6 @@ class UnreadableReply(Exception):
     """A model's reply could not be read; carries the start of the reply."""
 
     def __init__(self, purpose: str, reply: str) -> None:
-        """Keep what was asked for and at most 200 characters of what came back."""
         super().__init__(f"unreadable reply for {purpose}: {reply[:200]!r}")
         self.purpose = purpose
         self.reply = reply

@@ -63,7 +63,6 @@ def _collect(item: Any, roots: frozenset[str], found: dict[str, str]) -> None:
 
 
 def _unregistered(tree: ast.AST, namespace: dict[str, Any]) -> ast.AST:
-    """A function without the decorators that register it and say what it costs."""
     if not isinstance(tree, ast.FunctionDef):
         return tree
     kept = tuple(
@@ -83,7 +82,6 @@ def _decorated(tree: ast.FunctionDef, places: tuple[int, ...]) -> ast.FunctionDe
 
 
 def _head(node: ast.AST) -> str:
-    """The name that an expression such as `contract.operator("chunk.vdb")` begins with."""
     while isinstance(node, ast.Call | ast.Attribute):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -97,7 +95,6 @@ def _follow(
     roots: frozenset[str],
     found: dict[str, str],
 ) -> None:
-    """Note a piece of code, and all that it refers to."""
     found[name] = _dump(tree)
     for path in _references(tree):
         if path[0] == "__file__":
@@ -121,7 +118,6 @@ def _follow(
 def _assigned(
     module: str, path: tuple[str, ...], namespace: dict[str, Any], roots: frozenset[str]
 ) -> Iterator[tuple[str, str, ast.AST]]:
-    """The module, name and expression that a constant was assigned at the top of a file."""
     if len(path) == 2:
         inside = namespace.get(path[0])
         if not isinstance(inside, ModuleType):
@@ -136,7 +132,6 @@ def _assigned(
 
 
 def _namespace(item: Any, tree: ast.AST, roots: frozenset[str]) -> dict[str, Any]:
-    """Module globals, closure cells, and what the body imports for itself."""
     module = sys.modules.get(item.__module__)
     names: dict[str, Any] = dict(vars(module)) if module else {}
     if isinstance(item, FunctionType):
@@ -180,7 +175,6 @@ def _references(tree: ast.AST) -> tuple[tuple[str, ...], ...]:
 
 
 def _resolve(path: tuple[str, ...], namespace: dict[str, Any]) -> Any:
-    """The value of a name or module attribute; a list never names a plain constant."""
     target = namespace.get(path[0], inspect)
     if len(path) == 2:
         return getattr(target, path[1], inspect) if isinstance(target, ModuleType) else inspect

@@ -59,7 +59,6 @@ def _refuse_doubles(node: yaml.MappingNode) -> None:
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
-    """The values below a node, those of an alias counted each time it is named."""
     if id(node) in known:
         return known[id(node)]
     known[id(node)] = 1  # what holds itself ends here, and in the constructor

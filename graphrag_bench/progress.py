@@ -81,7 +81,6 @@ class Progress:
             yield advance
 
     def _lines(self, label: str, total: int, stream: TextIO) -> Advance:
-        """A function that writes a line when the last one is 30 seconds old."""
         pace = _Pace(total)
         if self._shown is None:
             self._shown = pace.began
@@ -108,7 +107,6 @@ class _Pace:
         self.began = self.first = self.now = time.monotonic()
 
     def count(self, n: int) -> None:
-        """Count `n` more that are finished now."""
         self.now = time.monotonic()
         if not self.done:
             self.first, self.n_first = self.now, n
@@ -116,14 +114,12 @@ class _Pace:
 
     @property
     def rate(self) -> float:
-        """Items a second."""
         later = self.done - self.n_first
         n, since = (later, self.first) if later else (self.done, self.began)
         return n / max(self.now - since, 1e-9)
 
     @property
     def seconds_left(self) -> float | None:
-        """The seconds that the rest takes at this pace; None while that cannot be told, or done."""
         enough = min(_LEAST_SHARE * self.total, _LEAST_ITEMS)
         early = self.now - self.began < _LEAST_SECONDS or self.done < enough
         if early or self.done == self.n_first or self.done >= self.total:
@@ -132,6 +128,5 @@ class _Pace:
 
     @property
     def said(self) -> str:
-        """Rate and time left in words."""
         left = self.seconds_left
         return f"{self.rate:.1f}/s" + ("" if left is None else f", {left:.0f} s left")

@@ -37,7 +37,6 @@ class Prompt:
     folder: str | None = None
 
     def __str__(self) -> str:
-        """The name."""
         return self.name
 
     @cached_property

@@ -39,7 +39,6 @@ class Plan:
     fixes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        """The number of sub-questions, the final one not counted."""
         return len(self.sub_questions)
 
     def layers(self) -> list[list[SubQuestion]]:
@@ -80,7 +79,6 @@ class Dependencies:
     answers: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        """The number of sub-questions."""
         return len(self.ids)
 
     @property
@@ -97,7 +95,6 @@ class Sought:
     kind: Kind
 
     def __str__(self) -> str:
-        """The kind."""
         return self.kind
 
 
@@ -131,7 +128,6 @@ def checked_plan(
 
 
 def _known(one: SubQuestion, position: Mapping[str, int], said: list[str]) -> tuple[str, ...]:
-    """The dependencies that exist and are not the sub-question itself, each once."""
     kept = []
     for name in dict.fromkeys(one.dependencies):
         if name == one.id:
@@ -144,7 +140,6 @@ def _known(one: SubQuestion, position: Mapping[str, int], said: list[str]) -> tu
 
 
 def _circle(ids: Sequence[str], needs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The first circle of dependencies in the order they are followed; empty without one."""
     done: set[str] = set()
     for start in ids:
         path: list[str] = []

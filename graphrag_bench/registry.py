@@ -47,7 +47,6 @@ class Registry(Generic[T]):
     """
 
     def __init__(self, kind: str) -> None:
-        """An empty registry of things called `kind` in messages."""
         self.kind = kind
         self._items: dict[str, T] = {}
         self._frozen = False

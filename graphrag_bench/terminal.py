@@ -37,7 +37,6 @@ class _Clean:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write the cleaned text; `?` for signs that the stream's encoding lacks."""
         plain = clean(text)
         try:
             self.stream.write(plain)
@@ -47,12 +46,10 @@ class _Clean:
         return len(text)
 
     def writelines(self, lines: list[str]) -> None:
-        """Write each."""
         for line in lines:
             self.write(line)
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else the stream has."""
         return getattr(self.stream, name)
 
 

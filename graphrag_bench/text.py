@@ -99,7 +99,6 @@ def _decoder(encoding: Encoding) -> Any:
 
 
 def _bytes_of(tokens: list[int], encoding: Encoding) -> bytes:
-    """The bytes of tokens; only tokens of half a character need the tables of `_decoder`."""
     try:
         return str(_encoder(encoding).decode(tokens)).encode()
     except ValueError:
@@ -138,7 +137,6 @@ def count_tokens(text: str, encoding: Encoding = "cl100k") -> int:
 
 
 def _whole(text: str) -> str:
-    """The text, in which half a character, which UTF-8 has no bytes for, is one that is unknown."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

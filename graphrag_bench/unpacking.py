@@ -50,7 +50,6 @@ class Bounded(io.RawIOBase):
     """A stream that is read no further than the limit; raises TooLarge there."""
 
     def __init__(self, inner: IO[bytes], what: str, n_packed: int) -> None:
-        """`what` is named in the error."""
         self._inner, self._what, self._n_packed = inner, what, n_packed
         self._most = most(n_packed)
 

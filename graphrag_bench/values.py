@@ -70,7 +70,6 @@ class Ranked(Generic[T]):
     scores: FloatArray
 
     def __post_init__(self) -> None:
-        """Make both arrays read-only; raises ValueError when their lengths differ."""
         ids = np.array(self.ids, dtype=np.int64)
         scores = np.array(self.scores, dtype=np.float64)
         if ids.ndim != 1 or ids.shape != scores.shape:
@@ -80,7 +79,6 @@ class Ranked(Generic[T]):
         object.__setattr__(self, "scores", scores)
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self.ids)
 
     @classmethod
@@ -133,7 +131,6 @@ class RowScores:
     """
 
     def __init__(self, values: ArrayLike) -> None:
-        """The scores as a vector, float64 (n_rows,)."""
         dense = np.asarray(values, np.float64)
         self.lazy = False
         """Whether the scores are computed whenever they are read."""
@@ -162,11 +159,9 @@ class RowScores:
         return found
 
     def __len__(self) -> int:
-        """The number of rows, those with score 0 too."""
         return self._n_rows
 
     def __repr__(self) -> str:
-        """The kind and the number of rows."""
         return f"{type(self).__name__}({self._n_rows:,} rows)"
 
     @property
@@ -221,7 +216,6 @@ class Mentions:
     names: tuple[str, ...]
 
     def __len__(self) -> int:
-        """The number of names."""
         return len(self.names)
 
 
@@ -233,7 +227,6 @@ class Keywords:
     high: tuple[str, ...]
 
     def __len__(self) -> int:
-        """The number of keywords of both levels."""
         return len(self.low) + len(self.high)
 
 
@@ -244,7 +237,6 @@ class Query:
     texts: tuple[str, ...]
 
     def __len__(self) -> int:
-        """The number of texts."""
         return len(self.texts)
 
 
@@ -275,7 +267,6 @@ class Subgraph:
     texts: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        """The number of nodes, relationships and texts together."""
         return len(self.nodes) + len(self.relationships) + len(self.texts)
 
 
@@ -392,7 +383,6 @@ class RetrievalState:
         return RetrievalState(question, {**self.slots, **new})
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the written slots, in the order they were first written."""
         return iter(self.slots)
 
 

@@ -276,7 +276,6 @@ def communities_context(
 
 
 def _csv(*cells: object) -> str:
-    """One row by RFC 4180, without the line end."""
     written = io.StringIO()
     csv.writer(written, lineterminator="").writerow(cells)
     return written.getvalue()
@@ -313,7 +312,6 @@ def _piece(kind: str, row: Row, tokenizer: Tokenizer) -> Piece:
 
 
 def _of_all_documents(packed: Context, n_before: int, also: Sequence[tuple[str, ...]]) -> Context:
-    """The context with the further documents of its chunks, kept and cut, after `n_before` rows."""
     chunks = packed.pieces[n_before:]
     kept = [replace(piece, also=others) for piece, others in zip(chunks, also, strict=False)]
     cut = [("chunk", name) for others in also[len(kept) :] for name in others]

@@ -65,7 +65,6 @@ def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template and the question; a short list of names comes back."""
     return template_tokens(settings["prompt"]) + sizes.question, settings["max_tokens"] / 4
 
 

@@ -63,6 +63,5 @@ def chunks_fitting(
 
 
 def _n_fitting(texts: Iterable[str], tokenizer: Tokenizer, most: int) -> int:
-    """How many of the texts fit; those behind the first that does not are not read."""
     sums = accumulate(map(tokenizer.count, texts))
     return sum(1 for _ in takewhile(lambda n_tokens: n_tokens <= most, sums))

@@ -17,7 +17,6 @@ from methods.reader import READER, answered, expected_tokens, reader_values
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and the context; half of what an answer may take."""
     prompt: Prompt = settings["prompt"]
     own = prompt.files[0].variables
     context = sizes.context if {"pieces", "blocks"} & own else 0.0

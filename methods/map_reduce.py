@@ -85,7 +85,6 @@ class Points:
     chunks: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
-        """The number of points."""
         return len(self.texts)
 
     def chunks_of(self, row: int) -> tuple[int, ...]:
@@ -94,14 +93,12 @@ class Points:
 
 
 def _map_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and one group of the context; half of a reply."""
     group = sizes.context / max(_groups(settings, sizes), 1.0)
     prompt = template_tokens(settings["prompt"]) + sizes.question + group
     return prompt, settings["max_tokens"] / 2
 
 
 def _groups(settings: Mapping[str, Any], sizes: Sizes) -> float:
-    """The rows of the context, or the number of groups that they fill to nine tenths."""
     if settings["group"] == "single":
         return sizes.pieces
     return max(sizes.context / (0.9 * float(settings["group_tokens"])), 1.0)
@@ -165,7 +162,6 @@ def map_points(
 
 
 def _packed(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
-    """Pieces in order, packed up to `most` tokens; one per group when that is 0."""
     groups: list[list[Piece]] = []
     size = 0
     for piece in pieces:

@@ -102,13 +102,11 @@ def relationship_text(graph: Graph, row: int, edge_text: EdgeText) -> str:
 
 
 def _hop_chunks(graph: Graph, row: int, edge_text: EdgeText) -> tuple[int, ...]:
-    """Those of a relationship's description; keywords are read from no text word for word."""
     worded = edge_text == "keywords" and graph.keywords is not None and graph.keywords[row]
     return () if worded else chunks_of_relationship(graph, row)
 
 
 def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
-    """The rows of paths, best first as they come, in the order of the prompt."""
     rows = list(range(len(paths)))
     if order == "descending":
         return rows
@@ -123,7 +121,6 @@ def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:
 def _flat(
     graph: Graph, paths: Sequence[Path], edge_text: EdgeText, seed: int
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """The nodes of the paths, then their relationships: each once, shuffled, with its chunks."""
     chance = np.random.default_rng(seed)
     nodes = unique([node for path in paths for node in path.nodes])
     rows = unique([row for path in paths for row in path.relationships])
@@ -136,7 +133,6 @@ def _flat(
 
 
 def _numbered(graph: Graph, paths: Sequence[Path]) -> list[str]:
-    """`[S1:2] "a" → "b"` for every path: its transition, its number there, its nodes."""
     counts: Counter[int] = Counter()
     lines = []
     for path in paths:

@@ -105,7 +105,6 @@ def with_attribute(
 def _among(
     graph: Graph, held: NodeAttributes, names: tuple[str, ...], types: tuple[str, ...]
 ) -> NDArray[np.bool_] | None:
-    """The attributes of some names, of nodes of some types; None for all."""
     named, typed = rows_named(held, names), nodes_of(graph, types)
     if typed is None:
         return named
@@ -117,7 +116,6 @@ def _above(found: Sequence[Ranked[Any]], min_score: float) -> list[Ranked[Any]]:
 
 
 def _best(rows: NDArray[np.int64], scores: NDArray[np.float64]) -> Ranked[Any]:
-    """Each row once, with its best score, best first."""
     ids, places = np.unique(rows, return_inverse=True)
     best = np.full(len(ids), -np.inf)
     np.maximum.at(best, places, scores)

@@ -196,7 +196,6 @@ def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = Non
 
 
 def _in_order(ranked: Ranked[Any], incidence: Any, top_k: int | None) -> Ranked[Chunk]:
-    """The chunks of ranked rows by a CSR incidence, in order of first appearance."""
     from graphrag_bench.graph.chunk_kernels import first_columns
 
     most = incidence.shape[1] if top_k is None else top_k
@@ -235,7 +234,6 @@ def occurrence(
 
 
 def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
-    """The chunks of the nodes in their order, by the number of neighbours in each."""
     from graphrag_bench.graph.chunk_kernels import held_by, marks_for
 
     cells = _cells(graph.node_chunk)
@@ -253,7 +251,6 @@ def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
 
 
 def _cells(incidence: Any) -> Cells:
-    """The cells of a CSR, with weights where it is not bool."""
     from graphrag_bench.graph.chunk_kernels import Cells
 
     weights = np.asarray(() if incidence.dtype == np.bool_ else incidence.data, np.int64)

@@ -106,7 +106,6 @@ def _picked(
     per_row: int,
     top_k: int,
 ) -> Ranked[Chunk]:
-    """The lists `before`, of the nodes and of the relationships in turn; else the chunks found."""
     nodes, relationships, given = found
     of_nodes = _best(scores, _held(graph.node_chunk, nodes), per_row)
     seen = set(of_nodes.ids.tolist())
@@ -116,7 +115,6 @@ def _picked(
 
 
 def _held(incidence: Any, ranked: Ranked[Any]) -> list[IntArray]:
-    """The chunks of each row, of those that have any."""
     chunks = [row_ids(incidence, row) for row in ranked.ids.tolist()]
     return [one for one in chunks if len(one)]
 

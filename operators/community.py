@@ -30,7 +30,6 @@ _ABOVE_EVERY_RATING = 11.0
 
 
 def _reported(communities: Communities, reports: Reports, level: int | None) -> IntArray:
-    """The communities that have a report, down to a level (0 the coarsest); all for None."""
     lengths = np.diff(reports.texts.offsets)
     shown = lengths > 0 if level is None else (lengths > 0) & (communities.level <= level)
     return np.flatnonzero(shown)

@@ -77,11 +77,9 @@ class _Room:
     sizes: dict[int, int] = field(default_factory=dict)
 
     def taken(self, chunks: IntArray) -> int:
-        """What some chunks take of it."""
         return sum(self._size(chunk) for chunk in chunks.tolist())
 
     def first(self, ranked: Ranked[Chunk], room: int) -> Ranked[Chunk]:
-        """The first chunks that fit."""
         return ranked.head(fit([self._size(chunk) for chunk in ranked.ids.tolist()], room))
 
     def _size(self, chunk: int) -> int:
@@ -93,7 +91,6 @@ class _Room:
 
 
 def _handed_in(keywords: IntArray, keyword_graph: KeywordGraph, room: _Room) -> Handed:
-    """The chunks of the keywords before the one that fills the pool, and the new ones of that."""
     found: dict[int, None] = {}
     used = 0
     for keyword in keywords.tolist():
@@ -109,7 +106,6 @@ def _handed_in(keywords: IntArray, keyword_graph: KeywordGraph, room: _Room) -> 
 def _most_similar(
     vectors: Vectors, before: IntArray, last: IntArray, index: VectorIndex, room: _Room
 ) -> Ranked[Chunk]:
-    """The most similar of a pool: all chunks of `before`, and the most similar of `last`."""
     rows = np.concatenate([before, last])
     if not len(rows):
         return Ranked.empty()

@@ -34,17 +34,14 @@ class Order(BaseModel):
 
 
 def _windows(n_rows: int, window: int, stride: int) -> list[int]:
-    """Where the windows over so many rows begin, the last rows' first; the last one at 0."""
     return [*range(max(n_rows - window, 0), 0, -stride), 0]
 
 
 def _calls(settings: Mapping[str, Any]) -> int:
-    """One per window, and a corrective retry of each."""
     return 2 * len(_windows(settings["depth"], settings["window"], settings["stride"]))
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and the passages of a window; a number per passage comes back."""
     rows = min(settings["window"], settings["depth"])
     prompt = template_tokens(settings["prompt"]) + sizes.question
     return prompt + rows * min(sizes.chunk, 1.4 * settings["passage_words"]), 4.0 * rows
@@ -101,8 +98,6 @@ def rerank(
 
 
 def _order(llm: LLM, chat: Any, n_passages: int, max_tokens: int) -> list[int]:
-    """Positions of all passages in the model's order, those that it left out last."""
-
     def read(text: str, cut: bool) -> tuple[int, ...]:
         named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
         found = unique([number - 1 for number in named if 1 <= number <= n_passages])

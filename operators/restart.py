@@ -42,6 +42,5 @@ def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> C
 
 
 def _shares(weights: FloatArray) -> FloatArray:
-    """Weights divided by their sum, as they are where it is 0."""
     total = float(weights.sum())
     return weights / total if total > 0 else weights

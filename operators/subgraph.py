@@ -87,7 +87,6 @@ def steiner(
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and the triples listed; the chosen ones come back."""
     triples = min(settings["max_triples"], sizes.listed) * 15
     prompt = template_tokens(settings["prompt"]) + sizes.question + triples
     return prompt, 20.0 * settings["top_k"]
@@ -139,7 +138,6 @@ def agent_path(
 def _shown(
     subgraph: Subgraph | None, relationships: Ranked[Relationship] | None, most: int
 ) -> list[tuple[int, ...]]:
-    """The rows of each path, then single rows, whole paths as long as they fit, no row twice."""
     held = subgraph or Subgraph()
     paths = [path.relationships for path in held.paths]
     single = [] if paths else list(held.relationships)
@@ -173,7 +171,6 @@ def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
 def _chosen(
     graph: Graph, said: Sequence[tuple[str, ...]], written: Mapping[int, tuple[str, str, str]]
 ) -> Subgraph:
-    """The rows that say what the model said, in its order, and the texts of what no row says."""
     row_of: dict[tuple[str, ...], int] = {}
     for backwards in (True, False):
         for row, parts in reversed(list(written.items())):

@@ -93,7 +93,6 @@ def citations(runs: Sequence[StoredRun]) -> list[str]:
 
 
 def _of_set(card: Card) -> str:
-    """An entry that says of a set what its card says."""
     year = re.findall(r"\b(?:19|20)\d\d\b", card.citation)
     fields = {
         "title": f"{{{_escaped(card.title.partition(',')[0])}}}",

@@ -132,13 +132,11 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
 
 
 def _is_kept(folder: Path, kept: frozenset[str]) -> bool:
-    """Whether an artifact is of a corpus whose runs keep all; made questions add to its name."""
     corpus = folder.parent.parent.name
     return any(name == corpus or name.startswith(f"{corpus}-") for name in kept)
 
 
 def _of_artifacts(folder: Path, used: frozenset[str]) -> Iterator[Garbage]:
-    """The folder as garbage, if it is an artifact without a run or what a build left behind."""
     if folder.suffix in _UNFINISHED:
         whole = folder.with_suffix("")
         waited_for = _named(whole) in used
@@ -152,7 +150,6 @@ def _of_artifacts(folder: Path, used: frozenset[str]) -> Iterator[Garbage]:
 
 
 def _named(folder: Path) -> str:
-    """`resource/key`, which tells an artifact from all others."""
     return f"{folder.parent.name}/{folder.name}"
 
 
@@ -166,7 +163,6 @@ def _is_old(path: Path) -> bool:
 
 
 def _free(path: Path) -> bool:
-    """Whether no process is building the artifact."""
     lock = path.with_name(f"{path.name.split('.')[0]}.lock")
     if not lock.is_file():
         return True
@@ -201,7 +197,6 @@ def _used(home: Path) -> tuple[frozenset[str], frozenset[str], list[str]]:
 
 
 def _references(path: Path, home: Path) -> References | None:
-    """The artifacts of a run as it wrote them down, or by its plan; None when that has changed."""
     run = StoredRun(RunFolder(path))
     if (held := read_references(run.folder)) is not None:
         return held

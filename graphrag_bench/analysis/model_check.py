@@ -76,7 +76,6 @@ class _Looks:
     checks: list[Check] = field(default_factory=list)
 
     def look(self, name: str, work: Callable[[], str]) -> bool:
-        """Whether `work` went well; what it returns or raises is kept."""
         try:
             self.passes(name, work())
         except (UserError, CallFailed, UnreadableReply) as error:
@@ -85,11 +84,9 @@ class _Looks:
         return True
 
     def passes(self, name: str, said: str) -> None:
-        """Note what was found."""
         self.checks.append(Check(self.part, name, "pass", said))
 
     def fix(self, name: str, said: str) -> None:
-        """Note what to fix."""
         self.checks.append(Check(self.part, name, "fix", said))
 
     def skip(self, *names: str, why: str = "") -> None:
@@ -149,7 +146,6 @@ def _served_model(looks: _Looks, model: OpenAICompatible) -> None:
 
 
 def _named(name: str, listed: Mapping[str, int | None], answers: bool) -> str:
-    """What the server's list says of a name; one that is missing there may be an alias."""
     if name in listed:
         return f"'{name}' is one of {len(listed)} that the server lists"
     if answers:
@@ -159,7 +155,6 @@ def _named(name: str, listed: Mapping[str, int | None], answers: bool) -> str:
 
 
 def _reached(looks: _Looks, endpoint: Endpoint) -> dict[str, int | None] | None:
-    """The models that the server lists; none where it has no list, None when it is out of reach."""
     try:
         key = _key(endpoint)
     except UserError as error:
@@ -186,13 +181,11 @@ def _reached(looks: _Looks, endpoint: Endpoint) -> dict[str, int | None] | None:
 
 
 def _key(endpoint: Endpoint) -> str:
-    """Whether there is a key; never the key."""
     variable = endpoint.key.variable
     return "none is sent (api_key_env=null)" if variable is None else f"{variable} is set"
 
 
 def _replies(looks: _Looks, model: LLM, stated: int | None) -> bool:
-    """Look at real replies; whether the first one came."""
     if not looks.look(_OF_REPLIES[0], lambda: _json_reply(model)):
         looks.skip(*_OF_REPLIES[1:])
         return False
@@ -202,7 +195,6 @@ def _replies(looks: _Looks, model: LLM, stated: int | None) -> bool:
 
 
 def _json_reply(model: LLM) -> str:
-    """One real reply as JSON of a given schema."""
     meter = Metered(model)
     chat = CITY.render({"passage": _PASSAGE.strip()})
     try:
@@ -279,7 +271,6 @@ def examine_texts(values: Mapping[str, Any]) -> list[Check]:
 
 
 def _vector(model: Embedder) -> str:
-    """One embedding: as long as the model says, and of length one."""
     (row,) = model.encode([_PASSAGE.strip()], kind="passage")
     norm = float(np.linalg.norm(row))
     if len(row) != model.dimension:

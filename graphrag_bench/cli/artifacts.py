@@ -112,7 +112,6 @@ def _table(folder: Path, dataset: str | None) -> Table:
 
 
 def _verified(folder: Path, dataset: str | None, sealing: bool) -> int:
-    """Print what became of each artifact; 1 when one is not whole."""
     load_plugins(["operators", "methods"])
     known = {path.name for path in folder.glob("*") if path.is_dir()}
     if dataset is not None and dataset not in known:

@@ -93,7 +93,6 @@ def _judge(
     criteria: tuple[str, ...],
     given: argparse.Namespace,
 ) -> None:
-    """Ask what is missing, print and store the tables and the figure."""
     panel = _panel(comparison, settings, criteria, given.retry)
     models = panel.models
     models.charge(panel.folder / pairs.LEDGER, tuple)
@@ -131,7 +130,6 @@ def _judge(
 def _plot(
     given: argparse.Namespace, titles: Sequence[str], matches: Sequence[tables.Match]
 ) -> None:
-    """Write the win matrix of each criterion."""
     grids = [
         Grid(f"{name}: wins of row against column, %", "", "", titles, titles, matrix, decimals=1)
         for name, matrix in tables.matrices(titles, matches).items()

@@ -66,7 +66,6 @@ def main(arguments: Sequence[str]) -> int:
 def _plot(
     asked: argparse.Namespace, points: Sequence[Point], metrics: Sequence[str], along: str
 ) -> None:
-    """Write the first of the metrics as curves with bands, or as a Pareto front."""
     marks = marks_along(points, metrics[0], along)
     plot = plot_pareto if asked.kind == "pareto" else plot_lines
     plot(asked.plot, marks, x_label(along), metrics[0], span=asked.span)
@@ -112,7 +111,6 @@ def _along(
 
 
 def _chosen(names: Sequence[str], dataset: str | None, home: str) -> list[StoredRun]:
-    """The named runs, or those with a budget for all; raises UserError for none."""
     if names:
         every = [find_run(name, home) for name in names]
     else:
@@ -133,7 +131,6 @@ def _chosen(names: Sequence[str], dataset: str | None, home: str) -> list[Stored
 
 
 def _point(run: StoredRun) -> Point:
-    """The run with the evidence in its contexts, as far as its gold is at hand."""
     shares: list[float] = []
     scopes: list[str | None] = []
     for question, row in run.rows.items():

@@ -69,7 +69,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _asked(arguments: Sequence[str]) -> tuple[dict[str, str], bool]:
-    """The settings by name, and whether to download again; raises UserError for another word."""
     usage = "dataset=NAME [dataset.root=DIR] [paths.home=HOME] [OPTIONS]"
     parser = command_parser("fetch", _ABOUT, usage)
     parser.settings(_SETTINGS)
@@ -83,7 +82,6 @@ def _asked(arguments: Sequence[str]) -> tuple[dict[str, str], bool]:
 
 
 def _line(one: Fetched) -> str:
-    """What came, and whether its checksum was known."""
     told = {"card": "as the card says", "hub": "as the hub says"}
     checked = told.get(one.checked, f"not checked: the card says {UNKNOWN}")
     at = "" if one.revision == UNKNOWN else f" at {one.revision}"

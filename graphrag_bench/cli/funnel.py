@@ -91,7 +91,6 @@ def _show(one: RunFunnel, questions: bool) -> None:
 
 
 def _as_json(one: RunFunnel) -> dict[str, Any]:
-    """The counts of every stage and the fate of every document."""
     made = one.funnel
     return {
         "run": str(one.folder),

@@ -35,7 +35,6 @@ def _plugins(arguments: Sequence[str]) -> list[str]:
 
 
 def _list_own() -> None:
-    """Print the user's choices with their files, and why one cannot be used."""
     groups = [group for group in GROUPS if group not in ROLES]
     for group in groups:
         broken = unreadable(group)

@@ -73,7 +73,6 @@ start here
 
 
 def _parser() -> Parser:
-    """The parser of what is not a command: help and version."""
     made = Parser(
         "graphrag-bench",
         "graphrag-bench COMMAND [ARGUMENTS]",
@@ -161,7 +160,6 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _refuse_secrets(words: Sequence[str]) -> None:
-    """Refuse an address with a password in any setting or option, before anything is written."""
     for word, after in zip(words, [*words, ""][1:], strict=True):
         name, equals, value = word.partition("=")
         if equals and " " not in name:

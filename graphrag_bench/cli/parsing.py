@@ -32,7 +32,6 @@ class Parser(argparse.ArgumentParser):
     def __init__(
         self, prog: str, usage: str | None = None, description: str = "", epilog: str = ""
     ) -> None:
-        """A parser that has `--help` alone; `usage` is needed where it has rows or settings."""
         super().__init__(
             prog, usage, description, epilog, formatter_class=_formatter, allow_abbrev=False
         )
@@ -129,7 +128,6 @@ class Parser(argparse.ArgumentParser):
         raise UserError(" ".join(filter(None, (f"{message}.", hint, f"See {command} --help."))))
 
     def _known(self) -> list[str]:
-        """The options, and the settings with their `=`, of the command and of its actions."""
         known = [option for action in self._actions for option in action.option_strings]
         rows = [action.dest for action in self._actions if action.nargs == argparse.SUPPRESS]
         known += [f"{row.partition('=')[0]}=" for row in rows]
@@ -139,7 +137,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def _row(group: argparse._ArgumentGroup, head: str, meaning: str) -> None:
-    """A line of the help: an argument of no words."""
     group.add_argument(
         head, nargs=argparse.SUPPRESS, default=argparse.SUPPRESS, help=meaning.replace("%", "%%")
     )

@@ -70,7 +70,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _sharing(seen: dict[Cell, Experiment], preparing: Preparing) -> Iterator[str]:
-    """What is left to do in all, with each run on its own and with what they share done once."""
     references: dict[Cell, Experiment] = {}
     sources: set[str] = set()
     for experiment in seen.values():

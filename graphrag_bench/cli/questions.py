@@ -114,7 +114,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _read(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """The settings of this command, and those of a run."""
     usage = "dataset=NAME kind=abstract|specific [SETTING=VALUE ...]"
     parser = command_parser("questions", _ABOUT, usage)
     parser.add_argument("words", nargs="*", metavar="WORD", help=f"of a run: {', '.join(_TAKEN)}")
@@ -141,7 +140,6 @@ def _checked(own: Mapping[str, str]) -> QuestionSettings:
 
 
 def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:
-    """An experiment whose graph and models are used; its graph is built without a model."""
     values = composed(checked_words(rest))
     if asked.kind == "abstract":
         return Experiment.prepare(values)
@@ -203,7 +201,6 @@ def _tell(folder: Path, questions: Sequence[Made], refused: int, experiment: Exp
 
 
 def _source(experiment: Experiment, folder: Path) -> str:
-    """The settings that ask the questions: of the set they were made for, where that has files."""
     asked = experiment.settings.dataset
     if experiment.dataset.world is not None:
         return f"dataset=jsonl dataset.root={folder}"

@@ -85,7 +85,6 @@ def _show(player: Player, changes: Sequence[Change], metric: str) -> None:
 
 
 def _why(found: Sequence[Moved]) -> Iterator[str]:
-    """Where each passage that moved ends, and the step that moved it first; at most ten."""
     if found:
         yield "\ngold passages of these questions that rose or fell, and the step that did it first"
     for one in found[:_MOST_SHOWN]:

@@ -71,7 +71,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _swept(words: Sequence[Word], columns: str) -> int:
-    """Run a sweep: its table, its best cell where it looks for one, and the cells that failed."""
     require_plugins(words)
     sweep = Tuning.of(words) if is_tuning(words) else Grid.of(words)
     results: Results = {}
@@ -88,7 +87,6 @@ def _swept(words: Sequence[Word], columns: str) -> int:
 
 
 def _told(results: Results) -> int:
-    """Say which runs lack rows or have too many failures; the exit code."""
     lines = [line for result in results.values() if (line := lacking(result))]
     sys.stderr.write("".join(f"{line}\n" for line in dict.fromkeys(lines)))
     return FAILED if lines else 0
@@ -111,7 +109,6 @@ def lacking(result: RunResult) -> str:
 
 
 def _show(results: Results, columns: str) -> None:
-    """Print the tables, and write those with every column into every run's folder."""
     text = _report(list(results.values()), columns)
     for folder in dict.fromkeys(result.folder.path for result in results.values()):
         RunFolder(folder).write_table(text)
@@ -119,7 +116,6 @@ def _show(results: Results, columns: str) -> None:
 
 
 def _report(results: Sequence[RunResult], columns: str) -> str:
-    """Print the tables; the text of those that only the configuration determines, as markdown."""
     compared = differences(results)
     for table in result_tables(results, compared, columns):
         show(table)

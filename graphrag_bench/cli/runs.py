@@ -111,7 +111,6 @@ def _parser() -> Parser:
 
 
 def _import(asked: argparse.Namespace) -> int:
-    """Store the run, and say what matched nothing and which questions the file lacks."""
     if not any(word.startswith("dataset=") for word in asked.words) or asked.name is None:
         raise UserError("runs import takes FILE dataset=NAME name=TITLE: one of them is missing.")
     refuse_but("runs import", asked.words, ("dataset",))
@@ -149,7 +148,6 @@ def _listed(home: Path, filters: dict[str, str]) -> Table:
 
 
 def _of(path: Path) -> ListedRun:
-    """What the list says of a run folder."""
     folder = RunFolder(path)
     metrics = folder.metrics()
     records = [*folder.files("records"), *folder.files("journal")]
@@ -198,7 +196,6 @@ def _remove(folders: Sequence[Path], yes: bool) -> int:
 
 
 def _agreed(question: str) -> bool:
-    """What the user says; raises UserError when there is nobody to ask."""
     sys.stdout.write(question)
     sys.stdout.flush()
     said = sys.stdin.readline()

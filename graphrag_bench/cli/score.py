@@ -30,7 +30,6 @@ example
 
 
 def _parser() -> Parser:
-    """The parser, whose help has every metric and setting with its meaning."""
     from graphrag_bench.evaluation.answer_metrics import ANSWER_METRICS
 
     usage = "RUN [RUN ...] [evaluation.NAME=VALUE ...] [OPTIONS]"
@@ -82,7 +81,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _read(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """The settings among the words, and the runs."""
     changes: dict[str, Any] = {}
     names: list[str] = []
     for word in words:

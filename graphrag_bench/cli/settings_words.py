@@ -86,5 +86,4 @@ def name_of(word: str) -> str:
 
 
 def _within(name: str, listed: Iterable[str]) -> bool:
-    """Whether a setting is one of these, or below one."""
     return any(name == one or name.startswith(f"{one}.") for one in listed)

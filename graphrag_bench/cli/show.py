@@ -111,7 +111,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _gold(gold: Gold | None) -> dict[str, list[str]]:
-    """The gold answers and evidence, where the data set is at hand."""
     held = {"answers": gold.answers, "evidence": gold.evidence} if gold else {}
     return {name: list(values) for name, values in held.items() if values}
 
@@ -121,7 +120,6 @@ def _texts(run: StoredRun) -> dict[str, str]:
 
 
 def _row(run: StoredRun, name: str) -> Row:
-    """The row of one question, by its id or the beginning of its id or text."""
     if name in run.rows:
         return run.rows[name]
     texts = _texts(run)
@@ -133,7 +131,6 @@ def _row(run: StoredRun, name: str) -> Row:
 
 
 def _list(run: StoredRun) -> None:
-    """The questions with their answers, a line each."""
     texts = _texts(run)
     for name, row in list(run.rows.items())[:_MOST_LISTED]:
         said = row.get("answer", row["status"])
@@ -143,7 +140,6 @@ def _list(run: StoredRun) -> None:
 
 
 def _passage(run: StoredRun, name: str, document: str, home: Path) -> None:
-    """Print how a passage got its rank for a question; raises UserError for an unknown document."""
     player = Player.of_run(run, home, Progress())
     try:
         question = question_of(player.questions, name)
@@ -164,7 +160,6 @@ def _passage(run: StoredRun, name: str, document: str, home: Path) -> None:
 
 
 def _standings(finished: Finished, passage: Passage) -> None:
-    """Where the passage stands after each step, by which ways, and where it was lost."""
     found = standings(finished, passage)
     for one in found:
         sys.stdout.write(f"{one.step}\n    {one}\n")
@@ -183,7 +178,6 @@ def _standings(finished: Finished, passage: Passage) -> None:
 
 
 def _starts(finished: Finished) -> list[int]:
-    """The first nodes that a step found; none for a method without nodes."""
     for step in finished.trace:
         nodes = step.wrote.get("nodes")
         if isinstance(nodes, Ranked) and len(nodes):

@@ -131,7 +131,6 @@ def _list(words: Sequence[str]) -> int:
 
 
 def _show(given: argparse.Namespace) -> int:
-    """Print the table of the runs of a sweep that are done, and write its figure."""
     check_figure(given)
     keys, settings = divided(given.words)
     homes = [word.partition("=")[2] for word in settings if word.startswith("paths.home=")]
@@ -162,7 +161,6 @@ def _plot(
     cells: Sequence[tuple[Mapping[str, str], Mapping[str, Any]]],
     metric: str,
 ) -> None:
-    """Write a heat map over two swept settings, or bars where there are not two."""
     values: dict[str, dict[str, None]] = {}
     for settings, _ in cells:
         for name, value in settings.items():
@@ -186,7 +184,6 @@ def _plot(
 
 
 def _axis(name: str, known: Sequence[str]) -> str:
-    """The setting of that name; one of the method may be named without `method.`."""
     for path in (name, f"method.{name}"):
         if path in known:
             return path

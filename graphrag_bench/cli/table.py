@@ -162,7 +162,6 @@ def _format(asked: argparse.Namespace) -> str:
 
 
 def _is_of_paper(word: str) -> bool:
-    """Whether a word means a paper's table: one that begins with a paper, or is near one."""
     paper, slash, _ = word.partition("/")
     if Path(word).exists() and word not in table_names():
         return False
@@ -213,7 +212,6 @@ def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace
 
 
 def _small(table: PaperTable, one: Filled, was_run: bool) -> Filled:
-    """What a small table lacks: the runs it makes itself, or after these the gold of its set."""
     one = replace(one, before="")
     if one.figure or not one.runs or one.failure:
         return replace(one, runs=()) if one.figure else one
@@ -227,7 +225,6 @@ def _small(table: PaperTable, one: Filled, was_run: bool) -> Filled:
 def _run(
     table: PaperTable, given: Sequence[str], home: Path, asked: argparse.Namespace
 ) -> list[Done]:
-    """What became of the rows; with --small alone they are looked up and not run."""
     wanted = wanted_rows(table, given, small=asked.small)
     if not asked.run:
         return run_rows(wanted, lambda _: None, lambda _: None)
@@ -240,7 +237,6 @@ def _run(
 
 
 def _of_runs(names: Sequence[str], asked: argparse.Namespace) -> list[Table]:
-    """The table of runs with their differences from the baseline, and its figure."""
     stored = named_runs(list(names), asked.home)
     if not asked.across_corpora:
         refuse_across([run.metrics for run in stored])
@@ -281,7 +277,6 @@ def _free(
 
 
 def _put(tables: Sequence[Table], form: str, out: Path | None) -> None:
-    """Print the tables, or write them to a file."""
     if form == _TERMINAL and out is None:
         for table in tables:
             show(table)

@@ -138,7 +138,6 @@ def _parsed(text: str, path: str) -> Any:
 
 
 def _of_name(group: str, name: str) -> list[Path]:
-    """The files of one name, the project's first; a copy of the same bytes counts once."""
     own = _own_file(group, name)
     found = [own] if own else []
     for folder in folders():
@@ -150,7 +149,6 @@ def _of_name(group: str, name: str) -> list[Path]:
 
 
 def _own_file(group: str, name: str) -> Path | None:
-    """The project's own file of a name, or its card for a data set without one."""
     path = _file(project_folder("configs").resolve(), group, name)
     if path.is_file():
         return path
@@ -159,7 +157,6 @@ def _own_file(group: str, name: str) -> Path | None:
 
 
 def _own(group: str) -> set[str]:
-    """The names of the project's own choices."""
     cards = card_names() if group == "dataset" else []
     return {*cards, *_names_in(project_folder("configs"), group)}
 

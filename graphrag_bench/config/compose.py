@@ -100,7 +100,6 @@ def check_plain(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _target(value: object) -> str | None:
-    """The first key `_target_` at any depth; None where there is none."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if key in _CODE:
@@ -113,7 +112,6 @@ def _target(value: object) -> str | None:
 
 
 def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Both as one mapping, `own` having the last word; mappings inside are merged, lists not."""
     inner = {
         name: _laid_over(base[name], value)
         for name, value in own.items()
@@ -180,14 +178,12 @@ def _chosen(word: Word) -> str | None:
 
 
 def _defaults() -> dict[str, str]:
-    """The choices of `run.yaml`."""
     held = read(project_folder("configs") / "run.yaml")["defaults"]
     every = {group: name for item in held if isinstance(item, dict) for group, name in item.items()}
     return {group: name for group, name in every.items() if group in GROUPS and name is not None}
 
 
 def _study(name: str, above: tuple[str, ...] = ()) -> tuple[dict[str, str | None], dict[str, Any]]:
-    """The choices and the settings of a study, overriding those of the studies in its defaults."""
     if name in above:
         raise UserError(f"The study '{name}' is based on itself: {' <- '.join((*above, name))}.")
     held = content("experiment", name)
@@ -208,7 +204,6 @@ def _study(name: str, above: tuple[str, ...] = ()) -> tuple[dict[str, str | None
 
 
 def _set(config: Any, word: Word) -> None:
-    """Lay one setting over a configuration; raises UserError for a path that leads nowhere."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
@@ -221,7 +216,6 @@ def _set(config: Any, word: Word) -> None:
 
 
 def _misplaced(path: str, held: Any) -> str:
-    """What is wrong with a path that leaves the configuration at a list; "" when nothing is."""
     parts = path.split(".")
     for depth, part in enumerate(parts):
         if isinstance(held, list):
@@ -262,7 +256,6 @@ def resolve(config: Any) -> dict[str, Any]:
 
 
 def _kept(value: Any, whole: Mapping[str, Any]) -> Any:
-    """A value in which what `${...}` asks for and `whole` lacks is plain text."""
     if isinstance(value, dict):
         return {name: _kept(held, whole) for name, held in value.items()}
     if isinstance(value, list):

@@ -76,7 +76,6 @@ def _folders(name: str) -> list[Path]:
 
 
 def _run(name: str, work: Callable[[], T]) -> T:
-    """What `work` returns, which runs the code of a package; its error says where it was raised."""
     found = caught(work)
     if not isinstance(found, Exception):
         return found
@@ -86,7 +85,6 @@ def _run(name: str, work: Callable[[], T]) -> T:
 
 
 def _registered() -> set[tuple[str, str]]:
-    """The name and module of everything that is registered."""
     found = {(item.name, item.function.__module__) for item in operators.all()}
     return found | {(item.name, item.function.__module__) for item in builders.all()}
 
@@ -96,7 +94,6 @@ def _is_of(module: str, package: str) -> bool:
 
 
 def _failed(name: str, error: BaseException) -> UserError:
-    """The error for a package that raises when it is imported: where, and what it said."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame)]
     lines = [line.rstrip() for line in traceback.format_list(frames)]
     said = traceback.format_exception_only(error)

@@ -93,7 +93,6 @@ def applied(
 
 
 def _lay_under(held: object) -> None:
-    """Give every step inside the settings of `STEPS` that it does not state."""
     inner: Sequence[object] = held if isinstance(held, list) else ()
     if isinstance(held, dict):
         for name, value in STEPS.get(str(held.get("op")), {}).items():

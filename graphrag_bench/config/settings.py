@@ -35,7 +35,6 @@ class _Settings(BaseModel):
 
 
 def _number_as_text(value: Any) -> Any:
-    """A folder such as 2024 as text: the command line reads it as a number."""
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     return str(value) if numeric else value
 
@@ -358,7 +357,6 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
 
 
 def _problem(fault: dict[str, Any]) -> tuple[str, str]:
-    """What is wrong, and why; the members of a union give one reason each."""
     path = [str(part) for part in fault["loc"]]
     if fault["type"] == "extra_forbidden":
         group = "".join(f"{part}." for part in path[:-1])

@@ -24,7 +24,6 @@ class Word:
     text: str
 
     def __str__(self) -> str:
-        """`NAME=VALUE`."""
         return f"{self.name}={self.text}"
 
     @property
@@ -123,7 +122,6 @@ def of_method(given: Iterable[str]) -> list[str]:
 
 
 def _at_home(value: str) -> str:
-    """A path that begins with `~`, which shells leave alone behind a `=`, as Hydra reads paths."""
     if not value.startswith("~/"):
         return value
     path = str(Path(value).expanduser()).replace("\\", "\\\\").replace('"', '\\"')
@@ -131,13 +129,11 @@ def _at_home(value: str) -> str:
 
 
 def _glob(value: str) -> str:
-    """The pattern of `glob(PATTERN)`; "" for anything else."""
     found = re.fullmatch(r"glob\(([^,\[\]]*)\)", value)
     return found[1] if found else ""
 
 
 def _check_choices(group: str, value: str) -> None:
-    """Refuse what the group lacks, in `a,b`, `[a,b]`, `choice(a,b)` and `glob(a*)` too."""
     if glob := _glob(value):
         if not fnmatch.filter(names(group), glob):
             raise unknown(group, glob, names(group))

@@ -63,7 +63,6 @@ def _opened(archive: Path) -> Iterator[Archive]:
 
 
 def _check(archive: Path, held: Archive, members: list[str]) -> None:
-    """Refuse members that need a password, and more bytes than the archive may unpack to."""
     n_packed = archive.stat().st_size
     if isinstance(held, zipfile.ZipFile):
         infos = [held.getinfo(name) for name in members]
@@ -78,7 +77,6 @@ def _check(archive: Path, held: Archive, members: list[str]) -> None:
 
 
 def _names(held: Archive) -> list[str]:
-    """The regular files of an archive, without what macOS adds to them."""
     if isinstance(held, zipfile.ZipFile):
         names = [row.filename for row in held.infolist() if not row.is_dir()]
     else:
@@ -87,7 +85,6 @@ def _names(held: Archive) -> list[str]:
 
 
 def _wanted(archive: Path, held: Archive, members: Mapping[str, str]) -> dict[str, str]:
-    """The name that each wanted member gets."""
     names = _names(held)
     wanted: dict[str, str] = {}
     for pattern, given in members.items():

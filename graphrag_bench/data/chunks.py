@@ -27,7 +27,6 @@ class ChunkTable(Columns):
     chunk_document: Any
 
     def __len__(self) -> int:
-        """The number of chunks."""
         return len(self.texts)
 
     def passage(self, row: int) -> str:

@@ -171,13 +171,11 @@ class Dataset:
 
 
 def _told(row: Document) -> list[object]:
-    """A document as JSON; aliases only where it has some."""
     told: list[object] = [row.id, row.title, row.text, row.scope]
     return [*told, list(row.aliases)] if row.aliases else told
 
 
 def _seen(question: Question) -> list[object]:
-    """What operators see of a question, as JSON."""
     seen: list[object] = [question.id, question.text, question.scope]
     return [*seen, list(question.entities)] if question.entities else seen
 

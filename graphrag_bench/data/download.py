@@ -87,7 +87,6 @@ def download(remote: Remote, folder: Path, progress: Progress) -> str:
 def _bar(
     name: str, progress: Progress, *, total: int | None, initial: int, **_: object
 ) -> Iterator[SimpleNamespace]:
-    """The bar that huggingface_hub tells of every piece of a file, shown in kB."""
     done = 0
 
     def update(n_bytes: int) -> None:
@@ -100,7 +99,6 @@ def _bar(
 
 
 def _refused(remote: Remote, part: Path, status: int) -> UserError:
-    """The error for a reply that is not the file."""
     if status == 416:  # the part is longer than the file, so it is of another one
         part.unlink(missing_ok=True)
     if status not in (*_CLOSED, *_MISSING):
@@ -114,7 +112,6 @@ def _refused(remote: Remote, part: Path, status: int) -> UserError:
 
 
 def _unfinished(remote: Remote, part: Path, reason: str) -> UserError:
-    """The error for a download that may go on later."""
     n_bytes = _size(part) if remote.sha256 else 0
     return UserError(
         f"{remote.url}: given up ({reason}). {n_bytes} bytes are kept in {part.parent}; run the "

@@ -89,7 +89,6 @@ def _source(card: Card) -> Source:
 
 
 def _remotes(source: Source, listed: Listing | None) -> Iterator[tuple[Download, Remote, str]]:
-    """Every file to download, with what is known of it and who tells it."""
     for wanted in source.downloads:
         told = "" if wanted.sha256 == UNKNOWN else wanted.sha256
         if wanted.url:

@@ -57,7 +57,6 @@ def listing(source: Source, endpoint: str) -> Listing:
 
 
 def _told(address: str, page: str) -> DatasetInfo:
-    """What `HfApi.dataset_info` tells, asked for with patience, which that method has not."""
     import httpx2
     from huggingface_hub import DatasetInfo
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled

@@ -53,12 +53,10 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
 
 
 def _given(names: list[str]) -> Iterator[str]:
-    """The names that are not blank."""
     return (name for name in names if name.strip())
 
 
 def _rows(path: Path) -> Iterator[tuple[str, _RogQuestion]]:
-    """Place and row of every question of a file, or of the shards in its place."""
     for file in files_of(path):
         read = parquet_objects if file.suffix == ".parquet" else json_line_objects
         for place, content in read(file):

@@ -39,6 +39,5 @@ def first_parts(dataset: Dataset, part: int, parts: int) -> Dataset:
 
 
 def _answered_by(documents: set[str], gold: Gold) -> bool:
-    """Whether these documents hold the evidence, all of it, and there is any."""
     named = [documents_of(gold, one) for one in gold.evidence]
     return bool(named) and all(not documents.isdisjoint(one) for one in named)

@@ -82,7 +82,6 @@ Row = tuple[str, str, Places, str | None]
 
 
 def _trec(path: Path) -> Iterator[Row]:
-    """Rows of a TREC run: by score as trec_eval reads it, then by rank, both equal together."""
     held: dict[str, dict[tuple[float, int], list[str]]] = {}
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if not line.strip():
@@ -119,7 +118,6 @@ def _json(path: Path, dataset: Dataset) -> Iterator[Row]:
 
 
 def _in_order(place: str, item: Mapping[str, Any], dataset: Dataset) -> Iterator[Row]:
-    """The rows of lists in the order of the questions; raises UserError for another number."""
     asked, lists = dataset.questions, item["retrieved_docs"]
     answers = item.get("answers") or [None] * len(asked)
     for name, held in (("retrieved_docs", lists), ("answers", answers)):
@@ -151,7 +149,6 @@ class _Matcher:
     """Finds the documents of passages and the questions of names, and counts what is in vain."""
 
     def __init__(self, dataset: Dataset) -> None:
-        """Index the texts of documents and questions."""
         self.ids = {document.id for document in dataset.documents}
         self.ids |= {name for gold in dataset.gold.values() for name in gold.evidence}
         self.asked = {question.id for question in dataset.questions}
@@ -179,7 +176,6 @@ class _Matcher:
         return [passage if len(passage.split()) == 1 else f"unmatched-{digest(passage)}"]
 
     def question(self, place: str, name: str) -> str:
-        """The id of a question; raises UserError for an unknown one, and a text of several."""
         if name in self.asked:
             return name
         held = self._questions.get(_plain(name), [])

@@ -86,7 +86,6 @@ class Rows:
                 self.gold[name] = with_parts(gold, parts)
 
     def _no_evidence(self, name: str, evidence: str, corpus: Path) -> UserError:
-        """The error for evidence that the corpus lacks, with the nearest documents and files."""
         place = self.places["question", name]
         ids = [*self.files, *self.documents][:20000]
         hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
@@ -162,7 +161,6 @@ def shaped(place: str, content: Any, shape: type[R]) -> R:
 
 
 def _refuse_misspelt(place: str, content: Any, shape: type[FileRow]) -> None:
-    """Refuse a field that only nearly has the name of one that is absent."""
     if not isinstance(content, dict):
         return
     absent = [name for name in shape.model_fields if name not in content]

@@ -46,7 +46,6 @@ class Subgraphs:
         return collected.subgraphs()
 
     def __len__(self) -> int:
-        """The number of triples of all documents together."""
         return len(self.head)
 
     def rows(self, document: str) -> slice:
@@ -83,7 +82,6 @@ class SubgraphDocument(Document):
     """A document whose text is its subgraph, written when it is asked for and not kept."""
 
     def __init__(self, id: str, subgraphs: Subgraphs) -> None:
-        """The document of that id; its scope has the same name, so that it is its question's."""
         for name, value in (("id", id), ("title", ""), ("scope", id), ("_subgraphs", subgraphs)):
             object.__setattr__(self, name, value)
 
@@ -98,7 +96,6 @@ class Collector:
     """Subgraphs while they are read: every name and relation is kept once."""
 
     def __init__(self) -> None:
-        """Nothing is read yet."""
         self._names: defaultdict[str, int] = defaultdict()
         self._relations: defaultdict[str, int] = defaultdict()
         self._names.default_factory = self._names.__len__

@@ -84,7 +84,6 @@ def _of_texts(
 
 
 def _of_list(asked: AnsweredQuestion) -> Scores:
-    """The metrics of a listed answer, and once more where the subgraph holds a gold answer."""
     gold = asked.gold
     if not gold.answers:
         return {}

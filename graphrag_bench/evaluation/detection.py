@@ -16,7 +16,6 @@ of two independent methods that are each right half of the time."""
 
 
 def _reach() -> float:
-    """How many standard errors a true difference must be, in a two-sided test: about 2.80."""
     from statistics import NormalDist
 
     quantile = NormalDist().inv_cdf

@@ -69,7 +69,6 @@ def sign_flip_p(
 
 
 def _sign_test(sums: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
-    """The p of columns whose differences are all as large: wins are binomial."""
     from scipy.stats import binom
 
     wins, losses = np.sum(sums > 0, axis=0), np.sum(sums < 0, axis=0)
@@ -98,7 +97,6 @@ def _by_permuting(
 
 
 def _all_signs(n: int, block: int) -> Iterator[NDArray[np.float64]]:
-    """Every way to give `n` values a sign, -1 or 1, in blocks (<= block, n)."""
     for start in range(0, 2**n, block):
         ways = np.arange(start, min(start + block, 2**n))
         signs = (ways[:, None] >> np.arange(n) & 1).astype(np.float64)

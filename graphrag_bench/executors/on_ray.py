@@ -153,7 +153,6 @@ def room_on_gpus(gpus: Sequence[float], share: float) -> int:
 
 
 def _done(token: str, function: bytes, places: tuple[str, ...], block: Any) -> Any:
-    """In a worker: what the function returns for the block; it is unpickled once."""
     if token not in _held:
         enter(places)
         while len(_held) >= _FUNCTIONS_HELD:

@@ -22,7 +22,6 @@ class Processes:
     """
 
     def __init__(self, n_workers: int) -> None:
-        """Nothing is started yet."""
         self.n_workers = n_workers
         self._pool: Any = None
 
@@ -75,5 +74,4 @@ def _first_line(error: BaseException) -> str:
 
 
 def _leave_signals_to_the_parent() -> None:
-    """Ctrl-C reaches every process of a terminal; the parent ends the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

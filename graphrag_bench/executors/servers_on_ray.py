@@ -64,7 +64,6 @@ class ServersOnRay(Generic[T, R]):
         return found
 
     def _taken(self) -> tuple[int, Any]:
-        """A place with room for one call more, and its server."""
         with self._changed:
             self._changed.wait_for(lambda: min(self._under_way) < self._n_calls)
             place = self._under_way.index(min(self._under_way))
@@ -74,7 +73,6 @@ class ServersOnRay(Generic[T, R]):
             return place, self._servers[place]
 
     def _left(self, place: int) -> None:
-        """Make room for one call more; the last call under way is the beginning of idleness."""
         with self._changed:
             self._under_way[place] -= 1
             self._changed.notify()
@@ -92,7 +90,6 @@ class ServersOnRay(Generic[T, R]):
                 self._servers = [None] * self.n_servers
 
     def _started(self) -> Any:
-        """A new server; Ray takes a machine with few of them."""
         ray = self._ray
         room = {"num_cpus": 0, "num_gpus": self._gpus} if self._gpus else {}
         server = ray.remote(_Server).options(
@@ -111,14 +108,12 @@ class _Server:
     """On a worker: what `make` returned, made with the first call."""
 
     def __init__(self, make: bytes, places: tuple[str, ...]) -> None:
-        """An error of making is one of the first call: Ray would tell it as a death."""
         self._make = make
         self._places = places
         self._making = threading.Lock()
         self._answer: Callable[[Any], Any] | None = None
 
     def answer(self, asked: Any) -> Any:
-        """What the server returns."""
         with self._making:
             if self._answer is None:
                 enter(self._places)

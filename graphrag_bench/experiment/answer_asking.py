@@ -52,7 +52,6 @@ def forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]
 
 
 def _answering(pipeline: Pipeline) -> Iterator[OperatorStep]:
-    """The steps that ask for an answer in a form."""
     for step in pipeline.steps():
         for op in step.operators():
             if "answer" in op.operator.returns and _TOLD & op.operator.supplies:
@@ -60,7 +59,6 @@ def _answering(pipeline: Pipeline) -> Iterator[OperatorStep]:
 
 
 def _follows(op: OperatorStep) -> bool:
-    """Whether the answer of a step depends on its form."""
     told = [value.variables for value in op.settings.values() if hasattr(value, "variables")]
     return op.settings.get("max_tokens") is None or any(_TOLD & names for names in told)
 

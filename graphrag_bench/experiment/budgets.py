@@ -80,7 +80,6 @@ def within_budget(
 
 
 def _groups_within_window(settings: RunSettings, room: Callable[[], Room]) -> RunSettings:
-    """The settings with no group of a map step larger than what the reader's window leaves."""
     method = copy.deepcopy(settings.method)
     for step in mapping(method):
         most, known = mapped(step)[_GROUP], room().known
@@ -90,12 +89,10 @@ def _groups_within_window(settings: RunSettings, room: Callable[[], Room]) -> Ru
 
 
 def _is_own(settings: RunSettings) -> bool:
-    """Whether the run asks for a method as its source has it, or for a budget of its own."""
     return settings.profile != DEFAULT or OWN_BUDGET in settings.given
 
 
 def _native(settings: RunSettings, room: Callable[[], Room]) -> RunSettings:
-    """The method with its own budget, or with what the reader's window leaves of it."""
     made = dict(settings.method)
     if _bounded(stages(made)):
         own = made[_BUDGET] = made.get(_BUDGET) or BUDGETS.get(settings.profile)
@@ -182,12 +179,10 @@ def mapped(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bounded(lists: Sequence[list[Item]]) -> list[Item]:
-    """The steps whose budget bounds a prompt, each as its place in the method."""
     return [step for items in every_list(lists) for step in _bounded_in(items)]
 
 
 def _bounded_in(items: Sequence[Item]) -> Iterator[Item]:
-    """Those of one list."""
     waiting: list[Item] = []
     for step in items:
         operator = known_operator(step)
@@ -201,7 +196,6 @@ def _bounded_in(items: Sequence[Item]) -> Iterator[Item]:
 
 
 def _fill(lists: Sequence[list[Item]], n_tokens: int) -> None:
-    """As many rows as fit where a context packs chunks, or nothing but nodes."""
     packing, listing = _fillable(lists)
     for step in packing:
         step[_TOP_K] = n_tokens
@@ -211,7 +205,6 @@ def _fill(lists: Sequence[list[Item]], n_tokens: int) -> None:
 
 
 def _fillable(lists: Sequence[list[Item]]) -> tuple[list[Item], list[Item]]:
-    """The steps that pack what a context is filled with, and those that list it."""
     bounded = _bounded(lists)
     packed = {step["op"].removeprefix("context.") for step in bounded}
     slot = "chunks" if "chunks" in packed else "nodes" if packed == {"nodes"} else None
@@ -267,7 +260,6 @@ def _limited(operator: Operator, step: Item) -> bool:
 
 
 def _asks_about(step: Item, slot: str) -> bool:
-    """Whether a step asks a model about the rows of a slot, to find others or to order them."""
     operator = known_operator(step)
     return (
         operator is not None

@@ -87,7 +87,6 @@ def _check_chosen_method(words: Sequence[Word]) -> None:
 
 
 def _plugins_named(arguments: Sequence[str]) -> list[str]:
-    """The plug-in packages that arguments name, and those that the study among them names."""
     words = dict(word.lstrip("+").partition("=")[::2] for word in arguments)
     named = value_of(words["plugins"], "plugins") if "plugins" in words else []
     study = words.get("experiment", "null").strip("'\"")

@@ -86,7 +86,6 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
 
 
 def _cuts(experiment: Experiment, step: Mapping[str, Any]) -> str:
-    """What a plan says of a number of rows that no file states, where a list can be longer."""
     setting = operators.get(step["op"]).settings.get("top_k")
     most = setting.default if setting and "top_k" not in step else None
     longest = lists_packed(experiment).get(step["op"], math.inf)
@@ -94,7 +93,6 @@ def _cuts(experiment: Experiment, step: Mapping[str, Any]) -> str:
 
 
 def _read_in_groups(held: Mapping[str, Any], op: str) -> str:
-    """What a map step reads, and what becomes of the rest."""
     each = "one report or chunk each"
     if held["group"] == "packed":
         each = f"{held['group_tokens']:,} tokens each, in the order {held['order']}"
@@ -105,7 +103,6 @@ def _read_in_groups(held: Mapping[str, Any], op: str) -> str:
 
 
 def _budget(experiment: Experiment, blocks: list[Block]) -> str:
-    """The tokens of the budget, and where they come from."""
     room, n_tokens = experiment.room, context_budget(experiment.settings)
     window = (
         f"the reader's window of {room.window:,}"

@@ -120,7 +120,6 @@ def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
 
 
 def _joined(documents: Sequence[Document], size: int) -> int:
-    """Tokens of the first window over the concatenated documents: `size`, or all that there are."""
     total = 0
     for document in documents:
         total += count_tokens(document.passage[: size * _CHARACTERS_A_TOKEN])
@@ -130,7 +129,6 @@ def _joined(documents: Sequence[Document], size: int) -> int:
 
 
 def _window_size(settings: RunSettings, dataset: Dataset) -> int | None:
-    """Tokens of the windows that documents are cut into; None for chunks as they come."""
     given = settings.chunking
     variant = given.get("variant", "auto")
     variant = dataset.card.chunking if variant == "auto" else variant

@@ -45,7 +45,6 @@ def imported_choices(settings: RunSettings) -> dict[str, str]:
 
 
 def _same_format(variant: str) -> set[str]:
-    """The variants that read the same file: a rich GraphML file can be read as a poorer graph."""
     return {variant, *(("graphml", "graphml_tkg") if variant.startswith("graphml") else ())}
 
 

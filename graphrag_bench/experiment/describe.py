@@ -61,12 +61,10 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
 
 
 def _is_open(name: str, value: object) -> bool:
-    """Whether a setting leaves the end of replies to the builder."""
     return value is None and name.startswith("max_") and name.endswith("tokens")
 
 
 def _fallbacks(settings: RunSettings) -> Iterator[str]:
-    """The ways that the method takes where its own ends."""
     for items in every_list([settings.method.get(stage) or [] for stage in STAGES]):
         for step in items:
             yield from (f"  fallback: {reason}" for reason in (step.get("fallback") or {}).values())
@@ -92,7 +90,6 @@ def _extent(experiment: Experiment) -> Iterator[str]:
 
 
 def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
-    """Which prompt answers, and what it says of what the context does not hold."""
     reader = experiment.settings.reader_prompt
     yield f"reader prompt: {READERS[reader]} (reader_prompt={reader})"
     if common := common_forms(reader, forms):
@@ -108,7 +105,6 @@ def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
 
 
 def _comparable(experiment: Experiment, n_questions: int) -> Iterator[str]:
-    """The context budget, and what so many questions can show."""
     yield from context_lines(experiment)
     if n_questions:
         of, when = "questions with all evidence found", "all evidence is found"

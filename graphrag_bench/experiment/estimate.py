@@ -118,7 +118,6 @@ def _estimate(
 
 
 def _kinds(experiment: Experiment) -> Kinds:
-    """The tokens of a row of each kind, and how many communities there are or will be."""
     graph = next((item for item in experiment.plan if item.resource == "graph"), None)
     described = graph is not None and "node.description" in graph.builder.provides
     of_chunks = graph is not None and not REPLACED & set(graph.inputs)
@@ -127,7 +126,6 @@ def _kinds(experiment: Experiment) -> Kinds:
 
 
 def _communities(experiment: Experiment) -> float:
-    """The communities of a graph that is built, or one for so many tokens of the corpus."""
     store = experiment.store()
     for item in experiment.plan:
         if item.resource == "reports" and store.holds(item):
@@ -137,7 +135,6 @@ def _communities(experiment: Experiment) -> float:
 
 
 def _given(experiment: Experiment) -> dict[str, Rows]:
-    """The lists that a method is given before its first step: of gold passages."""
     if not experiment.method.given:
         return {}
     gold = [len(held.evidence) for held in experiment.dataset.gold.values()]
@@ -151,7 +148,6 @@ def _prices(experiment: Experiment, group: str = "llm") -> Prices:
 
 
 def _sizes(experiment: Experiment) -> Sizes:
-    """Mean tokens of the first questions and documents, and the chunks that these will give."""
     first = experiment.dataset.questions[:_SAMPLE]
     questions = [count_tokens(row.text) for row in first]
     chunks, n_chunks = _chunks(experiment, experiment.dataset.documents)
@@ -166,7 +162,6 @@ def _sizes(experiment: Experiment) -> Sizes:
 
 
 def _chunks(experiment: Experiment, documents: Sequence[Document]) -> tuple[list[int], int]:
-    """The tokens of each chunk of the first documents, and how many all of them will give."""
     n_tokens = [count_tokens(row.passage) for row in documents[:_SAMPLE]]
     planned = next(item for item in experiment.plan if item.resource == "chunk_table")
     chunks = n_tokens

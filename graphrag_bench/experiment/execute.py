@@ -49,7 +49,6 @@ class RunResult:
     experiment: Experiment
 
     def __repr__(self) -> str:
-        """The experiment, and where its run is stored."""
         return f"<RunResult {self.experiment!r}: {short(str(self.folder.path), 120)}>"
 
 
@@ -93,7 +92,6 @@ def _finish(
     to_answer: frozenset[str],
     progress: Progress,
 ) -> None:
-    """Do what the folder lacks of this shard's part of the questions, and put its rows in order."""
     folder = experiment.folder
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
@@ -115,11 +113,9 @@ def _finish(
 
 
 def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Question]) -> None:
-    """Direct this run's calls to its ledger, and count what it has cost before."""
     own = folder.file("ledger")
 
     def before() -> list[Path]:
-        """What building cost, and the other shards and repeats of the run."""
         every = sorted(experiment.run_path.rglob("ledger*.jsonl"))
         return [*experiment.ledgers(selected), *(path for path in every if path != own)]
 
@@ -138,7 +134,6 @@ def selection(experiment: Experiment) -> tuple[list[Question], frozenset[str]]:
 def _work(
     experiment: Experiment, questions: Sequence[Question], answering: bool, progress: Progress
 ) -> list[Failed]:
-    """Take the questions through the pipeline; what failed."""
     failed: list[Failed] = []
     label = f"{experiment.method.name}: {'answering' if answering else 'retrieving'}"
     label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""

@@ -137,7 +137,6 @@ class Walk:
         return [(op, place, times) for op in step.operators()], place
 
     def _branch(self, step: Branch, place: Place, times: float) -> tuple[list[Visit], Place]:
-        """All arms from the same place; their lists are merged."""
         arms = [(steps, *self.steps(steps, place, times)) for steps in step.arms.values()]
         rows = dict(place.rows)
         for slot in LISTED:
@@ -147,7 +146,6 @@ class Walk:
         return [visit for _, visits, _ in arms for visit in visits], replace(place, rows=rows)
 
     def _each(self, step: Each, place: Place, times: float) -> tuple[list[Visit], Place]:
-        """The steps for some items; the lists of all are merged."""
         n = min(float(step.at_most), SUB_QUESTIONS)
         visits, end = self.steps(step.steps, place, times * n)
         wrote = [slot for slot in LISTED if slot in _written(step.steps)]
@@ -155,7 +153,6 @@ class Walk:
         return visits, replace(end, rows={**end.rows, **more})
 
     def _switch(self, step: Switch, place: Place, times: float) -> tuple[list[Visit], Place]:
-        """Arms that do something are equally likely; the last of them leads on."""
         arms = [steps for name, steps in step.cases.items() if steps]
         visits: list[Visit] = []
         end = place
@@ -191,7 +188,6 @@ class Walk:
         return replace(place, rows={**place.rows, **listed})
 
     def _listed(self, op: OperatorStep, slot: str, place: Place) -> Rows:
-        """The rows that a step lists: those of a search, or what its own lists lead to."""
         if slot == "mentions":
             return Rows(MENTIONS, searched=False)
         top_k = op.settings.get("top_k")
@@ -215,7 +211,6 @@ class Walk:
         return Rows(min(n, most), searched or most <= n / 2)
 
     def _packed(self, op: OperatorStep, place: Place) -> Place:
-        """The place with the block of a context: the tokens of its rows, within its share."""
         (kind, slot), budget = _block(op), op.settings.get("budget")
         rows = place.rows.get(slot, Rows(math.inf))
         top_k = op.settings.get("top_k")
@@ -250,17 +245,14 @@ _TEXTS = {"nodes", "chunks"}
 
 
 def _reads(op: OperatorStep) -> list[str]:
-    """The slots that a step is given."""
     return [read.slot for read in op.operator.reads if not read.optional or read.slot in op.use]
 
 
 def _written(steps: Sequence[Step]) -> set[str]:
-    """The slots that some steps may write."""
     return {slot for step in steps for op in step.operators() for slot in op.operator.returns}
 
 
 def _block(op: OperatorStep) -> tuple[str, str]:
-    """The kind of the rows of a block, and the list that they are taken from."""
     for read in op.operator.reads:
         if read.slot in LISTED:
             return {"communities": "community"}.get(read.slot, read.slot.rstrip("s")), read.slot

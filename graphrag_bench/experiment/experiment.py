@@ -52,7 +52,6 @@ class Experiment:
     incomplete: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """The method and the data set."""
         return f"<Experiment {short(self.method.name)} on {short(self.dataset.name)}>"
 
     @classmethod
@@ -84,7 +83,6 @@ class Experiment:
 
     @property
     def _attributes(self) -> frozenset[str] | None:
-        """What the chosen graph will have; None when the method chooses none."""
         choice = self.choices.get("graph")
         variant = choice if isinstance(choice, str) else (choice or {}).get("variant")
         found = [b for b in builders.all() if b.resource == "graph" and b.variant == variant]
@@ -261,7 +259,6 @@ def steps_of(settings: RunSettings) -> Method:
 
 
 def _as_settings(resource: str, choice: Any) -> dict[str, Any]:
-    """The settings of a choice that is the name of a variant, or settings already."""
     if isinstance(choice, str):
         return {"variant": choice}
     if not isinstance(choice, Mapping):

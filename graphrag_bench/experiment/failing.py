@@ -40,7 +40,6 @@ def too_many(metrics: Mapping[str, Any], limit: float) -> bool:
 
 
 def _kinds(failed: Sequence[Failed]) -> Iterator[str]:
-    """Each step, kind of error and place once, with its first message and the questions."""
     held: dict[tuple[str, str, tuple[str, ...]], list[Failed]] = {}
     for name, failure in failed:
         held.setdefault((failure.step, failure.kind, failure.where), []).append((name, failure))

@@ -49,21 +49,18 @@ def identity_of(model: Any, name: str, home: Path, shared: Path | None = None) -
 
 
 def _likeness(model: Any) -> Callable[[str], bool] | None:
-    """What tells whether an identity may be of the model; None where a model is never missing."""
     if isinstance(model, Spacy):
         return partial(may_be, model)
     return getattr(model, "may_be", None)
 
 
 def _files(home: Path, stores: Sequence[Path]) -> Iterator[Path]:
-    """The recipes of the stores and the metrics of the home."""
     for store in stores:
         yield from sorted(store.glob(f"*/*/*/{RECIPE}"))
     yield from sorted(home.glob(f"runs/*/*/*/{METRICS}"))
 
 
 def _identities(path: Path, names: Sequence[str]) -> Iterator[str]:
-    """What a recipe names as inputs, or metrics as models, under these names."""
     held = _read(path)
     told = held.get("inputs") if path.name == RECIPE else held
     if isinstance(told, dict):
@@ -71,7 +68,6 @@ def _identities(path: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A JSON object; an empty one for a file that is damaged, which others tell of."""
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -97,7 +97,6 @@ def long_text_rows(experiment: Experiment, selected: Sequence[Question]) -> list
 
 
 def _line(experiment: Experiment, item: Planned, embedder: Embedder, measured: Measured) -> str:
-    """The line of one index: as it was made, or of the texts that it will be made of."""
     source, what, texts_of = _TEXTS[item.builder.name]
     store = experiment.store()
     there = store.holds(item) and experiment.settings.graph.per == "all"
@@ -128,7 +127,6 @@ def _stored(experiment: Experiment, resource: str, item: Planned) -> Any:
 
 
 def _said(embedder: Embedder, what: str, texts: Sequence[str]) -> str:
-    """How many of the texts are longer; of very many every second, third, ... is counted."""
     step = -(-sum(map(len, texts)) // COUNTED) or 1
     fit = embedder.fit(texts[::step], load=False)
     fit.refuse(what)

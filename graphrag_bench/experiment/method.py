@@ -114,7 +114,6 @@ def check_keys(config: Mapping[str, Any]) -> None:
 
 
 def _verified(config: Mapping[str, Any]) -> str:
-    """One of `VERIFIED`, of a truth value of YAML or of a text."""
     return str(config.get("verified", True)).lower()
 
 
@@ -130,7 +129,6 @@ def unresolved(config: Mapping[str, Any]) -> list[str]:
 
 
 def _check_prompts(folder: Path, pipeline: Pipeline) -> None:
-    """Refuse a folder of custom prompts that replaces no prompt."""
     if not folder.is_dir():
         raise UserError(f"method.prompts: there is no folder '{folder}'.")
     steps = [operator for step in pipeline.steps() for operator in step.operators()]

@@ -18,30 +18,25 @@ class Steps(MutableSequence[Step]):
     """
 
     def __init__(self, method: dict[str, Any]) -> None:
-        """A view of the method's stages."""
         self._method = method
 
     def _places(self) -> list[tuple[str, int]]:
         return [(stage, row) for stage in STAGES for row in range(len(self._method.get(stage, ())))]
 
     def __len__(self) -> int:
-        """The number of steps."""
         return len(self._places())
 
     def __getitem__(self, index: Any) -> Any:
-        """A step as a mapping, or a list of steps for a slice."""
         if isinstance(index, slice):
             return [self._method[stage][row] for stage, row in self._places()[index]]
         stage, row = self._places()[index]
         return self._method[stage][row]
 
     def __setitem__(self, index: Any, step: Any) -> None:
-        """Put another step in place of one."""
         stage, row = self._places()[index]
         self._method[stage][row] = dict(step)
 
     def __delitem__(self, index: Any) -> None:
-        """Take a step out."""
         stage, row = self._places()[index]
         del self._method[stage][row]
 
@@ -56,12 +51,10 @@ class Steps(MutableSequence[Step]):
         self._method.setdefault(near, []).insert(row, dict(value))
 
     def __repr__(self) -> str:
-        """How many steps each stage has; `print` shows them."""
         counts = [f"{len(self._method.get(stage) or ())} {stage}" for stage in STAGES]
         return f"<Steps: {', '.join(counts)}; print(steps) shows them>"
 
     def __str__(self) -> str:
-        """One line for each step, numbered."""
         lines = [
             f"{index} {stage}: {json.dumps(self._method[stage][row], default=str)}"
             for index, (stage, row) in enumerate(self._places())

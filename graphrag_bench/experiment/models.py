@@ -60,7 +60,6 @@ class Models(Mapping[str, Any]):
     )  # fmt: skip
 
     def __init__(self, settings: RunSettings, dataset: Dataset) -> None:
-        """Nothing is made yet."""
         self.settings = settings
         self.corpus = dataset
         self.ledger_path = Path(settings.paths.home) / "cache" / "ledger.jsonl"
@@ -111,23 +110,19 @@ class Models(Mapping[str, Any]):
         self.ledger_path, self.earlier, self.account = ledger, earlier, account
 
     def _drop_charged(self) -> None:
-        """Let go of what holds a ledger or a budget; it is made once more when it is asked for."""
         for name in ("embedder", "llm", "llm_build", "ledger", "budget"):
             vars(self).pop(name, None)
 
     def __getitem__(self, name: str) -> Any:
-        """The object of that name; KeyError for another name."""
         if name not in self.NAMES:
             raise KeyError(name)
         own = self._first is None or name in _OWN
         return getattr(self if own else self._first, name)
 
     def __iter__(self) -> Iterator[str]:
-        """The names."""
         return iter(self.NAMES)
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self.NAMES)
 
     @cached_property
@@ -147,7 +142,6 @@ class Models(Mapping[str, Any]):
         return KeptVectors(self._spread_embedder(made), self.vectors, mode)
 
     def _spread_embedder(self, made: Embedder) -> Embedder:
-        """The embedder in the workers of Ray, where those are asked for."""
         if self.ray is None:
             return made
         recipe = Recipe.of("embedder", self.settings.embedder, made)
@@ -164,7 +158,6 @@ class Models(Mapping[str, Any]):
         return KeptSentences(made, self.readings, mode)
 
     def _spread_nlp(self, made: Nlp) -> Nlp:
-        """The tagger in workers of Ray or in processes, as the settings say."""
         asked = self.settings.nlp_workers
         if self.ray is not None:
             executor: Executor = self.ray
@@ -229,7 +222,6 @@ class Models(Mapping[str, Any]):
         return self.settings.llm_judge
 
     def _language_model(self, group: str, config: Mapping[str, Any]) -> LLM:
-        """The model under the budget and behind the cache; a replay needs neither."""
         made: LLM = self._bare(group, config)
         if isinstance(made, Replay) or not isinstance(made, FanOut):
             return made
@@ -238,7 +230,6 @@ class Models(Mapping[str, Any]):
         return within if mode == "off" else Cached(within, self.replies, mode)
 
     def _spread_llm(self, group: str, made: FanOut, config: Mapping[str, Any]) -> FanOut:
-        """A local model on servers of Ray, where those are asked for; one by API as it is."""
         if self.ray is None or not isinstance(made, Local):
             return made
         if group not in self._on_ray:
@@ -335,7 +326,6 @@ class Models(Mapping[str, Any]):
         return self._bare(group, getattr(self.settings, group))
 
     def _bare(self, group: str, config: Mapping[str, Any]) -> Any:
-        """The model without cache and budget, made once."""
         if group not in self._made:
             self._made[group] = make(group, _without_tokenizer(group, config))
         return self._made[group]
@@ -384,5 +374,4 @@ class Models(Mapping[str, Any]):
 
 
 def _without_tokenizer(group: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the model: `llm.tokenizer` is none of them."""
     return {name: value for name, value in config.items() if (group, name) != ("llm", "tokenizer")}

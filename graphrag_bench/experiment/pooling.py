@@ -99,7 +99,6 @@ class _Place:
 
     @property
     def writers(self) -> list[Item]:
-        """The items before the packer that write relationships."""
         return [item for item in self.before if _written([item]) & {"relationships"}]
 
 
@@ -109,7 +108,6 @@ def _file(name: str) -> Mapping[str, Any]:
 
 
 def _place(method: Mapping[str, Any]) -> _Place | None:
-    """Where relationships are packed first, after something has written them; None for nowhere."""
     before: list[Item] = []
     for items in stages(method):
         found = _place_in(items, before, nested=False)
@@ -169,7 +167,6 @@ def _default(name: str) -> Any:
 
 
 def _lengthened(items: Sequence[Item], k: int) -> tuple[list[Item], bool]:
-    """A copy of the steps in which those that write relationships give `k`, and whether any did."""
     made = copy.deepcopy(list(items))
     changed = False
     for operator, step in operator_steps(made):
@@ -181,7 +178,6 @@ def _lengthened(items: Sequence[Item], k: int) -> tuple[list[Item], bool]:
 
 
 def _length(operator: Operator, step: Mapping[str, Any]) -> int | None:
-    """How many relationships a step gives at most; None for one that has no such setting."""
     setting = operator.settings.get("top_k")
     if setting is None or "relationships" not in operator.returns:
         return None
@@ -225,7 +221,6 @@ def _linking(method: Item, place: _Place, pooling: Mapping[str, Any]) -> list[It
 
 
 def _pool(place: _Place, pooling: Mapping[str, Any]) -> Item:
-    """The step `path.pool` with its settings."""
     given = {key: value for key, value in pooling.items() if key not in OWN}
     step = {"op": "path.pool", "mode": pooling["mode"], **given}
     last = [operator.name for operator, _ in operator_steps(place.writers[-1:])
@@ -238,7 +233,6 @@ def _pool(place: _Place, pooling: Mapping[str, Any]) -> Item:
 
 
 def _own_length(place: _Place) -> int | None:
-    """As many relationships as the method finds; where it finds all, as many as it packs."""
     for items in (place.writers[::-1], [place.items[place.row]]):
         for item in items:
             if "op" in item:

@@ -116,7 +116,6 @@ def unlicensed(pipeline: Pipeline) -> list[str]:
 
 
 def _answering(items: list[Item]) -> Iterator[tuple[Operator, Item]]:
-    """The operators that write an answer, with their steps."""
     return ((one, step) for one, step in operator_steps(items) if "answer" in one.returns)
 
 

@@ -72,7 +72,6 @@ def repeated(experiment: Experiment, answered: Sequence[str]) -> dict[str, Any]:
 def _over_repeats(
     values: Sequence[Sequence[float]], scopes: Sequence[str | None]
 ) -> dict[str, Any]:
-    """Mean, interval and spread of one metric: values by question, none where it lacks it."""
     scored = [row for row, held in enumerate(values) if held]
     means = [round(fmean(of), 6) for of in zip(*(values[row] for row in scored), strict=True)]
     of_questions = [fmean(values[row]) for row in scored]

@@ -100,7 +100,6 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 
 
 def _reading(settings: RunSettings, selected: Sequence[Question]) -> dict[str, Any]:
-    """The forms of the answers and the prompts that ask for them."""
     reader, forms = settings.reader_prompt, forms_asked(selected)
     common = common_forms(reader, forms)
     return {
@@ -118,7 +117,6 @@ def deciding(settings: RunSettings) -> dict[str, Any]:
 
 
 def _flat(value: Any, path: str = "") -> dict[str, Any]:
-    """Nested settings as one mapping from path to value."""
     if not isinstance(value, dict | list):
         return {path: value}
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -129,7 +127,6 @@ def _flat(value: Any, path: str = "") -> dict[str, Any]:
 
 
 def _statistics(experiment: Experiment) -> dict[str, Any]:
-    """What the extraction reports about itself, where it is built; empty otherwise."""
     store = experiment.store()
     found = [item for item in experiment.plan if item.resource in EXTRACTED]
     recipes = [store.recipe(item) for item in found if store.holds(item)]
@@ -169,7 +166,6 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
 
 
 def _mixed(lines: Sequence[Line]) -> bool:
-    """Whether two models, or two builds of one, have served the same step."""
     return any(held.mixed for held in sums(lines, "step").values())
 
 
@@ -188,7 +184,6 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _of_corpus(dataset: DatasetSettings) -> dict[str, int]:
-    """Which part of its corpus a run is over, where that is not the whole."""
     if dataset.parts == 1:
         return {}
     return {"dataset.part": dataset.part, "dataset.parts": dataset.parts}

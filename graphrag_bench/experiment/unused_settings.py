@@ -46,7 +46,6 @@ class _Reads:
     experiment: Experiment
 
     def why_idle(self, name: str) -> str:
-        """Why a setting changes nothing here; "" when it does, or may by its nature."""
         first, *rest = name.split(".")
         told = {
             "method": self._method,
@@ -120,7 +119,6 @@ class _Reads:
         return self._parameter(rest[0])
 
     def _parameter(self, name: str) -> str:
-        """Why a parameter changes nothing: it is read only for what is not built here."""
         raw = raw_method(self.experiment.settings.method)
         if raw is None:
             return ""
@@ -167,7 +165,6 @@ def _reads(item: Planned, setting: str) -> bool:
 
 
 def _places(build: Mapping[str, Any], sign: str) -> Iterator[tuple[str, str]]:
-    """Where a method's choices read a parameter: the resource, and its setting or `variant`."""
     for resource, choice in build.items():
         if isinstance(choice, Mapping):
             yield from ((resource, key) for key, value in choice.items() if sign in repr(value))

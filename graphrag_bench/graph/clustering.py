@@ -99,7 +99,6 @@ def mixture_layer(vectors: NDArray[Any], mixture: Mixture, rng: Generator) -> Cl
 
 
 def _neighbours_of(n: int) -> int:
-    """The neighbours that UMAP looks at among n points."""
     return max(int(np.sqrt(max(n - 1, 0))), 2)
 
 
@@ -128,7 +127,6 @@ def _split(
 
 
 def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Clusters:
-    """The clusters within the clusters of all points."""
     found: Clusters = []
     for whole in _one_level(points, mixture, _neighbours_of(len(points)), rng):
         if len(whole) <= mixture.dimension + 1:
@@ -140,7 +138,6 @@ def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Cluster
 
 
 def _one_level(points: FloatArray, mixture: Mixture, neighbours: int, rng: Generator) -> Clusters:
-    """The components that the reduced points join; all together below three different points."""
     n = len(points)
     if n < 3 or len(np.unique(np.round(points, DECIMALS), axis=0)) < 3:
         return [np.arange(n)] if n else []
@@ -193,7 +190,6 @@ def _umap(points: FloatArray, dimension: int, neighbours: int, seed: int) -> Any
 
 
 def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
-    """The chance of every component for every point, of the mixture of least BIC; (n, k)."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
@@ -224,7 +220,6 @@ def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
 
 
 def _in_order(clusters: Clusters) -> Clusters:
-    """The clusters by their row numbers, equal ones once."""
     distinct = sorted({tuple(np.sort(cluster).tolist()) for cluster in clusters})
     return [np.array(cluster, np.int64) for cluster in distinct]
 
@@ -287,7 +282,6 @@ def _distances(points: FloatArray, centres: FloatArray) -> FloatArray:
 
 
 def _balanced(points: FloatArray, centres: FloatArray, labels: IntArray) -> IntArray:
-    """The labels with rows moved out of the clusters that are too large."""
     labels = labels.copy()
     k = len(centres)
     share = len(points) / k

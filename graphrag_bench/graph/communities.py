@@ -28,7 +28,6 @@ class Communities(Columns):
     chunks: Any
 
     def __len__(self) -> int:
-        """The number of communities."""
         return len(self.level)
 
     @cached_property
@@ -55,7 +54,6 @@ class Reports(Columns):
     chunks: Any = None
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self.texts)
 
     @property

@@ -76,7 +76,6 @@ def edge_flow(
 
 
 def _pairs(walks: Sequence[Walk]) -> Iterator[list[int]]:
-    """The rows of the walks of each ordered pair of ends."""
     rows: dict[Hop, list[int]] = {}
     for row, walk in enumerate(walks):
         rows.setdefault((walk[0], walk[-1]), []).append(row)

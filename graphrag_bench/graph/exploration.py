@@ -43,7 +43,6 @@ class Exploration:
     rounds: tuple[tuple[Hop, ...], ...] = ()
 
     def __len__(self) -> int:
-        """The number of hops of all rounds."""
         return sum(len(hops) for hops in self.rounds)
 
     @property

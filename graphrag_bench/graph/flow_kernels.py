@@ -128,7 +128,6 @@ def _forget(flow: Flow, n_touched: int) -> None:
 
 @kernel
 def _grown(found: Found) -> Found:
-    """The same paths, with room for twice as many."""
     n_paths, width = found.nodes.shape
     nodes = np.full((2 * n_paths, width), -1, np.int32)
     scores = np.empty(2 * n_paths)
@@ -181,7 +180,6 @@ def _ended(
 def _paths_from(
     ways: Ways, start: int, only: int, rules: Rules, flow: Flow, found: Found, n_found: int
 ) -> tuple[Found, int]:
-    """The paths with the alive ones from `start`, depth first; see `_ended` for `only`."""
     if not flow.expanded[start]:
         return found, n_found
     walk = np.empty(rules.max_hops + 1, np.int32)

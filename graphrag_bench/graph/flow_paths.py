@@ -115,7 +115,6 @@ def selected(hops: Sequence[int], top_k: int | None, select: Select, seed: int) 
 def _each_once(
     nodes: IntArray, scores: FloatArray, dedup: Dedup
 ) -> dict[tuple[int, ...], tuple[tuple[int, ...], float]]:
-    """Walks with scores in their order, by what makes two of them the same path."""
     lower, turned = _lower(nodes)
     first: dict[tuple[int, ...], tuple[tuple[int, ...], float]] = {}
     for row in np.lexsort((turned, *lower.T[::-1], _hops(nodes), -scores)).tolist():
@@ -144,7 +143,6 @@ def _lower(nodes: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
 
 
 def _best_of_pairs(nodes: IntArray, scores: FloatArray, most: int) -> IntArray:
-    """The rows of the best `most` paths of each ordered pair: score, hops, then nodes."""
     hops = _hops(nodes)
     ends = np.take_along_axis(nodes, hops[:, None], axis=1)[:, 0]
     order = np.lexsort((*nodes.T[::-1], hops, -scores, ends, nodes[:, 0]))

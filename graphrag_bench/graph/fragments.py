@@ -56,11 +56,9 @@ class Fragments(Columns):
         return cls.coded(codes, row, text, chunk, n_rows)
 
     def __len__(self) -> int:
-        """The number of rows of the table."""
         return len(self.starts) - 1
 
     def __iter__(self) -> Iterator[tuple[int, str, int]]:
-        """Row, text and chunk of every fragment, in order."""
         row = np.repeat(np.arange(len(self)), np.diff(self.starts))
         yield from zip(row.tolist(), self.texts.take(self.text), self.chunk.tolist(), strict=True)
 

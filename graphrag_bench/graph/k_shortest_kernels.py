@@ -33,7 +33,6 @@ class Best(NamedTuple):
 
 @kernel
 def _table(tables: Tables, which: int) -> TwoHops:
-    """The table of one node."""
     begin, end, room = tables.begins[which], tables.begins[which + 1], tables.room
     size = begin + tables.sizes[which]
     return TwoHops(
@@ -44,14 +43,12 @@ def _table(tables: Tables, which: int) -> TwoHops:
 
 @kernel
 def _note(slot: Int32Array, table: TwoHops, present: bool) -> None:
-    """Write into `slot` the place of each node in the table, or -1 again."""
     for at in range(len(table.reached)):
         slot[table.reached[at]] = at if present else -1
 
 
 @kernel
 def _before(best: Best, pair: int, at: int, total: int, walk: Int32Array, hops: int) -> bool:
-    """Whether a path of as many hops comes before the one at a place: sum, then node tuple."""
     if total != best.sums[pair, at]:
         return bool(total > best.sums[pair, at])
     for hop in range(hops + 1):
@@ -62,7 +59,6 @@ def _before(best: Best, pair: int, at: int, total: int, walk: Int32Array, hops: 
 
 @kernel
 def _add(best: Best, pair: int, total: int, walk: Int32Array, hops: int) -> None:
-    """Put a path in its place among those of as many hops; those of fewer stay before it."""
     k = best.sums.shape[1]
     count = best.n_found[pair]
     if count == k:
@@ -85,7 +81,6 @@ def _add(best: Best, pair: int, total: int, walk: Int32Array, hops: int) -> None
 
 @kernel
 def _least(best: Best, pair: int, hops: int) -> int:
-    """The sum that a path of that many hops must reach to be kept."""
     k = best.sums.shape[1]
     if best.n_found[pair] < k:
         return -(2**31)
@@ -94,7 +89,6 @@ def _least(best: Best, pair: int, hops: int) -> int:
 
 @kernel
 def _oriented(walk: Int32Array, turned: bool, nodes: tuple[int, ...]) -> None:
-    """Write the nodes of a path into `walk`, the other way round when `turned`."""
     hops = len(nodes) - 1
     for at in range(hops + 1):
         walk[hops - at if turned else at] = nodes[at]
@@ -183,7 +177,6 @@ def _meetings(
     ends: tuple[int, int], row: Int32Array, wide: TwoHops, slot: Int32Array, narrow: TwoHops,
     floor: int, best: Best,
 ) -> None:  # fmt: skip
-    """The paths of four hops between the ends, whose two hops `wide` and `narrow` list."""
     here, there = ends
     turned, pair = row[2] == 1, row[3]
     walk = np.empty(best.nodes.shape[2], np.int32)

@@ -182,7 +182,6 @@ def _add_four_hops(edges: Edges, pairs: IntArray, keep: int | None, best: Best) 
 
 
 def _floor(best: Best, keep: int | None) -> int | None:
-    """The sum that four hops must have to be among the `keep` best paths by mean similarity."""
     found = np.arange(best.sums.shape[1]) < best.n_found[:, None]
     means = best.sums[found] / best.hops[found]
     if keep is None or len(means) < keep:
@@ -191,7 +190,6 @@ def _floor(best: Best, keep: int | None) -> int | None:
 
 
 def _places(pairs: IntArray) -> tuple[Int32Array, IntArray]:
-    """The ends of the pairs, each once, and the places of each pair's ends among them."""
     nodes, places = np.unique(pairs, return_inverse=True)
     return nodes.astype(np.int32), places.reshape(pairs.shape)
 
@@ -271,14 +269,12 @@ def edges_of(graph: Graph, similarity: FloatArray) -> Edges:
 
 
 def _grouped(pairs: IntArray, turned: NDArray[np.bool_], rows: IntArray) -> Int32Array:
-    """The pairs (turned ones the other way round), whether turned, and their rows; sorted."""
     ends = np.where(turned[:, None], pairs[:, ::-1], pairs)
     table = np.column_stack([ends, turned, rows]).astype(np.int32)
     return table[np.lexsort((table[:, 1], table[:, 0]))]
 
 
 def _flat(best: Best) -> PairPaths:
-    """The paths of all pairs in one list."""
     pair, place = np.nonzero(np.arange(best.sums.shape[1]) < best.n_found[:, None])
     hops = best.hops[pair, place].astype(np.int64)
     nodes = best.nodes[pair, place].astype(np.int64)

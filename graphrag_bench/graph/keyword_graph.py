@@ -22,5 +22,4 @@ class KeywordGraph(Columns):
     keyword_chunk: Any
 
     def __len__(self) -> int:
-        """The number of keywords."""
         return len(self.keywords)

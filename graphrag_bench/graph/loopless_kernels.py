@@ -73,7 +73,6 @@ def _mark(
     banned: NDArray[np.bool_],
     value: bool,
 ) -> None:
-    """Marks where the pair's paths that begin like this one, up to `at`, go on to."""
     for row in range(before, len(found)):
         other = found[row]
         same = len(other) > at + 1
@@ -133,7 +132,6 @@ def _way(
 
 @kernel
 def _shorter(one: IntArray, other: IntArray) -> bool:
-    """Whether a path has fewer nodes than another, or as many and the lower tuple."""
     if len(one) != len(other):
         return len(one) < len(other)
     for place in range(len(one)):

@@ -52,7 +52,6 @@ class NodeAttributes(Columns):
         )
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self.node)
 
     @cached_property

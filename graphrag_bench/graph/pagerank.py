@@ -112,7 +112,6 @@ def personalised_pagerank(
 
 
 def _whole(columns: FloatArray) -> FloatArray:
-    """Columns that sum to 1, uniform where they were 0."""
     total = np.array([np.ascontiguousarray(column).sum() for column in columns.T])
     restart = columns / np.where(total > 0, total, 1.0)
     restart[:, total <= 0] = 1.0 / max(len(columns), 1)
@@ -120,7 +119,6 @@ def _whole(columns: FloatArray) -> FloatArray:
 
 
 def _iterated(walk: Walk, restart: FloatArray, damping: float, tolerance: float) -> FloatArray:
-    """The masses of one to `WIDTH` columns; several are padded to `WIDTH`."""
     from graphrag_bench.graph.pagerank_kernels import step_eight, step_one
 
     n_columns = restart.shape[1]

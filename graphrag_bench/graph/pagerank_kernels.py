@@ -106,7 +106,6 @@ class Scratch(NamedTuple):
 
 @kernel
 def _fetch_waiting(steps: Steps, at: Scratch, first: int, n_waiting: int) -> None:
-    """Ask for what the nodes further back in the ring need: starts, then rows, then states."""
     if n_waiting <= 3 * NEXT or first + 3 * NEXT >= len(at.waiting):
         return
     node = at.waiting[first + 3 * NEXT]

@@ -60,7 +60,6 @@ def path_through(graph: Graph, nodes: Sequence[int], max_hops: int | None = None
 
 
 def _nearest(graph: Graph, start: int, left: Iterable[int], khop: int) -> list[int]:
-    """The nodes after `start` on the shortest way to the nearest node left; [] when too far."""
     wanted = np.sort(np.fromiter(left, np.int64))
     first: IntArray = np.array([start])
     levels = [(first, first)]
@@ -91,7 +90,6 @@ def _spread(graph: Graph, levels: Levels) -> tuple[IntArray, IntArray]:
 
 
 def _among(nodes: IntArray, others: IntArray) -> NDArray[np.bool_]:
-    """Whether each node is one of the others, which are sorted and not empty."""
     places = np.searchsorted(others, nodes)
     return np.asarray(others[np.minimum(places, len(others) - 1)] == nodes)
 

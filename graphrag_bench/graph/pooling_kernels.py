@@ -104,7 +104,6 @@ def shortest_tree(
 
 @kernel
 def _lower(triples: Triples, one: int, other: int, place: IntArray, forward: bool) -> bool:
-    """Whether the ranks of the path over one triple are lower; `place` orders shorter paths."""
     if not forward:
         return one < other
     first, second = place[triples.head[one]], place[triples.head[other]]
@@ -116,7 +115,6 @@ def _place(
     triples: Triples, reached: IntArray, begin: int, end: int, via: IntArray, place: IntArray,
     forward: bool,
 ) -> None:  # fmt: skip
-    """Number the nodes of one level by the ranks of their paths, which have one length."""
     if not forward:
         return
     size = len(triples.head) + 1

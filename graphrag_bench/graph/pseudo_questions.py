@@ -34,7 +34,6 @@ class PseudoQuestions(Columns):
     statistics: Mapping[str, float] = field(default_factory=dict, metadata=NOT_STORED)
 
     def __len__(self) -> int:
-        """The number of questions."""
         return len(self.texts)
 
     def names_of(self, chunks: IntArray) -> set[str]:

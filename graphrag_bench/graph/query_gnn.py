@@ -206,7 +206,6 @@ class EntityScorer:
         return self._read_out(state, asked)
 
     def _next(self, at: int, state: Vectors, sums: Vectors) -> Vectors:
-        """The states after one layer, from those before it and the messages."""
         layer, named = f"entity_model.layers.{at}", self.weights.parameters
         inner = self.weights.linear(f"{layer}.linear", np.concatenate([state, sums], axis=1))
         if self.weights.shape.layer_norm:
@@ -218,7 +217,6 @@ class EntityScorer:
         return output + state if self.weights.short_cut else output
 
     def _read_out(self, state: Vectors, asked: Vectors) -> FloatArray:
-        """The number that each state with the question's gives."""
         held = np.concatenate([state, np.broadcast_to(asked, state.shape)], axis=1)
         n_layers = self.weights.shape.mlp_layers
         for at in range(n_layers):
@@ -229,7 +227,6 @@ class EntityScorer:
 
     @cached_property
     def _relations(self) -> tuple[Vectors, ...]:
-        """What a state is multiplied with along an edge of each relation, for each layer."""
         weights = self.weights
         first = weights.linear("rel_mlp", self.relations)
         found = []

@@ -16,7 +16,6 @@ class RankedPaths:
     paths: tuple[Path, ...] = ()
 
     def __len__(self) -> int:
-        """The number of paths."""
         return len(self.paths)
 
     @classmethod

@@ -18,12 +18,10 @@ class ReasoningSteps:
     queries: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises ValueError unless every step has its tuple of queries."""
         if len(self.steps) != len(self.queries):
             raise ValueError(f"{len(self.steps)} steps have {len(self.queries)} lists of queries")
 
     def __len__(self) -> int:
-        """The number of steps."""
         return len(self.steps)
 
 
@@ -43,12 +41,10 @@ class StepNodes:
     n_steps: int
 
     def __post_init__(self) -> None:
-        """Raises ValueError unless the three arrays are one list each of the same length."""
         if not self.ids.shape == self.steps.shape == self.scores.shape == (len(self.ids),):
             raise ValueError("ids, steps and scores must be one list each, of the same length")
 
     def __len__(self) -> int:
-        """The number of nodes."""
         return len(self.ids)
 
     def of(self, step: int) -> tuple[IntArray, FloatArray]:

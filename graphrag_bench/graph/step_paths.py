@@ -99,7 +99,6 @@ def step_paths(
 def _shortest(
     graph: Graph, pairs: IntArray, similarity: FloatArray, search: Search, keep: int | None
 ) -> PairPaths:
-    """The k shortest paths of each pair, by the search that is fastest for these settings."""
     k, most, cost = search.k, search.most, search.cost
     if most is None:
         if cost != "unit":
@@ -111,7 +110,6 @@ def _shortest(
 
 
 def _scores(graph: Graph, found: PairPaths, similarity: FloatArray, scoring: Scoring) -> FloatArray:
-    """The mean similarity of the hops that count, NaN where none does."""
     if scoring._replace(kept_of="all") == EQUATION_5:
         return found.scores
     like = hop_similarities(graph, found.nodes, similarity)

@@ -130,14 +130,12 @@ class MlpTripleScorer:
 
     @cached_property
     def _parts(self) -> _Parts:
-        """The rows of the hidden weights by what they are multiplied with."""
         d = self.weights.dimension
         ends = [d, 2 * d, 3 * d, 4 * d, 4 * d + N_DISTANCES]
         return _Parts(*np.split(self.weights.hidden, ends))
 
     @cached_property
     def _relations(self) -> Vectors:
-        """What each relation adds to the hidden layer."""
         return np.asarray(self.relations @ self._parts.relation, np.float32)
 
     @cached_property
@@ -216,13 +214,11 @@ def distances(
 
 
 def _hot(nodes: IntArray, topics: IntArray) -> Vectors:
-    """Not a topic entity, or one: float32 (n, 2)."""
     is_topic = np.isin(nodes, topics)
     return np.stack([~is_topic, is_topic], axis=1).astype(np.float32)
 
 
 def _propagated(source: IntArray, target: IntArray, hot: Vectors) -> Vectors:
-    """The columns, and their means after each round along the rows and against them."""
     n = len(hot)
     rounds = [hot]
     for far, near in ((source, target), (target, source)):
@@ -235,7 +231,6 @@ def _propagated(source: IntArray, target: IntArray, hot: Vectors) -> Vectors:
 
 
 def _means(to: IntArray, of: IntArray, n: int) -> Any:
-    """Sparse (n, n): the mean over the rows that lead to a node, 0 where none does."""
     from scipy.sparse import csr_matrix, diags
 
     sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n, n))

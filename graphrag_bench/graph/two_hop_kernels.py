@@ -72,7 +72,6 @@ def count_ways(edges: Edges, nodes: Int32Array) -> IntArray:
 
 @kernel
 def _know(edges: Edges, node: int) -> None:
-    """Fill in `along` and `top` of a node."""
     if edges.known[node]:
         return
     top = NOTHING
@@ -123,7 +122,6 @@ def tables_of(edges: Edges, nodes: Int32Array, ways: IntArray, floor: int) -> Ta
 
 @kernel
 def _list(edges: Edges, node: int, floor: int, table: TwoHops, slot: Int32Array) -> int:
-    """The number of nodes that a table, written here, reaches; `slot` is -1 before and after."""
     way = n_reached = 0
     _know(edges, node)
     for place in range(edges.starts[node], edges.starts[node + 1]):

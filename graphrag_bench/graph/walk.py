@@ -30,7 +30,6 @@ class Walk:
     strength: FloatArray
 
     def __len__(self) -> int:
-        """The number of nodes, chunks included where they take part."""
         return len(self.strength)
 
     @cached_property
@@ -65,7 +64,6 @@ def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
 
 
 def _of_ones(adjacency: Any) -> Any:
-    """The same cells, each with 1."""
     from scipy.sparse import csr_matrix
 
     ones = np.ones(len(adjacency.data))
@@ -115,7 +113,6 @@ def walk_among(walk: Walk, rows: IntArray) -> Walk:
 
 
 def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
-    """Pairs of nodes and nodes in chunks, with the nodes of a type replaced by cliques."""
     from scipy.sparse import diags
 
     others = diags((~typed).astype(np.float64))
@@ -129,7 +126,6 @@ def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
 
 
 def _joined(among: Any, inside: Any, contains: Contains, contains_weight: float) -> Walk:
-    """The walk by pairs of nodes (n_nodes, n_nodes), and by nodes in chunks (n_nodes, n_chunks)."""
     from scipy.sparse import bmat, diags
 
     held = inside.astype(np.float64) * contains_weight
@@ -144,7 +140,6 @@ def _joined(among: Any, inside: Any, contains: Contains, contains_weight: float)
 
 
 def _none(n_rows: int, n_columns: int) -> Any:
-    """A sparse matrix without a cell."""
     from scipy.sparse import csr_matrix
 
     return csr_matrix((n_rows, n_columns))

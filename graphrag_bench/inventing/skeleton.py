@@ -103,7 +103,6 @@ class Skeleton:
         return sorted([*texts, self._imported(inner / "__init__.py")])
 
     def _imported(self, path: Path) -> Path:
-        """Make the package import the operator's module, among the imports at its end."""
         if not path.exists():
             path.write_text(self._text("__init__.py"), encoding="utf-8")
             return path
@@ -120,7 +119,6 @@ def _listed() -> str:
 
 
 def _name(given: str) -> str:
-    """A name that Python and YAML read as one; raises UserError for any other."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", given) or keyword.iskeyword(given):
         raise UserError(f"'{given}' cannot be a name: small letters, digits and _, a letter first.")
     if given in ("graphrag_bench", "operators", "methods", "tests", "configs", "true", "false",

@@ -58,7 +58,6 @@ class Attempts:
     """
 
     def __init__(self, limits: Limits, patience: Patience, clock: Clock) -> None:
-        """Nothing is sent yet."""
         self.limits = limits
         self.patience = patience
         self.clock = clock
@@ -120,7 +119,6 @@ class Attempts:
     def _try(
         self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]
     ) -> tuple[T, float]:
-        """One try, alone as long as the server has not taken any."""
         if self.proven:
             return self._one(send, n_tokens, used)
         with self._first:
@@ -143,7 +141,6 @@ class Attempts:
     def _one(
         self, send: Callable[[], T], n_tokens: int, used: Callable[[T], int]
     ) -> tuple[T, float]:
-        """One try under the limits, and its seconds; raises what `send` raises."""
         with self.width.slot():
             stamp = self.pace.admit(n_tokens)
             sent = self.clock.now()
@@ -168,7 +165,6 @@ class Attempts:
             return value, seconds
 
     def _hold(self, fault: Again, retries: int, waited: float) -> float:
-        """Wait as the server asked, or back off with full jitter; the seconds waited."""
         if fault.unreachable and not self.proven and retries >= _TRIES_OF_NO_SERVER:
             raise RunStopped(f"{fault}. Start the server, or correct llm.base_url.")
         most = min(

@@ -40,7 +40,6 @@ def bound(client: Any, until: Until, now: Callable[[], float]) -> Any:
 
 
 def _package(made: object) -> Any:
-    """The package that an object's class is from."""
     return import_module(type(made).__module__.partition(".")[0])
 
 
@@ -51,11 +50,9 @@ class _Backend:
         self._inner, self._told = inner, (core, until, now)
 
     def connect_tcp(self, *given: Any, **more: Any) -> _Stream:
-        """A connection."""
         return _Stream(self._inner.connect_tcp(*given, **more), *self._told)
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else a network can do."""
         return getattr(self._inner, name)
 
 
@@ -72,20 +69,16 @@ class _Stream:
         return timeout if left == math.inf else min(left, math.inf if timeout is None else timeout)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> Any:
-        """Bytes, as soon as there are any."""
         return self._inner.read(max_bytes, self._left(timeout, self._core.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send all of it."""
         self._inner.write(buffer, self._left(timeout, self._core.WriteTimeout))
 
     def start_tls(self, *given: Any, **more: Any) -> _Stream:
-        """The connection, encrypted."""
         inner = self._inner.start_tls(*given, **more)
         return _Stream(inner, self._core, self._until, self._now)
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else a connection can do."""
         return getattr(self._inner, name)
 
 
@@ -96,7 +89,6 @@ class _Whole:
         self._inner = inner
 
     def handle_request(self, request: Any) -> Any:
-        """The reply; raises the package's DecodingError for one that is too large or damaged."""
         package = _package(self._inner)
         reply = self._inner.handle_request(request)
         parts: list[bytes] = []
@@ -121,7 +113,6 @@ class _Whole:
         )
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else a transport can do."""
         return getattr(self._inner, name)
 
 

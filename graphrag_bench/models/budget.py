@@ -35,7 +35,6 @@ class Budget:
         usd: float | None = None,
         account: OwnAccount | SharedAccount | None = None,
     ) -> None:
-        """No limit where None; `account` holds what earlier parts of the same run have cost."""
         self.tokens = tokens
         self.usd = usd
         self.account = account or OwnAccount()
@@ -71,7 +70,6 @@ class Budget:
             self._changed.notify_all()
 
     def _passed(self, held: Balance, most: Spending) -> str:
-        """Which limit the call could pass, in words; "" when it fits."""
         spent = held.spent
         after = spent + held.reserved + most
         if self.tokens is not None and after.tokens > self.tokens:
@@ -91,13 +89,11 @@ class Reservation:
     """Room in the budget for one call, from its first try to its end; `actual` is what it cost."""
 
     def __init__(self, budget: Budget, most: Spending) -> None:
-        """`most` is what one try may cost at most."""
         self._budget, self._most = budget, most
         self._open = False
         self.actual = Spending()
 
     def __enter__(self) -> Self:
-        """Reserve for the first try; raises RunStopped when there is no room."""
         self._reserve()
         return self
 
@@ -121,7 +117,6 @@ class Reservation:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Give back what was reserved."""
         if self._open:
             self._budget.settle(self._most, self.actual)
 
@@ -130,7 +125,6 @@ class Budgeted(Layer):
     """The model inside, called only while the budget lasts."""
 
     def __init__(self, inner: FanOut, budget: Budget) -> None:
-        """Charge the calls of `inner` to `budget`; raises UserError on dollars without prices."""
         if budget.usd is not None and inner.prices == Prices():
             raise UserError(
                 f"budget.usd={budget.usd:g} needs the prices of {inner.identity}: "
@@ -161,7 +155,6 @@ class Budgeted(Layer):
         return reply
 
     def _cost(self, reply: Completion, estimate: int) -> Spending:
-        """The cost of a call; the model's own token counts are learnt from it."""
         with self._lock:
             self._ratio = max(self._ratio, reply.prompt_tokens / max(estimate, 1))
         return Spending(reply.prompt_tokens + reply.completion_tokens, reply.usd)

@@ -165,7 +165,6 @@ def _exported(file: Path, *, zipped: bool) -> Iterator[Row]:
 
 
 def _lines(file: Path, *, zipped: bool) -> Iterator[str]:
-    """The lines of a file that may be cut, or be something else."""
     number = 0
     try:
         with _opened(file, "rt", zipped=zipped) as opened:
@@ -193,7 +192,6 @@ def _written(row: Row) -> dict[str, Any]:
 
 
 def _read(row: object, where: str) -> Row:
-    """A row whose fields have been checked: the file comes from someone else."""
     kinds = (StoredReply, StoredVector, StoredVectors)
     names = set(row) if isinstance(row, dict) else set()
     kind = next((kind for kind in kinds if names == {field.name for field in fields(kind)}), None)

@@ -30,7 +30,6 @@ class Cached(Layer):
     """
 
     def __init__(self, inner: FanOut, store: ReplyStore, mode: Mode = "write") -> None:
-        """Keep replies of `inner` in `store`."""
         super().__init__(inner)
         self.store = store
         self.mode: Mode = mode
@@ -67,7 +66,6 @@ class Cached(Layer):
         return fresh and stored.verdict in REUSABLE
 
     def _paid(self, request: Request, row: StoredReply) -> Completion:
-        """The reply of the model inside, committed; a failure is noted for replays."""
         refresh = self.mode == "refresh"
         try:
             reply = self.inner.call(request)
@@ -92,7 +90,6 @@ class Cached(Layer):
         )
 
     def _expect(self, key: str, verdict: str) -> None:
-        """Remember that this reply was handed out and its verdict is still to come."""
         if verdict != "valid":
             with self._lock:
                 self._unread.add(key)

@@ -33,7 +33,6 @@ class Dialect:
     """
 
     def __init__(self) -> None:
-        """Assume that the server knows every field."""
         self.refused: frozenset[str] = frozenset()
         self.length_field = "max_tokens"
         self.schema_form = "json_schema"
@@ -145,7 +144,6 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
 
 
 def _text(held: Mapping[str, Any], name: str) -> str:
-    """The text of that name; "" where there is none, or something else in its place."""
     found = held.get(name)
     return found if isinstance(found, str) else ""
 
@@ -153,7 +151,6 @@ def _text(held: Mapping[str, Any], name: str) -> str:
 def _usage(
     body: Mapping[str, Any], prompt: Chat, whole: str, reasoning: str
 ) -> tuple[int, int, int]:
-    """Prompt, completion and reasoning tokens: the server's count, or ours when it gives none."""
     usage = body.get("usage")
     n_prompt, n_completion = counted(usage, "prompt_tokens"), counted(usage, "completion_tokens")
     if n_prompt is None or n_completion is None:
@@ -175,7 +172,6 @@ def counted(usage: object, name: str) -> int | None:
 
 
 def _until(text: str, stop: Sequence[str]) -> str:
-    """The text up to the first stop sequence, for servers that do not know `stop`."""
     ends = [at for sequence in stop if (at := text.find(sequence)) >= 0]
     return text[: min(ends)].strip() if ends else text
 
@@ -207,6 +203,5 @@ def _without_thinking(text: str) -> str:
 
 
 def _thinking_share(answer: str, whole: str, reasoning: str) -> float:
-    """The part of a reply that was thinking, in 0-1, by characters; for servers that do not say."""
     n_all = len(whole) + len(reasoning)
     return 0.0 if n_all == 0 else max(0.0, 1 - len(answer) / n_all)

@@ -86,11 +86,9 @@ class Checkpoint:
         return found[0]
 
     def _fetched_weights(self) -> Path:
-        """The file of the weights from the hub: `model.pth`, which the release has."""
         return self._fetched(WEIGHTS[-1])
 
     def _fetched(self, name: str) -> Path:
-        """A file from the hub, or from its local cache."""
         from huggingface_hub import hf_hub_download
 
         _ = self.identity  # a checkpoint must be named
@@ -105,7 +103,6 @@ class Checkpoint:
 
 
 def _tensors(path: Path) -> dict[str, Any]:
-    """The tensors of a file that torch wrote, read by the loader that makes no other objects."""
     import pickle
 
     import torch
@@ -122,7 +119,6 @@ def _tensors(path: Path) -> dict[str, Any]:
 
 
 def _safetensors(path: Path) -> dict[str, Any]:
-    """The tensors of a safetensors file."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 

@@ -45,7 +45,6 @@ class CrossEncoder:
         device: Device = "auto",
         trust_remote_code: bool = False,
     ) -> None:
-        """`model` is a folder or a name on the model hub; `window` replaces the model's own."""
         self.model = model
         self.revision = revision
         self.window = window

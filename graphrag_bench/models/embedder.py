@@ -95,7 +95,6 @@ class Hashing:
     """Deterministic vectors without weights: hashed words and letter trigrams. For tests."""
 
     def __init__(self, dimension: PositiveInt = 256) -> None:
-        """Vectors of this length."""
         self.dimension = dimension
 
     @property
@@ -158,7 +157,6 @@ def encode_in_blocks(
 
 
 def _first(texts: Sequence[str], start: int, n_characters: int) -> list[str]:
-    """The texts from `start` on that have so many characters together, at least one."""
     ends = accumulate(len(texts[place]) for place in range(start, len(texts)))
     n_texts = sum(1 for _ in takewhile(lambda end: end <= n_characters, ends))
     return list(texts[start : start + max(n_texts, 1)])

@@ -23,7 +23,6 @@ class Rejected(Exception):
     """The server did not accept the request; `answer` says why."""
 
     def __init__(self, answer: Answer) -> None:
-        """Keep the answer."""
         super().__init__(answer.text[:200])
         self.answer = answer
 
@@ -139,7 +138,6 @@ class Endpoint:
         raise fault
 
     def _unescaped(self, parsed: dict[str, Any]) -> dict[str, Any]:
-        """The answer without a key that was written with escapes, and without half characters."""
         plain = self.key.hide(json.dumps(parsed, ensure_ascii=False))
         found: dict[str, Any] = json.loads(encodable(plain))
         return found
@@ -170,7 +168,6 @@ class Endpoint:
 
 
 def _window(row: Mapping[str, Any]) -> int | None:
-    """The window that a listed model states, under one of the names in use."""
     meta = row.get("meta")
     places = [row, meta] if isinstance(meta, Mapping) else [row]
     for place in places:
@@ -181,6 +178,5 @@ def _window(row: Mapping[str, Any]) -> int | None:
 
 
 def _code(error: object) -> int:
-    """The status inside an error that was sent with HTTP 200; 500 when it names none."""
     code = error.get("code") if isinstance(error, Mapping) else None
     return code if isinstance(code, int) and 400 <= code < 600 else 500

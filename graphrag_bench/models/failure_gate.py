@@ -22,7 +22,6 @@ class FailureGate:
     def __init__(
         self, step: str, limit: float = 0.2, after: int = 50, in_a_row: int = IN_A_ROW
     ) -> None:
-        """`limit` is a share in 0-1 of the calls, `after` of them at least; 1 never stops."""
         self.step = step
         self.limit = limit
         self.after = after

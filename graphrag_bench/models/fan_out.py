@@ -132,7 +132,6 @@ class Layer(FanOut):
     """A model around another, `inner`, which it is like in all but what a call does."""
 
     def __init__(self, inner: FanOut) -> None:
-        """Window, concurrency and prices are those of `inner`."""
         self.inner = inner
         self.window, self.concurrency = inner.window, inner.concurrency
         self.prices = inner.prices

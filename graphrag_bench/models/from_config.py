@@ -44,7 +44,6 @@ def _required(parameter: inspect.Parameter) -> bool:
 
 
 def _parameters(maker: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """The parameters with their types; without, where the types name what is not there."""
     try:
         return inspect.signature(maker, eval_str=True).parameters
     except NameError:
@@ -53,7 +52,6 @@ def _parameters(maker: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
 
 
 def _check_type(name: str, value: Any, hint: Any) -> None:
-    """Refuse a value of another type; a type that pydantic does not know lets all through."""
     from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
     if hint is inspect.Parameter.empty:

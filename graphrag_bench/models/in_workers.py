@@ -61,7 +61,6 @@ class NlpInWorkers:
     """A tagger that reads many texts in the workers of an executor, and few in this process."""
 
     def __init__(self, inner: Nlp, executor: Executor, recipe: Recipe, least: int) -> None:
-        """Until a list has `least` texts, `inner` reads: starting workers would take longer."""
         self.inner = inner
         self.executor = executor
         self._recipe = recipe
@@ -94,7 +93,6 @@ class NlpInWorkers:
 
 
 def _read(recipe: Recipe, texts: Sequence[str]) -> list[list[Sentence]]:
-    """In a worker: the sentences of a block; what the tagger keeps of its words is freed."""
     tagger: Nlp = made(recipe)
     with memory_zone(tagger) if isinstance(tagger, Spacy) else nullcontext():
         return list(tagger.sentences(texts))
@@ -107,7 +105,6 @@ class EmbedderInWorkers(AroundAnother):
     """
 
     def __init__(self, inner: Embedder, executor: Executor, recipe: Recipe) -> None:
-        """A worker makes the embedder by `recipe`."""
         self.inner = inner
         self.executor = executor
         self._recipe = recipe
@@ -124,7 +121,6 @@ class EmbedderInWorkers(AroundAnother):
 
 
 def _cut(texts: Sequence[str], n_characters: int) -> Iterator[list[str]]:
-    """The texts in order, in blocks of so many characters or one text more."""
     block: list[str] = []
     held = 0
     for text in texts:
@@ -138,6 +134,5 @@ def _cut(texts: Sequence[str], n_characters: int) -> Iterator[list[str]]:
 
 
 def _encode(recipe: Recipe, kind: Kind, texts: Sequence[str]) -> Vectors:
-    """In a worker: the vectors of a block."""
     embedder: Embedder = made(recipe)
     return embedder.encode(texts, kind=kind)

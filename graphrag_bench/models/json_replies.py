@@ -24,7 +24,6 @@ class Unfit(UnreadableReply):
     """JSON was found, but it does not fit; `problem` says where, for the corrective retry."""
 
     def __init__(self, purpose: str, reply: str, problem: str) -> None:
-        """Keep what was wrong along with the reply."""
         super().__init__(purpose, reply)
         self.problem = problem
 
@@ -82,7 +81,6 @@ def schema_of(model: type[BaseModel]) -> Mapping[str, Any]:
 
 
 def _closed(part: Any) -> Any:
-    """The schema with every object closed; titles, defaults and class docstrings left out."""
     if isinstance(part, list):
         return [_closed(item) for item in part]
     if not isinstance(part, Mapping):
@@ -102,7 +100,6 @@ def _closed(part: Any) -> Any:
 
 
 def _candidates(text: str, opening: str, repair: bool) -> Iterator[Any]:
-    """What the text may mean, best guess first."""
     yield from _parsed(text)
     fenced = _FENCE.search(text)
     if fenced:
@@ -130,7 +127,6 @@ def _parsed(text: str) -> Iterator[Any]:
 
 
 def _encodable(parsed: Any) -> Any:
-    """The value without half characters (lone surrogates), which no file can hold."""
     try:
         written = json.dumps(parsed, ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -139,7 +135,6 @@ def _encodable(parsed: Any) -> Any:
 
 
 def _ends_in_string(text: str) -> bool:
-    """Whether the last double quote opens a string that is never closed."""
     return len(_QUOTE.findall(text)) % 2 == 1
 
 

@@ -48,7 +48,6 @@ class ReadingStore(MarkedFile):
     def __init__(
         self, path: str | Path, journal: Journal = "auto", *, reading: bool = False
     ) -> None:
-        """Open it, or make it, as `MarkedFile` says."""
         own = ("readings", COLUMNS)
         super().__init__(path, _create, VERSION, journal, own=own, reading=reading)
         self._readings = MarkedRows(self.path, StoredReading, "readings")
@@ -71,7 +70,6 @@ class KeptSentences:
     """
 
     def __init__(self, inner: Nlp, store: ReadingStore, mode: Mode = "write") -> None:
-        """Keep what `inner` finds in `store`."""
         self.inner = inner
         self.store = store
         self.mode: Mode = mode
@@ -105,7 +103,6 @@ class KeptSentences:
 
     @property
     def _at_once(self) -> int:
-        """The texts that the tagger is given at a time: as many as keep its workers busy."""
         inner = self.inner
         return inner.at_once if isinstance(inner, NlpInWorkers) else _AT_ONCE
 
@@ -139,7 +136,6 @@ def _written(value: object) -> bytes:
 
 
 def _read(found: bytes) -> list[Sentence]:
-    """The sentences of a stored reading."""
     return [
         Sentence(
             text,

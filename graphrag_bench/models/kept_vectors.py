@@ -20,7 +20,6 @@ class KeptVectors(AroundAnother):
     """
 
     def __init__(self, inner: Embedder, store: ReplyStore, mode: Mode = "write") -> None:
-        """Keep the vectors of `inner` in `store`."""
         self.inner = inner
         self.store = store
         self.mode: Mode = mode

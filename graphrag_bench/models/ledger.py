@@ -106,7 +106,6 @@ class Ledger:
     """A file of JSON lines; each is handed to the system whole, so that kill -9 loses none."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open for appending; a line that a kill cut short is closed off first."""
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)

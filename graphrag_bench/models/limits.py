@@ -40,7 +40,6 @@ class Pace:
         clock: Callable[[], float],
         sleep: Callable[[float], None],
     ) -> None:
-        """Limits for each minute; None for no limit. `minute` is 60 s, less in tests."""
         self.requests = requests
         self.tokens = tokens
         self._minute = minute * 1.0005
@@ -82,7 +81,6 @@ class Pace:
             self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     def _wait_for(self, n_tokens: int) -> float:
-        """Seconds until it is worth looking again; 0 when the request may go now."""
         with self._lock:
             now = self._clock()
             while self._counted and self._counted[0].ends <= now:
@@ -100,7 +98,6 @@ class Width:
     """How many calls may be under way: one more for each full round, half as many after a 429."""
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
-        """Begin with the most, and never go above it."""
         self.most = most
         self._clock = clock
         self._allowed = float(most)

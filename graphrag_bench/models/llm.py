@@ -95,7 +95,6 @@ class Usage:
     completion_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """The sum of both."""
         return Usage(
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
@@ -223,13 +222,6 @@ class Metered:
         self._heard.append(isinstance(outcome, Completion))
         if self.log is not None:
             self.log(outcome, item)
-
-    def include(self, other: Metered) -> None:
-        """Count the calls of another meter here too, as of one list with those that are here."""
-        self.replies.extend(other.replies)
-        self.lost.extend(other.lost)
-        self.n_asked += other.n_asked
-        self._heard.extend(other._heard)
 
     def judge(self, reply: Completion, verdict: str) -> None:
         """Pass a verdict on to the model inside, where it keeps one."""

@@ -43,7 +43,6 @@ class Local(FanOut):
         decoding: Decoding | Mapping[str, Any] | None = None,
         patience: Patience | Mapping[str, Any] | None = None,
     ) -> None:
-        """`model_path` is a GGUF file; without one the packaged weights are used."""
         self.model_path = model_path
         self.window: int = context
         self.concurrency = parallel

@@ -29,7 +29,6 @@ class LocalOnRay(Layer):
     """
 
     def __init__(self, inner: Local, servers: ServersOnRay[Request, Completion]) -> None:
-        """`servers` make the calls of `inner`, as many at a time as all their slots together."""
         super().__init__(inner)
         self._servers = servers
         self.concurrency = servers.n_servers * inner.concurrency
@@ -89,12 +88,10 @@ class LocalOnRay(Layer):
 
 
 def _server(recipe: Recipe) -> Callable[[Request], Completion]:
-    """On a worker: what makes the calls of the model."""
     return partial(_reply, made(recipe))
 
 
 def _reply(model: Local, request: Request) -> Completion:
-    """On a worker: the reply; a try that is lost is told to the process that keeps the budget."""
     return model.call(replace(request, lost=_lost))
 
 

@@ -108,11 +108,9 @@ class Windowing:
         )
 
     def _lengths(self, prefixed: Sequence[str]) -> list[int]:
-        """The tokens that the embedder would have to read of each."""
         return [count + self.tokens.n_special for count in self.tokens.counts(prefixed)]
 
     def _windows(self, text: str, prefix: str) -> list[tuple[str, int]]:
-        """The windows of a text with the prefix before each, and the tokens of text in each."""
         assert self.size is not None
         room = self.size - self.tokens.n_special - self.tokens.counts([prefix])[0]
         if room < 1:
@@ -144,7 +142,6 @@ def cuts(begins: Sequence[bool], room: int) -> Iterator[Span]:
 
 
 def _last_word(begins: Sequence[bool], after: int, last: int) -> int:
-    """The last token in (after, last] that begins a word; `last` where none does."""
     return next((token for token in range(last, after, -1) if begins[token]), last)
 
 
@@ -153,7 +150,6 @@ def _begins_word(text: str, start: int) -> bool:
 
 
 def _means(vectors: Rows, groups: Sequence[Sequence[tuple[str, int]]]) -> Rows:
-    """One unit row for each group of windows; the row itself for a group of one."""
     rows = np.empty((len(groups), vectors.shape[1]), np.float32)
     first = 0
     for row, group in enumerate(groups):

@@ -66,7 +66,6 @@ class MarkedFile:
     def _put_all(
         self, table: MarkedRows[R], rows: Iterable[R], gives_way: Callable[[R], bool]
     ) -> list[R]:
-        """The rows that are in a table once all are committed, in the same order."""
         left = iter(rows)
         done: list[R] = []
         while batch := list(islice(left, _AT_ONCE)):

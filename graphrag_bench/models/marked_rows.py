@@ -37,7 +37,6 @@ class MarkedRows(Generic[R]):
     """
 
     def __init__(self, path: Path, kind: type[R], table: str, *, marked: bool = True) -> None:
-        """`path` is that of the file; one that is not `marked` yet can only be read."""
         self._path = path
         self._kind = kind
         self._types = [_TYPES[str(field.type)][1] for field in fields(kind)]
@@ -91,7 +90,6 @@ class MarkedRows(Generic[R]):
         return row
 
     def _whole(self, values: Sequence[object]) -> R | None:
-        """The row of the values that were read, of which the last is the mark."""
         *held, mark = values
         if mark == _mark(held) or (mark == "" and self._fits(held)):
             return self._kind(*held)
@@ -118,7 +116,6 @@ def create(connection: sqlite3.Connection, kind: type[DataclassInstance], table:
 
 
 def _mark(values: Sequence[object]) -> str:
-    """A hash of values and their types."""
     told = [f"{len(value)} bytes" if isinstance(value, bytes) else value for value in values]
     found = hashlib.sha256(repr(told).encode())
     for value in values:
@@ -128,7 +125,6 @@ def _mark(values: Sequence[object]) -> str:
 
 
 def _written(row: DataclassInstance) -> list[object]:
-    """The values of a row as the file gives them back: floats as such, `?` for half characters."""
     held = zip(fields(row), vars(row).values(), strict=True)
     return [
         encodable(value) if isinstance(value, str)

@@ -74,7 +74,6 @@ def bound(stated: Any) -> int | None:
 
 
 def _parts(folder: Path) -> Iterator[Path]:
-    """The folder itself, and that of the module that reads the text."""
     yield folder
     modules = _read(folder / _MODULES)
     first = modules[0].get("path") if isinstance(modules, list) and modules else None

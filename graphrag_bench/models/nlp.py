@@ -65,7 +65,6 @@ class Spacy:
     """A spaCy pipeline with tagger, parser and entity recogniser, loaded when first used."""
 
     def __init__(self, model: str = PACKAGED) -> None:
-        """`model` is an installed spaCy pipeline package."""
         self.model = model
 
     @property
@@ -101,12 +100,10 @@ class Spacy:
 
 @cache
 def _pipeline(model: str) -> Any:
-    """The pipeline of a package, loaded once for all runs of a process."""
     return import_module(model).load()
 
 
 def _sentence(span: Any) -> Sentence:
-    """Entities and noun phrases of a sentence, and the relations between them."""
     named = {token.i: entity for entity in span.ents for token in entity}
     spans: dict[int, str] = {i: entity.text for i, entity in named.items()}
     phrases = []
@@ -155,7 +152,6 @@ def _relations(span: Any, spans: dict[int, str]) -> Iterator[Relation]:
 
 
 def _subjects(verb: Any) -> list[Any]:
-    """The subjects of a verb with their conjuncts; a conjoined verb borrows its head's."""
     own = [child for child in verb.children if child.dep_ in _SUBJECTS]
     if not own and verb.dep_ == "conj":
         own = [child for child in verb.head.children if child.dep_ in _SUBJECTS]
@@ -163,7 +159,6 @@ def _subjects(verb: Any) -> list[Any]:
 
 
 def _objects(verb: Any) -> Iterator[tuple[str, Any]]:
-    """Direct objects and attributes by the verb, prepositional objects by verb and preposition."""
     word = verb.lemma_.lower()
     passive = any(child.dep_ == "auxpass" for child in verb.children)
     phrase = f"be {verb.text.lower()}" if passive else word

@@ -92,7 +92,6 @@ class OpenAICompatible(FanOut):
         return replace(reached.value, retries=reached.retries, seconds=reached.seconds)
 
     def _send(self, request: Request) -> Completion:
-        """One try."""
         body = self.dialect.body(self.model, request, self.decoding)
         try:
             answer = self.endpoint.post("/chat/completions", body)

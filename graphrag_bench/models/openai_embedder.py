@@ -107,7 +107,6 @@ class OpenAIEmbedder:
         return self._identity(f":long={self.long_texts}({how})")
 
     def _identity(self, long: str = "") -> str:
-        """Whatever can change a vector; without `long` what can change that of a text sent."""
         prefixes = ",".join(self.prefixes.values())
         length = f"{self.dimension}{'(shortened)' if self.shorten else ''}"
         return f"openai:{self.model}:{length}:unit{long}:prefixes={prefixes}"
@@ -161,7 +160,6 @@ class OpenAIEmbedder:
         )
 
     def _in_blocks(self, prefixed: list[str], size: int) -> Vectors:
-        """The vectors of texts as they are sent, in blocks of at most so many."""
         if not prefixed:
             return np.zeros((0, self.dimension), np.float32)
         distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
@@ -175,7 +173,6 @@ class OpenAIEmbedder:
         return rows_of([found[text].numbers for text in prefixed])
 
     def _vectors(self, block: list[str]) -> list[StoredVector]:
-        """The vectors of a block from the server, entered into the ledger."""
         try:
             rows, paid = self._paid(block)
         except CallFailed as failure:
@@ -185,7 +182,6 @@ class OpenAIEmbedder:
         return rows
 
     def _stored(self, texts: list[str], size: int) -> dict[str, StoredVector]:
-        """The vectors that the store holds, by text; blocks of an earlier version included."""
         if self._store is None or self._mode in ("off", "refresh"):
             return {}
         held = self._store.vectors([self._key(text) for text in texts])
@@ -199,7 +195,6 @@ class OpenAIEmbedder:
         return found
 
     def _paid(self, block: list[str]) -> tuple[list[StoredVector], Completion]:
-        """The vectors of the server, within the budget, committed to the store."""
         estimate = sum(count_tokens(text) + TOKENS_A_MESSAGE for text in block)
         most = round(estimate * _RATIO)
         with Reservation(self._budget, Spending(most, self.prices.usd(most, 0))) as held:
@@ -220,7 +215,6 @@ class OpenAIEmbedder:
         return rows, paid
 
     def _send(self, block: list[str]) -> list[StoredVector]:
-        """One try."""
         body: dict[str, Any] = {"model": self.model, "input": block}
         if self.shorten:
             body["dimensions"] = self.dimension
@@ -241,7 +235,6 @@ class OpenAIEmbedder:
     def _rows(
         self, block: list[str], rows: Vectors, model: str, n_tokens: int
     ) -> list[StoredVector]:
-        """Each text of a call with its vector and its part of the tokens."""
         counts = np.cumsum([0, *(count_tokens(text) + 1 for text in block)])
         parts = np.diff(np.rint(counts / counts[-1] * n_tokens).astype(int)).tolist()
         identity = self._identity()
@@ -253,11 +246,9 @@ class OpenAIEmbedder:
         ]
 
     def _key(self, text: str) -> str:
-        """The key of a text as it is sent; its prefix says whether it is a question's."""
         return vector_key(self._identity(), "", text)
 
     def _unit(self, rows: Vectors) -> Vectors:
-        """The rows at length one; raises when they cannot be."""
         if rows.shape[1] != self.dimension:
             raise RunStopped(
                 f"{self.model} returns vectors of {rows.shape[1]} numbers, not {self.dimension}: "
@@ -275,7 +266,6 @@ class OpenAIEmbedder:
 
 
 def _reply(rows: Iterable[StoredVector], *, cached: bool = False) -> Completion:
-    """What some vectors have cost together."""
     held = list(rows)
     n_tokens = sum(row.prompt_tokens for row in held)
     usd = sum(row.usd for row in held)
@@ -302,7 +292,6 @@ def _rows(answer: Mapping[str, Any], n_texts: int) -> Vectors:
 
 
 def _blocks(texts: Sequence[str], size: int) -> Iterator[list[str]]:
-    """The texts in order, at most `size` in a block and `_TOKENS_A_CALL` of cl100k together."""
     block: list[str] = []
     n_held = 0
     for text in texts:

@@ -49,7 +49,6 @@ class CallFailed(Exception):
         seconds: float = 0.0,
         paid: Completion | None = None,
     ) -> None:
-        """Keep the reason along with the message."""
         super().__init__(message)
         self.reason = reason
         self.retries = retries
@@ -58,7 +57,6 @@ class CallFailed(Exception):
         self.of_server = reason in _OF_SERVER
 
     def __reduce__(self) -> tuple[type[CallFailed], tuple[object, ...]]:
-        """From one process to another with all that it keeps."""
         return type(self), (self.reason, str(self), self.retries, self.seconds, self.paid)
 
 

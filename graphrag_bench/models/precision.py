@@ -25,7 +25,6 @@ def resolved(precision: Precision, device: Device) -> Resolved:
 
 
 def _is_cuda(device: Device) -> bool:
-    """Whether the device is or may be a GPU by NVIDIA; a machine without its driver has none."""
     return device == "cuda" or (device == "auto" and Path("/proc/driver/nvidia").exists())
 
 
@@ -42,7 +41,6 @@ def _on_cuda() -> bool:
 
 @lru_cache
 def _on_processor() -> bool:
-    """Whether the processor multiplies bfloat16, as Linux lists its flags; no elsewhere."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -24,7 +24,6 @@ class Replay(FanOut):
     def __init__(
         self, path: str, identity: str | None = None, *, window: int | None = None
     ) -> None:
-        """`identity` picks one model of a file that holds several; `window` is the model's."""
         self.path = Path(path)
         self._identity = identity
         self.window = window

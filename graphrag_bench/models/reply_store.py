@@ -122,7 +122,6 @@ class ReplyStore(MarkedFile):
     def __init__(
         self, path: str | Path, journal: Journal = "auto", *, reading: bool = False
     ) -> None:
-        """Open it, or make it, as `MarkedFile` says."""
         own = ("replies", COLUMNS)
         super().__init__(path, _create, VERSION, journal, own=own, reading=reading)
         marked = self.file.version > 1

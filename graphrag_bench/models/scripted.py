@@ -34,7 +34,6 @@ class Scripted(FanOut):
         concurrency: int = 1,
         window: int | None = None,
     ) -> None:
-        """Keep the plan; `window` makes longer prompts (in words) fail as a server would."""
         pairs = replies.items() if isinstance(replies, Mapping) else replies
         self.replies = tuple((pattern, reply) for pattern, reply in pairs)
         self.answer = answer

@@ -162,7 +162,6 @@ class SentenceEmbedder:
         )
 
     def _encode(self, texts: list[str], alone: bool) -> Vectors:
-        """The vectors of prefixed texts; a model that takes no tokens is given one at a time."""
         if (batches := self._batches) is not None:
             return batches.encode(texts, alone=alone)
         model = self._loaded
@@ -174,7 +173,6 @@ class SentenceEmbedder:
 
     @cached_property
     def _batches(self) -> TokenBatches | None:
-        """What calls the model with tokens; None where that cannot be done."""
         model, size = self._loaded, self._windowing.size
         if size is None or not takes_tokens(model):
             return None
@@ -182,7 +180,6 @@ class SentenceEmbedder:
 
     @property
     def _folder(self) -> Path:
-        """The folder of the model's files; of a model on the hub one that does not exist."""
         found = find_spec(_PACKAGE) if self.model == PACKAGED else None
         if found is None or not found.submodule_search_locations:
             return Path(self.model)
@@ -190,13 +187,11 @@ class SentenceEmbedder:
 
     @property
     def _files(self) -> Path | None:
-        """The folder of the model's files, the hub's local cache included; None without any."""
         folder = self._folder
         return folder if folder.is_dir() else cached_folder(self.model, self.revision)
 
     @property
     def _of_files(self) -> Windowing | None:
-        """What is done with long texts, where the model's files tell window and tokenizer."""
         folder = self._files
         file = tokenizer_file(folder) if folder else None
         size = self.given_window or (stated_window(folder) if folder else None)
@@ -206,7 +201,6 @@ class SentenceEmbedder:
 
     @cached_property
     def _windowing(self) -> Windowing:
-        """What is done with long texts; loads the model where its files do not tell."""
         if (found := self._of_files) is not None:
             return found
         loaded = self._loaded
@@ -261,7 +255,6 @@ class SentenceEmbedder:
             )
 
     def _why_not(self, error: Exception) -> str:
-        """Why the model could not be loaded, with the setting that it needs."""
         said = str(error)
         first = (said.splitlines() or [type(error).__name__])[0]
         if "trust_remote_code" in said and not self.trust_remote_code:
@@ -288,7 +281,6 @@ def device_of(name: Device, group: str = "embedder") -> str:
 
 
 def _weights(package: Path) -> Path:
-    """The folder inside the package that holds the model's `modules.json`."""
     found = sorted(package.rglob("modules.json"))
     if not found:
         raise UserError(f"The package {_PACKAGE} holds no model files.")

@@ -85,7 +85,6 @@ def group(kind: type[GroupT], given: GroupT | Mapping[str, Any] | None) -> Group
 
 
 def _plain(value: Any) -> Any:
-    """Dicts and lists in place of other mappings and sequences, such as those of OmegaConf."""
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):

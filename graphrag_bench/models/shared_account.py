@@ -31,7 +31,6 @@ class _Held:
 
     @property
     def total(self) -> Balance:
-        """All of it together."""
         balances = list(self.there.values())
         return Balance(
             sum((one.spent for one in balances), self.left),
@@ -40,7 +39,6 @@ class _Held:
         )
 
     def leave(self, name: str) -> None:
-        """Count what a process spent, and what it had under way as spent: nobody will tell."""
         balance = self.there.pop(name, Balance())
         self.left += balance.spent + balance.reserved
 
@@ -122,7 +120,6 @@ def _leave(path: Path, name: str, alive: FileLock, seconds: float) -> None:
 
 
 def _bury(path: Path, held: _Held, own: str) -> None:
-    """Count those out who are there no longer and never left."""
     for name in sorted(set(held.there) - {own}):
         lock = _lock_of(path, name)
         try:
@@ -140,7 +137,6 @@ def _lock_of(path: Path, name: str) -> FileLock:
 
 @contextmanager
 def _changed(path: Path, seconds: float = _BUSY_SECONDS) -> Iterator[_Held]:
-    """What the file holds, alone; what was changed of it is written at the end, whole."""
     lock = FileLock(f"{path}.lock", seconds, poll_interval=_POLL_SECONDS, thread_local=False)
     with lock:
         held = _read(path)
@@ -165,7 +161,6 @@ def _as_json(held: _Held) -> dict[str, object]:
 
 
 def _read(path: Path) -> _Held:
-    """What the file holds; nothing where it is missing or no such file: the ledgers tell then."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         left, there = found["left"], found["there"]

@@ -15,11 +15,9 @@ class Spending:
     usd: float = 0.0
 
     def __add__(self, other: Spending) -> Spending:
-        """Both together."""
         return Spending(self.tokens + other.tokens, self.usd + other.usd)
 
     def __sub__(self, other: Spending) -> Spending:
-        """What is left of the first."""
         return Spending(self.tokens - other.tokens, self.usd - other.usd)
 
     def at_least(self, other: Spending) -> Spending:
@@ -40,7 +38,6 @@ class OwnAccount:
     """The account of one process."""
 
     def __init__(self, spent: Spending | None = None) -> None:
-        """`spent` is what was spent before."""
         self._balance = Balance(spent or Spending())
         self._lock = threading.Lock()
 

@@ -123,7 +123,6 @@ class SqliteFile:
             connection.execute(f"PRAGMA user_version={self.version}")
 
     def _known_version(self, connection: sqlite3.Connection, own: _Own) -> int:
-        """The version of the file, 0 for a new one; raises UserError for one that is not usable."""
         found = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if found > self.version or found < 0:
             raise UserError(
@@ -147,7 +146,6 @@ class Session:
     """One user's access to the file: a kept connection (`wal`), or one for each use."""
 
     def __init__(self, file: SqliteFile) -> None:
-        """Open the connection where it is to be kept."""
         self._file = file
         self._lock = file.locked()
         self._kept = file.connect() if file.journal == "wal" else None
@@ -177,7 +175,6 @@ class Commits:
     """
 
     def __init__(self, file: SqliteFile) -> None:
-        """Start the thread; it ends with `close` or with the process, after what waits."""
         self._waiting = _Waiting(file.path)
         thread = threading.Thread(
             target=_commit_all, args=(self._waiting, Session(file)), name="commits", daemon=True
@@ -200,7 +197,6 @@ class _Waiting:
     """What waits to be committed; a context for the thread that does it, which tells of its end."""
 
     def __init__(self, path: Path) -> None:
-        """Nothing waits yet."""
         self.path = path
         self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self.idle: SimpleQueue[_Job] = SimpleQueue()
@@ -209,7 +205,6 @@ class _Waiting:
         self._lock = threading.Lock()
 
     def put(self, job: _Job, may_wait: bool) -> None:
-        """Let a job wait; raises RunStopped when nobody does it."""
         with self._lock:
             if self._ended:
                 raise RunStopped(self._ended)
@@ -221,7 +216,6 @@ class _Waiting:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: object
     ) -> bool:
-        """Tell all who wait, and all who come, that the thread is at work no more."""
         with self._lock:
             self._ended = f"The cache {self.path} was closed and is still written to."
             if error is not None:
@@ -255,7 +249,6 @@ def file_system(folder: Path) -> str:
 
 
 def _commit_all(waiting: _Waiting, session: Session) -> None:
-    """The writer thread: commit until the None that ends it."""
     going = True
     with waiting:
         while going:
@@ -269,7 +262,6 @@ def _commit_all(waiting: _Waiting, session: Session) -> None:
 
 
 def _taken(jobs: SimpleQueue[T], most: int | None) -> list[T]:
-    """What waits in the queue now, oldest first, at most so many."""
     found: list[T] = []
     while most is None or len(found) < most:
         try:
@@ -304,7 +296,6 @@ def _commit(batch: list[_Job], session: Session, path: Path) -> None:
 
 
 def _transaction(batch: list[_Job], session: Session) -> list[object]:
-    """What the works return, committed; nothing is when one of them raises."""
     with session.connection() as connection:
         connection.execute("BEGIN IMMEDIATE")
         try:

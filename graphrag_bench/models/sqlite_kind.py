@@ -108,7 +108,6 @@ def reading(path: Path) -> sqlite3.Connection:
 def _connected(
     path: Path, how: str, first: str = "SELECT count(*) FROM sqlite_master"
 ) -> sqlite3.Connection:
-    """A connection that has read something: SQLite opens a file with the `first` query only."""
     connection = sqlite3.connect(
         f"file:{quote(str(path.resolve()))}?{how}",
         uri=True,

@@ -39,7 +39,6 @@ class StaticEmbedder:
     def __init__(
         self, model: str = PACKAGED, *, question_prefix: str = "", passage_prefix: str = ""
     ) -> None:
-        """`model` is `wordllama`, or a folder with model.safetensors and tokenizer.json."""
         self.model = model
         self.prefixes = {"question": question_prefix, "passage": passage_prefix}
 
@@ -76,7 +75,6 @@ class StaticEmbedder:
 
     @cached_property
     def _files(self) -> tuple[Path, Path]:
-        """The file of the table and that of the tokenizer; raises UserError without them."""
         folder = Path(self.model).expanduser()
         found = (folder / "model.safetensors", folder / "tokenizer.json")
         if self.model == PACKAGED:

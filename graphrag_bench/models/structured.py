@@ -177,7 +177,6 @@ def _ask_again(
     first: Mapping[int, Completion],
     found: dict[int, T | UnreadableReply | CallFailed],
 ) -> None:
-    """Put into `found` the results of the corrective retries of the unreadable `first` replies."""
     again = sorted(first)
     corrections = [_correction(chats[at], first[at], found[at], reading) for at in again]
     names = [items[at] for at in again] if items else ()
@@ -214,7 +213,6 @@ def _read(outcome: Outcome, reading: Reading[T]) -> T | UnreadableReply | CallFa
 
 
 def _note(llm: LLM, outcome: Outcome, value: object) -> None:
-    """Tell the cache, the meter and the gate how the last reply to a prompt ended."""
     readable = not isinstance(value, UnreadableReply | CallFailed)
     if isinstance(outcome, Completion):
         _judge(llm, outcome, "valid" if readable else "unreadable")
@@ -230,7 +228,6 @@ def _judge(llm: LLM, reply: Completion, verdict: str) -> None:
 
 
 def _correction(chat: Chat, reply: Completion, error: object, reading: Reading[T]) -> Chat:
-    """The prompt, the reply that could not be read, and what was wrong with it."""
     problem = error.problem if isinstance(error, Unfit) else "it has not the form asked for"
     asked = _CORRECTION.render(
         {

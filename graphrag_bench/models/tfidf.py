@@ -44,7 +44,6 @@ class Tfidf:
         return cls(rows, words, np.asarray(vectorizer.idf_, np.float64))
 
     def __len__(self) -> int:
-        """The number of rows."""
         return int(self.rows.shape[0])
 
     def scores(self, query: str) -> FloatArray:

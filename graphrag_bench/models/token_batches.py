@@ -55,7 +55,6 @@ class TokenBatches:
     def __init__(
         self, model: Any, window: int, precision: Resolved, batch_tokens: int | None = None
     ) -> None:
-        """`model` is one that `takes_tokens`; `batch_tokens` replaces the number of its device."""
         self.tokens = OwnTokens(model.tokenizer.backend_tokenizer.to_str())
         self.window = window
         self._model = model
@@ -87,7 +86,6 @@ class TokenBatches:
         return unit(rows)
 
     def _in_parallel(self, made: list[_Batch], read: list[Any], alone: bool) -> Iterator[Rows]:
-        """The vectors of each batch, one thread to a batch on a processor; one at a time else."""
         import torch
 
         def run(batch: _Batch) -> Rows:
@@ -105,7 +103,6 @@ class TokenBatches:
             torch.set_num_threads(n_threads)  # what `set_num_threads` gives to later threads
 
     def _vectors(self, batch: _Batch, read: list[Any], n_tokens: int) -> Rows:
-        """The vectors of a batch that is filled up with its first text, float32."""
         import torch
 
         padded, _, places = batch

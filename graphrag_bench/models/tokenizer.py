@@ -35,7 +35,6 @@ class BytePairs:
     """An encoding of OpenAI's models; a stand-in for a model whose own tokenizer is not known."""
 
     def __init__(self, encoding: Encoding = "cl100k", *, stand_in: bool = False) -> None:
-        """`stand_in` is only said in the identity; it changes no count."""
         self.encoding: Encoding = encoding
         self.stand_in = stand_in
 
@@ -53,7 +52,6 @@ class HuggingFace:
     """The `tokenizer.json` of a folder, a file, or a model of the hub; read when first needed."""
 
     def __init__(self, name: str) -> None:
-        """`name` is a path that exists, or else the name of a model."""
         self.name = name
 
     @property

@@ -13,7 +13,6 @@ class OnTrial(Layer):
     """The model inside in its n-th repeat: other cache rows and another seed, the same identity."""
 
     def __init__(self, inner: FanOut, trial: int) -> None:
-        """`trial` counts from 0; 0 is the model as it is."""
         super().__init__(inner)
         self.trial = trial
 

@@ -41,7 +41,6 @@ class VectorIndex:
     statistics: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """The number of vectors."""
         return len(self.vectors)
 
     def stored_as(self, numbers: StoredAs) -> VectorIndex:
@@ -84,7 +83,6 @@ class VectorIndex:
     def _ranked(
         self, queries: Vectors, k: int, asked: int
     ) -> tuple[Ids, Vectors, NDArray[np.bool_]]:
-        """Ids and scores of the `k` best of `asked` candidates, (n, k); whose border is clear."""
         queries = np.ascontiguousarray(queries, np.float32)
         named, ids = nearest(queries, self.vectors, asked)
         scores = products(queries, self.vectors, ids)
@@ -108,6 +106,5 @@ class VectorIndex:
 
 
 def _blocks(rows: Ids, asked: int) -> list[Ids]:
-    """The rows of queries in blocks whose candidates are at most `_MOST_CANDIDATES`."""
     size = max(1, _MOST_CANDIDATES // asked)
     return [rows[start : start + size] for start in range(0, len(rows), size)]

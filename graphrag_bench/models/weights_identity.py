@@ -72,13 +72,11 @@ def _content(path: Path, stamp: _Stamp) -> str:
 
 
 def _file() -> Path:
-    """Where fingerprints are kept."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "graphrag-bench" / "weights.json"
 
 
 def _kept() -> dict[str, object]:
-    """What is kept; nothing where the file is missing or is none of ours."""
     try:
         held = json.loads(_file().read_text(encoding="utf-8"))
     except (OSError, RuntimeError, ValueError):
@@ -87,7 +85,6 @@ def _kept() -> dict[str, object]:
 
 
 def _keep(path: Path, stamp: _Stamp, content: str) -> None:
-    """Keep one more fingerprint, where that can be done; files that are gone are let go."""
     rows = {name: row for name, row in _kept().items() if Path(name).is_file()}
     rows.pop(str(path), None)
     rows = dict(list(rows.items())[-_MOST_KEPT:]) | {str(path): [*stamp, content]}

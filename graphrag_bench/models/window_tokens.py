@@ -17,7 +17,6 @@ class OwnTokens:
     counted_in = ""
 
     def __init__(self, written: str) -> None:
-        """`written` is what a `tokenizer.json` holds."""
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from tokenizers import Tokenizer
 
@@ -55,7 +54,6 @@ class OwnTokens:
         return [one.ids for one in found]
 
     def _read(self, texts: Sequence[str]) -> list[Any]:
-        """The same, uncut; the texts read last are not read twice."""
         texts = list(texts)
         last, found = self._last
         if last != texts:
@@ -75,7 +73,6 @@ class PairTokens:
     n_special = 0
 
     def __init__(self, encoding: Encoding = "cl100k", *, stands_in: bool = False) -> None:
-        """`stands_in` is said; it changes no count."""
         self.encoding: Encoding = encoding
         self.counted_in = f"{encoding}, a stand-in" if stands_in else ""
 

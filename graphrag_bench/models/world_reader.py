@@ -44,7 +44,6 @@ class WorldReader(Scripted):
     """
 
     def __init__(self, believes: Literal["facts", "rumours"] = "facts") -> None:
-        """`believes` says what a sentence marked as a rumour counts for."""
         super().__init__(answer=self._answered)
         self.believes = believes
 
@@ -95,7 +94,6 @@ class Notes:
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        """The name behind each alias, both normalised."""
         return {
             normalise_name(one.tail): normalise_name(one.head)
             for one in reversed(self.stated)
@@ -104,7 +102,6 @@ class Notes:
 
     @cached_property
     def _facts(self) -> Mapping[tuple[str, str], Statement]:
-        """The first statement about each entity and phrase; rumours after everything else."""
         found: dict[tuple[str, str], Statement] = {}
         believed = [one for one in self.stated if not one.rumour]
         believed += [one for one in self.stated if one.rumour and self.gullible]
@@ -157,7 +154,6 @@ def _steps(notes: Notes) -> str:
 
 
 def _entities(notes: Notes) -> str:
-    """The entity that a question names, or all that a passage names."""
     if notes.line("Question:"):
         names = [notes.question.start]
     else:
@@ -201,7 +197,6 @@ def _points(notes: Notes) -> str:
 
 
 def _follow_ups(notes: Notes) -> str:
-    """The facts of `_points` as an answer, and what to find next while the chain has a gap."""
     points = json.loads(_points(notes))["points"]
     open_part = [] if notes.answer() else [_next_evidence(notes)]
     said = {
@@ -213,7 +208,6 @@ def _follow_ups(notes: Notes) -> str:
 
 
 def _next_evidence(notes: Notes) -> str:
-    """The first fact of the chain that is not stated, as far as it can be named."""
     chain = notes.chain()
     if len(chain) == len(notes.question.phrases):
         return UNKNOWN
@@ -222,20 +216,17 @@ def _next_evidence(notes: Notes) -> str:
 
 
 def _thought(notes: Notes) -> str:
-    """The answer once the facts are there, before that the fact to find next."""
     answer = notes.answer()
     return f"So the answer is: {answer}" if answer else _next_evidence(notes)
 
 
 def _sub_questions(notes: Notes) -> str:
-    """The question asked of ever more hops, the last one left out; none for a single hop."""
     start, phrases = notes.question.start, notes.question.phrases
     found = [question(start, phrases[:hops]) for hops in range(1, len(phrases))]
     return json.dumps({"sub_questions": found}, ensure_ascii=False)
 
 
 def _order(notes: Notes) -> str:
-    """The numbered passages: first those of the chain, then others with its relations."""
     passages = re.split(r"(?m)^\[\d+\] ", notes.text)[1:]
     chain = Notes("\n".join(passages), notes.gullible).chain()
 
@@ -248,7 +239,6 @@ def _order(notes: Notes) -> str:
 
 
 def _relations(notes: Notes) -> str:
-    """The relations of the question that an entity has, or its first one with the score 0."""
     there = [name.strip() for name in notes.line("Relations:").split(";")]
     wanted = notes.question.phrases
     if normalise_name(notes.line("Entity:")) == normalise_name(notes.question.start):
@@ -260,13 +250,11 @@ def _relations(notes: Notes) -> str:
 
 
 def _candidates(notes: Notes) -> str:
-    """The same score for every candidate: none is known to be better."""
     n_candidates = len(notes.line("Candidates:").split(";"))
     return ", ".join([f"{1 / n_candidates:.4f}"] * n_candidates)
 
 
 def _reranked(notes: Notes) -> str:
-    """The facts with a relation of the question, its chain first; the first if none has."""
     facts = [one for one in notes.stated if one.phrase in (*notes.question.phrases, ALSO)]
     best = dict.fromkeys([*notes.chain(), *facts]) or dict.fromkeys(notes.stated[:1])
     return _numbered([f"{one.head} -> {one.phrase} -> {one.tail}" for one in best])

@@ -86,7 +86,6 @@ def core_chunks(chunk_graph: Graph, share: float, damping: float) -> IntArray:
 def _by_words(
     passages: list[str], k: int, max_df: int | None, progress: Progress
 ) -> tuple[IntArray, int, int]:
-    """Pairs (2, n_pairs) of chunks and those that share the most words; words; frequent ones."""
     held, words = words_of(passages)
     frequent = held.getnnz(axis=0) > (len(passages) if max_df is None else max_df)
     held = held[:, np.flatnonzero(~frequent)].astype(np.int32)
@@ -106,7 +105,6 @@ def _by_words(
 
 
 def _by_vectors(index: VectorIndex, k: int, progress: Progress) -> IntArray:
-    """Pairs (2, n_pairs) of chunks and the most similar ones."""
     pairs: list[tuple[int, int]] = []
     with progress.task("nearest chunks by vectors", len(index)) as advance:
         for first in range(0, len(index) if k else 0, _BLOCK):

@@ -100,7 +100,6 @@ def windows(
 def _over_the_corpus(
     documents: Iterable[Document], size: int, overlap: int, tail: str, encoding: Encoding
 ) -> Iterator[Row]:
-    """The windows over the concatenated documents of each scope, with a row for each document."""
     filled = (document for document in documents if document.text.strip())
     for _, group in groupby(filled, key=lambda document: document.scope):
         tokens, names, first, end = array("I"), list[str](), list[int](), list[int]()
@@ -124,7 +123,6 @@ def _refuse(size: int, overlap: int) -> None:
 
 
 def _merged(text: str, room: int, encoding: Encoding) -> Iterator[str]:
-    """Consecutive pieces joined while they fit; a piece larger than the room is cut by tokens."""
     held, n_held = "", 0
     for piece in _SEPARATORS.split(text):
         n_tokens = count_tokens(piece, encoding)

@@ -75,7 +75,6 @@ def _partitioned(
 def _partition(
     n_nodes: int, ends: IntArray, weights: NDArray[np.object_], resolution: float, seed: int
 ) -> list[int]:
-    """The community of each node, by leidenalg until nothing improves."""
     import igraph
     import leidenalg
 

@@ -73,7 +73,6 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """Those of a call of `text_extraction.llm`, about joined chunks where they are joined."""
     whole = builders.get("text_extraction.llm").tokens
     assert whole is not None
     return whole(settings, replace(sizes, chunk=max(sizes.chunk, settings["join_tokens"] or 0)))
@@ -121,7 +120,6 @@ def _of_core(
     join_tokens: int | None,
     extract: Callable[[ChunkTable], TextExtraction],
 ) -> TextExtraction:
-    """One row for each chunk, that of a chunk outside the core empty."""
     core = core_chunks(chunk_graph, share, damping).tolist()
     groups = [[chunk] for chunk in core]
     if join_tokens is not None:
@@ -144,7 +142,6 @@ def _of_core(
 
 
 def _groups(table: ChunkTable, core: list[int], most: int) -> list[list[int]]:
-    """Core chunks in order, as many together as have `most` tokens, one at least."""
     groups: list[list[int]] = []
     used = 0
     for chunk in core:
@@ -158,7 +155,6 @@ def _groups(table: ChunkTable, core: list[int], most: int) -> list[list[int]]:
 
 
 def _read_together(table: ChunkTable, group: list[int]) -> tuple[str, str]:
-    """Title and text of some chunks; titles stand in the text where there are several."""
     runs = [
         (title, " ".join(table.texts.take(np.array(list(run)))))
         for title, run in groupby(group, key=table.titles.__getitem__)
@@ -169,7 +165,6 @@ def _read_together(table: ChunkTable, group: list[int]) -> tuple[str, str]:
 
 
 def _names_alone(records: ChunkRecords) -> ChunkRecords:
-    """The names and pairs of some records, without what was told of them."""
     names = dict.fromkeys(entity.name for entity in records.entities)
     pairs = dict.fromkeys((one.source, one.target) for one in records.relationships)
     return ChunkRecords(

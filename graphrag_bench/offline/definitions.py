@@ -69,7 +69,6 @@ def _is_short(word: str) -> bool:
 
 
 def _long_form(short: str, words: str) -> str:
-    """The shortest end of `words` that has the letters of `short` in order; "" where none has."""
     letters = [char for char in short.casefold() if char.isalnum()]
     place = len(words)
     for number in range(len(letters) - 1, -1, -1):
@@ -89,7 +88,6 @@ def _may_be_named(name: str) -> bool:
 
 
 def _capitalised_end(text: str) -> str:
-    """The capitalised words at the end of a text, with the small words that names have inside."""
     taken: list[str] = []
     for word in reversed(text.split()[-_MOST_WORDS:]):
         if taken and _ends_before(word):
@@ -105,7 +103,6 @@ def _capitalised_end(text: str) -> str:
 
 
 def _capitalised_start(text: str) -> str:
-    """The capitalised words at the beginning of a text, up to the first sign that ends them."""
     taken: list[str] = []
     for word in text.split()[:_MOST_WORDS]:
         own = word.rstrip(".,;:!?)\"'") if _ends_before(word) else word
@@ -121,6 +118,5 @@ def _capitalised_start(text: str) -> str:
 
 
 def _ends_before(word: str) -> bool:
-    """Whether a name cannot go on behind a word: it ends with a sign, and is no initial."""
     initial = word[-1] == "." and (len(word) == 2 or word.lower() in _ABBREVIATED)
     return word[-1] in ".,;:!?)\"'" and not initial

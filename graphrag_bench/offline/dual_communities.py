@@ -113,7 +113,6 @@ class _Detection:
     seed: int
 
     def clusters(self, nodes: IntArray) -> list[IntArray]:
-        """Some nodes by k-means, in order of the lowest of each cluster; two or fewer are one."""
         wanted = min(max(2, len(nodes) // self.members_per_cluster), self.most_clusters)
         distinct = len(np.unique(np.round(self.vectors[nodes], DECIMALS), axis=0))
         if len(nodes) <= 2 or distinct == 1:
@@ -123,7 +122,6 @@ class _Detection:
         return sorted(found, key=lambda one: int(one[0]))
 
     def merged(self, parts: Sequence[IntArray]) -> list[IntArray]:
-        """The parts, with those merged whose centres are similar."""
         weight = self.struct_weight
         centres = np.array(
             [keywords_of(self.graph, self.vectors, one, weight, 1).ids[0] for one in parts]
@@ -160,7 +158,6 @@ class _Detection:
 
 
 def _cosines(rows: FloatArray, others: FloatArray) -> FloatArray:
-    """The cosine of each row with each other one; 0 with a row of zeros."""
     units = [
         one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-9) for one in (rows, others)
     ]
@@ -168,7 +165,6 @@ def _cosines(rows: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def _leading_to(graph: Graph) -> Any:
-    """Bool CSR (n_nodes, n_nodes): whom each node leads to."""
     n = graph.n_nodes
     source, target = (np.asarray(ends, np.int64) for ends in (graph.source, graph.target))
     return cells(source, target, (n, n))

@@ -90,7 +90,6 @@ def read_titles(chunk_table: ChunkTable, nlp: Nlp) -> Titles:
 
 
 def _named(sentences: Iterable[Sentence], known: dict[tuple[str, str], Name]) -> Iterator[Name]:
-    """The names of sentences; each distinct one is read once, and then `known`."""
     for sentence in sentences:
         for entity in sentence.entities:
             if entity[1] not in NUMERIC:
@@ -119,7 +118,6 @@ def read_names(
 
 
 def _bracketed(chunk_table: ChunkTable, titles: Titles) -> Iterator[Merge]:
-    """A merge for each title with brackets, in the order of the chunks."""
     seen: dict[str, None] = {}
     for row, title in enumerate(chunk_table.titles):
         if title in titles and title not in seen and any(sign in title for sign in "(["):
@@ -129,7 +127,6 @@ def _bracketed(chunk_table: ChunkTable, titles: Titles) -> Iterator[Merge]:
 
 
 def _of_several(readings: Sequence[Reading], made: Resolution) -> frozenset[str]:
-    """The keys that stand for one thing in one document and for another, or none, in the next."""
     first: dict[str, str] = {}
     found = []
     for reading in readings:
@@ -167,7 +164,6 @@ def _passage(
 def _kept(
     names: Iterable[str], passages: Iterable[Passage], titles: set[str], min_chunks: int
 ) -> dict[str, int]:
-    """The keys of the nodes with their rows."""
     n_chunks = dict.fromkeys(names, 0)
     for passage in passages:
         for key in passage:

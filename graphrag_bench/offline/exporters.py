@@ -129,7 +129,6 @@ def _node(graph: Graph, row: int, chunks: Sequence[str]) -> dict[str, str]:
 
 
 def _attributes(graph: Graph, row: int, chunks: Sequence[str]) -> list[tuple[str, str, list[str]]]:
-    """Name, value and the ids of chunks of each attribute of a node, in the order of its rows."""
     if (held := graph.node_attributes) is None:
         return []
     rows = np.sort(held.rows_of(row)).tolist()
@@ -146,7 +145,6 @@ def _edge(graph: Graph, row: int, chunks: Sequence[str]) -> dict[str, str]:
 
 
 def _fill(element: Any, prefix: str, fields: Mapping[str, str]) -> None:
-    """Add the attributes that are not empty; `prefix` tells node keys from edge keys."""
     from xml.etree.ElementTree import SubElement
 
     for name, text in fields.items():
@@ -155,12 +153,10 @@ def _fill(element: Any, prefix: str, fields: Mapping[str, str]) -> None:
 
 
 def _chunk_ids(chunk_table: ChunkTable) -> list[str]:
-    """LightRAG's id of every chunk: chunks of one text and two titles share theirs."""
     return [chunk_id(text) for text in chunk_table.texts]
 
 
 def _of(matrix: Any, row: int, chunks: Sequence[str]) -> list[str]:
-    """The distinct ids of the chunks that a row is in."""
     return list(dict.fromkeys(chunks[chunk] for chunk in row_ids(matrix, row)))
 
 

@@ -61,7 +61,6 @@ def nlp_facts(
 
 
 def _fact(sentence: Sentence, title: str, *, about: bool, numbers: bool) -> FactRecord:
-    """A sentence as a fact; one of a passage that is about its title says so."""
     own = normalise_name(title)
     text = " ".join(sentence.text.split())
     names_it = bool(own) and f" {own} " in f" {normalise_name(text)} "

@@ -57,7 +57,6 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> FactReply:
 
 
 def _read(fields: list[str], found: _Found) -> None:
-    """Add the record of these fields, if they are one."""
     kind = fields[0].lower() if fields else ""
     if kind == "fact" and len(fields) > 1 and fields[1]:
         complete = number_of(fields[-1], _MOST) if len(fields) > 2 else _MOST

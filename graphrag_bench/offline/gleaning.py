@@ -93,7 +93,6 @@ class Conversations(Generic[R]):
         return len(self.chats) - len(self.replies)
 
     def _extract(self) -> None:
-        """Ask for the records of every chunk; raises UserError when no reply can be read."""
         step, read = self.gleaning.step, self.gleaning.read
         self.going = list(range(len(self.chats)))
         results = self._asked(Reading(step, read), step, retry=True)
@@ -120,7 +119,6 @@ class Conversations(Generic[R]):
             self.going = []
 
     def _keep_those_that_want_more(self) -> None:
-        """Go on with the chunks of which the model says that there is more."""
         with self.progress.task("asking for more", len(self.going)) as advance:
             answers = ask_each(
                 self.extractor.llm, [self.chats[row] for row in self.going],
@@ -133,27 +131,23 @@ class Conversations(Generic[R]):
             self.chats[row] = (*self.chats[row], Message("assistant", "YES"))
 
     def _say(self, prompt: Prompt) -> None:
-        """Add the user's next message to the chats that go on."""
         said = prompt.render(self.gleaning.told)
         for row in self.going:
             self.chats[row] = (*self.chats[row], *said)
 
     def _fits(self, chat: Chat) -> bool:
-        """Whether chat and reply fit the window, as far as it is known."""
         if (window := window_of(self.extractor.llm)) is None:
             return True
         n_tokens = sum(count_tokens(one.content) for one in chat)
         return n_tokens + self.extractor.limit(chat) <= window
 
     def _read_more(self, text: str, cut: bool) -> R:
-        """As `read`, but a reply without records says that nothing was missed."""
         try:
             return self.gleaning.read(text, cut)
         except UnreadableReply:
             return self.gleaning.nothing(text)
 
     def _keep(self, results: Mapping[int, R | UnreadableReply | CallFailed]) -> None:
-        """Note the records; a chat whose reply had some goes on, the reply being its next turn."""
         self.going = []
         for row, reply in results.items():
             if not isinstance(reply, UnreadableReply | CallFailed):

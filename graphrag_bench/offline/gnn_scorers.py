@@ -68,7 +68,6 @@ def _same_embedder(told: Any, embedder: Embedder) -> None:
 
 
 def _described(config: Mapping[str, Any], model: str) -> tuple[Shape, bool]:
-    """The size of the network that a checkpoint describes, and whether layers add their input."""
     told = config.get("model_config")
     network = told.get("entity_model") if isinstance(told, Mapping) else None
     if not isinstance(told, Mapping) or not isinstance(network, Mapping):

@@ -234,7 +234,6 @@ def _epoch(
     chance: np.random.Generator,
     steps: Any,
 ) -> float:
-    """One pass over the training questions, graph by graph; the mean loss."""
     total, n_questions = 0.0, 0
     for one in learnt:
         order = chance.permutation(np.flatnonzero(~one.is_dev))
@@ -250,7 +249,6 @@ def _epoch(
 
 
 def _found(weights: dict[str, Any], one: Learnt, shape: Shape, rows: IntArray) -> tuple[Any, Any]:
-    """The logits of some questions, and which nodes they want."""
     import torch
 
     places = rows.tolist()
@@ -267,7 +265,6 @@ def _found(weights: dict[str, Any], one: Learnt, shape: Shape, rows: IntArray) -
 def _measured(
     weights: dict[str, Any], learnt: Sequence[Learnt], shape: Shape, batch: int
 ) -> dict[str, float]:
-    """Loss and recall of the development questions of all graphs together."""
     import torch
 
     losses, shares = 0.0, []

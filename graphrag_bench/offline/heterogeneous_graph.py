@@ -98,7 +98,6 @@ def heterogeneous(
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The longer template, a chunk of statements, and half of what a text may take."""
     template = max(map(template_tokens, (settings["attribute_prompt"], settings["element_prompt"])))
     return template + sizes.chunk, settings["element_tokens"] / 2
 
@@ -147,7 +146,6 @@ def _central(
     told: Sequence[Sequence[str]],
     most_tokens: int,
 ) -> list[str]:
-    """The central sentences of what is told of each."""
     return central_texts(told, most_tokens, embedder, progress)
 
 
@@ -161,7 +159,6 @@ def _written(
     told: Sequence[Sequence[str]],
     most_tokens: int,
 ) -> list[str]:
-    """What the model writes of each; the central sentences where no reply came."""
     step = f"write {kind}s"
     room = room_for(llm, prompt, most_tokens)
     cut = [decode(encode("\n".join(texts))[:room]) for texts in told]
@@ -188,7 +185,6 @@ def _written(
 
 
 def _plain(step: str, text: str, cut: bool) -> str:
-    """The reply without the space around it."""
     if not text.strip():
         raise UnreadableReply(step, text)
     return text.strip()
@@ -218,28 +214,23 @@ class _Nodes:
         return len(self.names) - 1
 
     def join(self, node: int, others: Iterable[int]) -> None:
-        """Note edges from a node, but for those that are there, whichever way they point."""
         for other in others:
             if node != other and (other, node) not in self.pairs:
                 self.pairs[node, other] = None
 
     def of(self, *types: str) -> list[int]:
-        """The nodes of some types."""
         return [row for row, kind in enumerate(self.types) if kind in types]
 
     def texts_of(self, rows: Sequence[int]) -> list[str]:
-        """The texts of some nodes."""
         return [self.texts[row] for row in rows]
 
     def _told_of(self) -> Iterator[tuple[int, str, int]]:
-        """The chunks of the sentences that attributes and elements have from units."""
         units = ((self.texts[row], chunk) for row in self.of(UNIT) for chunk in self.chunks[row])
         known = sentence_chunks(units)
         for row in self.of(ATTRIBUTE, ELEMENT):
             yield from ((row, WHOLE, chunk) for chunk in chunks_of(self.texts[row], known))
 
     def graph(self) -> Graph:
-        """The nodes and edges so far, every weight 1; an edge is read where its first end is."""
         ends = np.array(list(self.pairs), np.int64).reshape(-1, 2)
         sizes = [len(held) for held in self.chunks]
         of = np.repeat(np.arange(len(sizes)), sizes)
@@ -267,7 +258,6 @@ class _Nodes:
 def _base(
     made: _Nodes, extraction: TextExtraction, chunk_table: ChunkTable, most_tokens: int
 ) -> None:
-    """Note entities, relationships and semantic units."""
     base = text_graph(extraction, chunk_table, keywords=False, most_tokens=most_tokens)
     assert base.facts is not None and base.fact_fragments is not None
     for row, name in enumerate(base.names):
@@ -310,14 +300,12 @@ def _told(
     cluster_size: int,
     seed: int,
 ) -> None:
-    """Note attributes, elements and titles, each joined to what it is told of."""
     _attributes(made, attributes, pivots)
     found = _elements(made, elements, seed)
     _join_elements(made, found, embedder, progress, cluster_size, seed)
 
 
 def _attributes(made: _Nodes, tell: Tell, pivots: int) -> None:
-    """Note the attributes of important entities."""
     graph = made.graph()
     important = important_nodes(graph, pivots)
     is_unit = np.array([kind == UNIT for kind in made.types])
@@ -348,7 +336,6 @@ def important_nodes(graph: Graph, pivots: int) -> Any:
 
 
 def _elements(made: _Nodes, tell: Tell, seed: int) -> Mapping[int, list[int]]:
-    """Note one element and its title for each community; the units and attributes of each."""
     graph = made.graph()
     telling = set(made.of(UNIT, ATTRIBUTE))
     communities = leiden(graph=graph, max_cluster_size=max(graph.n_nodes, 1), seed=seed)
@@ -379,7 +366,6 @@ def _join_elements(
     cluster_size: int,
     seed: int,
 ) -> None:
-    """Join each element to the units and attributes of its community that are in its cluster."""
     told = [*elements, *(row for said in elements.values() for row in said)]
     n_clusters = math.ceil(math.sqrt(len(told)))
     cluster = np.zeros(len(made.names), np.int64)
@@ -391,7 +377,6 @@ def _join_elements(
 
 
 def _texts(made: _Nodes, chunk_table: ChunkTable) -> None:
-    """Note one text for each chunk, joined to its units."""
     first = len(made.names)
     units = made.of(UNIT)
     for row, passage in enumerate(chunk_table.passages):
@@ -401,7 +386,6 @@ def _texts(made: _Nodes, chunk_table: ChunkTable) -> None:
 
 
 def _weighed(made: _Nodes, balance: bool) -> Graph:
-    """The graph, with `balance` each edge at 1 / the higher degree of its ends."""
     graph = made.graph()
     if not balance:
         return graph
@@ -410,7 +394,6 @@ def _weighed(made: _Nodes, balance: bool) -> Graph:
 
 
 def _join_similar(made: _Nodes, embedder: Embedder, progress: Progress, neighbours: int) -> None:
-    """Join each embedded node to the most similar others."""
     if not neighbours:
         return
     rows = made.of(*EMBEDDED)

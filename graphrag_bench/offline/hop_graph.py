@@ -67,7 +67,6 @@ def hop(
 def _matched(
     questions: PseudoQuestions, index: VectorIndex, max_df: int | None, progress: Progress
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """The raised questions with the best answered one of each, and their similarity."""
     raised, answering = np.flatnonzero(~questions.answered), np.flatnonzero(questions.answered)
     of, vectors = questions.chunk, np.asarray(index.vectors, np.float32)
     answered = VectorIndex(np.ascontiguousarray(vectors[answering]))
@@ -100,7 +99,6 @@ def _matched(
 
 
 def _similarity(head: IntArray, tail: IntArray, named: Any, vectors: Any) -> FloatArray:
-    """The mean of the Jaccard index and the cosine of each pair of questions."""
     shared = np.asarray(named[head].multiply(named[tail]).sum(axis=1), np.float64).ravel()
     sizes = np.diff(named.indptr)
     joined = sizes[head] + sizes[tail] - shared

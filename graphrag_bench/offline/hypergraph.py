@@ -106,7 +106,6 @@ class _Facts:
     read: list[tuple[int, str, int]] = field(default_factory=list)
 
     def add(self, text: str, record: FactRecord, chunk: int) -> None:
-        """Note a fact that a chunk tells, and what it tells of its entities."""
         fact = self.facts.setdefault(text, len(self.facts))
         if fact == len(self.completeness):
             self.completeness.append(0.0)
@@ -126,7 +125,6 @@ class _Facts:
             self.edge_chunks.extend((edge, chunk))
 
     def graph(self, n_chunks: int, description_tokens: int | None) -> Graph:
-        """The bipartite graph, entities first."""
         n, n_facts = len(self.entities), len(self.facts)
         ends: IntArray = np.array(list(self.edges), np.int64).reshape(-1, 2)
         weights = np.maximum(self.completeness, _LEAST_WEIGHT)
@@ -154,7 +152,6 @@ class _Facts:
 
 
 def _read(extraction: FactExtraction, min_entities: int) -> _Facts:
-    """The facts that name `min_entities` or more; raises UserError when there is none."""
     found = _Facts()
     for chunk, row in enumerate(extraction.rows):
         for told in row.facts:
@@ -172,7 +169,6 @@ def _read(extraction: FactExtraction, min_entities: int) -> _Facts:
 
 
 def _described(name: str, said: Iterable[str], most_tokens: int | None) -> str:
-    """A name and the first texts told of it that fit, one at least; the name alone for 0."""
     kept: list[str] = []
     used = 0
     for text in said if most_tokens != 0 else ():
@@ -184,6 +180,5 @@ def _described(name: str, said: Iterable[str], most_tokens: int | None) -> str:
 
 
 def _cells(held: array[int]) -> IntArray:
-    """Rows and chunks that take turns, int64 (n, 2)."""
     found: IntArray = np.array(held, np.int64).reshape(-1, 2)
     return found

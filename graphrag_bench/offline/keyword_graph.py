@@ -101,7 +101,6 @@ _NONE = np.zeros(0, np.int64)
 def _sentences(
     chunk_table: ChunkTable, nlp: Nlp, progress: Progress, titles: bool
 ) -> tuple[list[str], tuple[IntArray, IntArray]]:
-    """The distinct sentences in order, and the rows of sentences with the chunks they are in."""
     rows: dict[str, int] = {}
     sentences, chunks = [], []
     texts = list(chunk_table.texts)

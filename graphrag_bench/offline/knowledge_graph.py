@@ -64,7 +64,6 @@ class _Facts:
 
     @classmethod
     def of(cls, extraction: Extraction) -> _Facts:
-        """The columns; names without letters, and triples with such a part or equal ends, apart."""
         rows = extraction.rows
         triples = [triple for row in rows for triple in row.triples]
         entities, heads, relations, tails, normal = _coded(
@@ -101,7 +100,6 @@ class _Facts:
 
 
 def _coded(*columns: list[str]) -> tuple[Any, ...]:
-    """Each column of texts as numbers of their normalised forms, int64, and last these forms."""
     raw = dict.fromkeys(chain(*columns))
     normal: dict[str, int] = {}
     codes = {text: normal.setdefault(normalise_name(text), len(normal)) for text in raw}

@@ -139,12 +139,10 @@ def layered(
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
-    """A guess: the most clusters of a first layer, and a fifth for those above it."""
     return min(_MOST_CLUSTERS, sizes.n_chunks) * 6 // 5 or 1
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template with what is told of a cluster, and half of what a reply may take."""
     told = sizes.chunk * max(sizes.n_chunks / _MOST_CLUSTERS, 1.0)
     return template_tokens(settings["summary_prompt"]) + told, (settings["max_tokens"] or _SURE) / 2
 
@@ -195,8 +193,6 @@ def layered_llm(
 def _clustering(
     clustering: Clustering, size: int, mixture: Mixture, rng: Generator
 ) -> Callable[[Vectors], Clusters]:
-    """Vectors to the clusters of a layer."""
-
     def balanced(vectors: Vectors) -> Clusters:
         return balanced_clusters(vectors, max(size, -(-len(vectors) // _MOST_CLUSTERS)), rng)
 
@@ -311,7 +307,6 @@ def _central(
     families: Sequence[Sequence[int]],
     kind: str,
 ) -> list[list[Entity]]:
-    """One entity for each family: the first names, and the central sentences."""
     told = [
         [said for row in family for said in split_sentences(made.texts[row] or made.names[row])]
         for family in families
@@ -331,7 +326,6 @@ def _written(
     families: Sequence[Sequence[int]],
     kind: str,
 ) -> list[list[Entity]]:
-    """The entities that the model writes of each family; that of `central` where it wrote none."""
     room = room_for(llm, prompt, most_tokens or _SURE)
     chats = [
         prompt.render({"entities": cut("\n".join(made.told(row) for row in family), room)})
@@ -364,7 +358,6 @@ def _written(
 
 
 def _joined(base: Graph, made: Layers, statistics: Mapping[str, float]) -> Graph:
-    """The base with the entities above it, each joined to what it summarises."""
     from scipy.sparse import csr_matrix, vstack
 
     assert base.facts is not None and base.node_fragments is not None

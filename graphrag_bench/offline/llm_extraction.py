@@ -44,7 +44,6 @@ _SAID = 0.75
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """Both templates with the passage, halved: the mean of the two calls of a chunk."""
     prompts = settings["entities_prompt"], settings["triples_prompt"]
     prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
     most = sum(settings[f"max_{kind}_tokens"] or MOST_TOKENS for kind in ("entity", "triple"))
@@ -100,7 +99,6 @@ def _asked(
     items: Sequence[str],
     progress: Progress,
 ) -> list[Reply[M]]:
-    """The replies to all prompts; raises UserError when none of them can be read."""
     (field,) = model.model_fields
     with progress.task(purpose, len(chats)) as advance:
         reading = list_reading(model, field, purpose)

@@ -81,7 +81,6 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """Template and a third of the input budget: most communities are small; half of a reply."""
     template = template_tokens(settings["report_prompt"])
     budget = min(settings["window_share"] * _UNKNOWN_WINDOW, settings["max_input_tokens"])
     return template + budget / 3, settings["max_tokens"] / 2
@@ -136,7 +135,6 @@ class _Writer:
         progress: Progress,
         written: RowLog,
     ) -> None:
-        """No report is written yet."""
         self.told, self.llm, self.prompt, self.progress = told, llm, prompt, progress
         self.max_tokens, self.budget, self.written = max_tokens, 0, written
         n = len(told.communities)
@@ -145,14 +143,12 @@ class _Writer:
         self.last_failure: UnreadableReply | CallFailed | None = None
 
     def limit(self, window_share: float, max_input_tokens: int) -> None:
-        """Set the budget of the tables, and leave the reply no more than the window has left."""
         window = _UNKNOWN_WINDOW if (known := window_of(self.llm)) is None else known
         self.budget = min(int(window * window_share), max_input_tokens)
         left = window - self.budget - count_tokens(self.prompt.text) - _RESERVE
         self.max_tokens = max(min(self.max_tokens, left), 1)
 
     def write(self, rows: Sequence[int], advance: Any) -> None:
-        """Write the reports on these communities, whose parts have theirs."""
         tables = (report_tables(self.told, row, self._parts(row), self.budget) for row in rows)
         results = ask_all(
             self.llm,
@@ -189,7 +185,6 @@ class _Writer:
         return parts
 
     def reports(self) -> Reports:
-        """All reports; raises UserError when none could be read."""
         n, n_failed = len(self.failed), int(np.count_nonzero(self.failed))
         refuse_all_failed(
             f"Step '{STEP}'", [self.last_failure] * n_failed, n,

@@ -28,7 +28,6 @@ class Summariser:
     def __init__(
         self, llm: LLM, prompt: Prompt, max_tokens: int, progress: Progress, texts: list[str]
     ) -> None:
-        """`texts` are the leaves; summaries are added to them."""
         self.llm, self.prompt, self.max_tokens = llm, prompt, max_tokens
         self.progress, self.texts = progress, texts
         self.words = frozenset(word for text in texts for word in content_words(text))
@@ -77,7 +76,6 @@ class Summariser:
         )
 
     def _fitted(self, texts: Sequence[str]) -> list[str]:
-        """The texts on one line each, cut to equal shares of what the window leaves for them."""
         flat = [" ".join(text.split()) for text in texts]
         if (window := window_of(self.llm)) is None:
             return flat
@@ -87,7 +85,6 @@ class Summariser:
         return [cut(text, max(room // len(flat) - 1, 1)) for text in flat]
 
     def _read(self, text: str, was_cut: bool) -> str:
-        """The summary; raises UnreadableReply when it is blank or not about the texts at all."""
         found = content_words(text)
         n_known = sum(word in self.words for word in found)
         if not found or n_known < _LEAST_SHARED * len(found):

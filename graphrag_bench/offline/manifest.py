@@ -28,7 +28,6 @@ class Damaged(UserError):
     """An artifact was changed after it was written; the message names it and the file."""
 
     def __init__(self, folder: Path, what: str) -> None:
-        """Keep where and what; `what` begins with the name of the file."""
         super().__init__(
             f"The artifact {folder} is damaged ({what}); remove that folder to build it again."
         )
@@ -161,14 +160,12 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 
 
 def _text(path: Path) -> str:
-    """The text of a plain file; raises OSError for another kind, which could be waited for."""
     if not path.is_file():
         raise OSError("it is not a plain file")
     return path.read_text(encoding="utf-8")
 
 
 def _names(folder: Path) -> list[str]:
-    """What a folder holds but folders and hidden files, which no artifact has, sorted."""
     paths = [path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir()]
     return sorted(path.as_posix() for path in paths if not path.name.startswith("."))
 
@@ -186,7 +183,6 @@ def _states(folder: Path) -> _States:
 
 
 def _mark(path: Path) -> Mark:
-    """Size and hashes of a file; the blocks of a large one by a thread for each core."""
     size = path.stat().st_size
     with path.open("rb") as file:
         if size <= BLOCK:
@@ -197,7 +193,6 @@ def _mark(path: Path) -> Mark:
 
 
 def _block(file: int, start: int) -> str:
-    """The sha256 of one block, read in pieces."""
     found = hashlib.sha256()
     for at in range(start, start + BLOCK, 1 << 20):
         found.update(os.pread(file, 1 << 20, at))

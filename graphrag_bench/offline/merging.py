@@ -29,13 +29,11 @@ class _Said:
         self._texts: dict[str, int] = {}
 
     def add(self, row: int, text: str, chunks: Sequence[int] = ()) -> None:
-        """Note one text of a row; of several chunks it is not known which it was read from."""
         self.rows.append(row)
         self._said.append(self._texts.setdefault(text, len(self._texts)))
         self._chunks.append(chunks[0] if len(chunks) == 1 else -1)
 
     def fragments(self, n_rows: int) -> Fragments:
-        """The texts of each row with the chunks that they were read from."""
         rows, said, chunks = (
             np.array(held, np.int64) for held in (self.rows, self._said, self._chunks)
         )
@@ -72,7 +70,6 @@ class _Said:
         return Texts.of(texts).joined(held, separator)
 
     def most_frequent(self, n_rows: int) -> Texts:
-        """The text said most often of each row, the first among equals; "" where there is none."""
         rows, said, counts, first = self._distinct()
         order = np.lexsort((first, -counts, rows))
         rows, said = rows[order], said[order]
@@ -104,7 +101,6 @@ class Merger:
     """
 
     def __init__(self, *, named: bool = False) -> None:
-        """Nothing is known yet."""
         self.named = named
         self.nodes: dict[str, int] = {}
         self.relationships: dict[tuple[int, str, int], int] = {}
@@ -235,6 +231,5 @@ class Merger:
 
 
 def _incidence(held: array[int], n_rows: int, n_chunks: int) -> Any:
-    """The cells of rows and chunks that take turns in `held`."""
     rows, chunks = np.array(held, np.int64).reshape(-1, 2).T
     return cells(rows, chunks, (n_rows, n_chunks))

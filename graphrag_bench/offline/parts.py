@@ -120,7 +120,6 @@ class Incomplete(Exception):
     """An artifact was built without some of its parts; `whole` is the key of the whole one."""
 
     def __init__(self, whole: str, missing: str) -> None:
-        """Keep what is missing, in words."""
         super().__init__(f"{whole} is incomplete: {missing}")
         self.whole = whole
         self.missing = missing

@@ -78,7 +78,6 @@ def passage(
 def _mentions(
     chunk_table: ChunkTable, nlp: Nlp, progress: Progress, title: bool
 ) -> tuple[dict[str, int], list[list[int]]]:
-    """Entity names in order of first appearance, with their numbers, and those of each chunk."""
     names: dict[str, int] = {}
     rows: list[list[int]] = []
     texts = list(chunk_table.texts)

@@ -129,7 +129,6 @@ class _Planner:
         self.problems: list[str] = []
 
     def visit(self, resource: str, path: tuple[str, ...]) -> str:
-        """The key of a resource, after planning it; an empty key when it cannot be planned."""
         if resource in self.identities:
             return self.identities[resource]()
         if resource in self.planned:
@@ -189,7 +188,6 @@ class _Planner:
     def _checked(
         self, builder: Builder, known: Mapping[str, Setting], given: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The value of every known setting, given or by default; a wrong one is a problem."""
         settings = {}
         for name, setting in known.items():
             if name not in given and setting.default is REQUIRED:
@@ -207,5 +205,4 @@ class _Planner:
 
 
 def _shared(builder: Builder) -> Mapping[str, Setting]:
-    """The settings that a builder has in addition to its own."""
     return THINNING if builder.resource == "graph" else {}

@@ -100,11 +100,9 @@ class _Faults:
     seed: int
 
     def random(self, stream: str) -> np.random.Generator:
-        """The random numbers of one kind of fault, which do not depend on those of the others."""
         return np.random.default_rng([self.seed, _STREAMS.index(stream)])
 
     def chosen(self, stream: str, n: int, share: float) -> list[int]:
-        """An exact share of the rows 0..n-1, in random order."""
         return [int(row) for row in self.random(stream).permutation(n)[: round(share * n)]]
 
 
@@ -133,7 +131,6 @@ class _Row:
 def _read(
     table: ChunkTable, aliases: Aliases, faults: _Faults, step: str
 ) -> tuple[list[_Row], dict[str, float]]:
-    """The rows with all faults, and how many of each there are."""
     said = [list(statements(table.texts[row])) for row in range(len(table))]
     if not any(said):
         raise UserError(
@@ -162,7 +159,6 @@ def _read(
 
 
 def _believed(said: Sequence[Sequence[Statement]], faults: _Faults) -> dict[int, frozenset[int]]:
-    """The places of the rumours that are taken for facts, by chunk."""
     places = [
         (row, place)
         for row, told in enumerate(said)
@@ -179,8 +175,6 @@ def _believed(said: Sequence[Sequence[Statement]], faults: _Faults) -> dict[int,
 def _row(
     text: str, told: Sequence[Statement], names: Mapping[str, str], believed: frozenset[int]
 ) -> _Row:
-    """What one chunk says, under the names that `names` has for aliases."""
-
     def known(name: str) -> str:
         return names.get(normalise_name(name), name)
 
@@ -199,7 +193,6 @@ def _row(
 
 
 def _dropped(rows: list[_Row], faults: _Faults) -> tuple[list[_Row], int]:
-    """The rows without the facts that are not read; their names stay."""
     places = [(row, place) for row, held in enumerate(rows) for place in range(len(held.facts))]
     gone = {places[at] for at in faults.chosen("drop", len(places), faults.drop)}
     return [
@@ -212,7 +205,6 @@ def _dropped(rows: list[_Row], faults: _Faults) -> tuple[list[_Row], int]:
 
 
 def _merged(rows: list[_Row], faults: _Faults) -> tuple[list[_Row], int]:
-    """The rows with some names in place of others, which then are nowhere."""
     names = list(dict.fromkeys(name for row in rows for name in row.names))
     order = faults.chosen("merge", len(names), 1.0)
     n_merged = min(round(faults.merge * len(names)), len(names) - 1)
@@ -235,7 +227,6 @@ def _merged(rows: list[_Row], faults: _Faults) -> tuple[list[_Row], int]:
 
 
 def _with_spurious(rows: list[_Row], faults: _Faults) -> tuple[list[_Row], int]:
-    """The rows with false facts at the end of some: about a name of theirs, with any other."""
     names = list(dict.fromkeys(name for row in rows for name in row.names))
     able = [row for row, held in enumerate(rows) if held.names]
     n_spurious = round(faults.spurious * sum(len(row.facts) for row in rows))
@@ -254,7 +245,6 @@ def _with_spurious(rows: list[_Row], faults: _Faults) -> tuple[list[_Row], int]:
 
 
 def _entities(row: _Row) -> Iterator[EntityRecord]:
-    """A record for each sentence that introduces a name, and for each end of a fact."""
     for name, type_, sentence in row.introduced:
         yield EntityRecord(name, type_, sentence)
     for one in row.facts:

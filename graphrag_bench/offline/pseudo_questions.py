@@ -57,7 +57,6 @@ def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> P
 
 
 def _told(chunk: int, title: str, sentences: Sequence[Sentence]) -> list[Row]:
-    """The sentences of a chunk as what it answers, then its names as what it raises."""
     answered: list[Row] = []
     raised: dict[str, str] = {}
     for sentence in sentences:
@@ -71,7 +70,6 @@ def _told(chunk: int, title: str, sentences: Sequence[Sentence]) -> list[Row]:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The mean of both templates with the passage; as many tokens as it has come back."""
     prompts = settings["answered_prompt"], settings["raised_prompt"]
     prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
     return prompt, min(settings["max_tokens"] or MOST_TOKENS, sizes.chunk)

@@ -85,7 +85,6 @@ def number_of(field: str, otherwise: float) -> float:
 
 
 def _read(fields: list[str], keywords: bool, found: _Found) -> None:
-    """Add the record of these fields, if they are one."""
     kind = fields[0].lower() if fields else ""
     if kind == _IGNORED:
         return
@@ -107,7 +106,6 @@ def _relationship(fields: list[str], keywords: bool, found: _Found) -> Relations
 
 
 def _bare(text: str) -> str:
-    """A field without the spaces and the quotes around it."""
     text = text.strip()
     for quote in "\"'":
         if len(text) > 1 and text[0] == text[-1] == quote:

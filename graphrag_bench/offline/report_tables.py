@@ -77,7 +77,6 @@ def report_tables(told: Told, community: int, parts: Sequence[Part], budget: int
 def _tables(
     told: Told, community: int, nodes: IntArray, rows: IntArray, budget: int
 ) -> tuple[list[str], list[str]]:
-    """As many entities and relationships, in the order given, as half of the budget each holds."""
     half = budget // 2
     relationships = _relationships(told, rows, told.rank(community, rows))
     return _fitting(_entities(told, nodes), half), _fitting(relationships, half)
@@ -99,7 +98,6 @@ def _relationships(told: Told, rows: IntArray, rank: IntArray) -> Iterator[str]:
 
 
 def _line(*cells: object) -> str:
-    """One CSV row without its line end; line breaks in cells become spaces."""
     held = io.StringIO()
     flat = [" ".join(cell.split()) if isinstance(cell, str) else cell for cell in cells]
     csv.writer(held, lineterminator="").writerow(flat)
@@ -107,7 +105,6 @@ def _line(*cells: object) -> str:
 
 
 def _fitting(lines: Iterable[str], budget: int) -> list[str]:
-    """The lines from the front that fit; those behind them are never made."""
     kept, left = [], budget
     for line in lines:
         left -= count_tokens(line) + 1

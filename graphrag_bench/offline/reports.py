@@ -92,19 +92,16 @@ class _Extracts:
 
     @cached_property
     def _sentence_chunks(self) -> Mapping[str, set[int]]:
-        """The chunks that each sentence of a description was read from."""
         graph = self.told.graph
         columns = [held for held in (graph.node_fragments, graph.fact_fragments) if held]
         return sentence_chunks(pair for fragments in columns for pair in fragments.pairs())
 
     def _chunks(self, row: int, text: str) -> str:
-        """The chunks of a community of which the report has a sentence, as words."""
         held = self.told.communities.chunks
         own = set(row_ids(held, row).tolist())
         return " ".join(str(one) for one in chunks_of(text, self._sentence_chunks) if one in own)
 
     def reports(self, rows: Sequence[int]) -> list[tuple[str, str, str]]:
-        """Title and text of some communities, and the chunks that the text was read from."""
         about = [self.told.sentences(row, self.max_sentences) for row in rows]
         groups = [_by_member(pairs) for pairs in about]
         asked = [(every, self.summary_tokens) for every, _ in groups]
@@ -131,7 +128,6 @@ class _Extracts:
 
 
 def _by_member(pairs: Sequence[tuple[int, str]]) -> tuple[list[str], dict[int, list[str]]]:
-    """All sentences, and those about each member."""
     members: dict[int, list[str]] = {}
     for member, text in pairs:
         members.setdefault(member, []).append(text)

@@ -59,7 +59,6 @@ class Resolution:
     """Names by alias, everywhere or in one document."""
 
     def __init__(self) -> None:
-        """Nothing is merged yet."""
         self.shown: dict[str, str] = {}
         self._names: dict[tuple[str, str], str] = {}
         self._found: list[tuple[Name, str, str, str, bool]] = []
@@ -158,7 +157,6 @@ def resolution(
 
 
 def _to_titles(pairs: Pairs, titles: Collection[str]) -> Pairs:
-    """The pairs of two names; of one with a title that is the name, one of two titles is left."""
     for alias, name, document in pairs:
         if alias.key in titles:
             alias, name = name, alias
@@ -197,12 +195,10 @@ class _Labels:
                     self._counts.setdefault(name.key, Counter())[name.kind] += 1
 
     def of(self, key: str) -> str:
-        """The most frequent label, the first read among equals; "" for none."""
         counts = self._counts.get(key)
         return max(counts, key=counts.__getitem__) if counts else ""
 
     def count(self, key: str) -> int:
-        """How often it was read, titles included."""
         return self._n[key]
 
 
@@ -255,7 +251,6 @@ class _Document:
 
 
 def _words(key: str) -> list[str]:
-    """The words of a key without `jr` and the like at its end."""
     words = key.split()
     while len(words) > 1 and words[-1] in _GENERATIONS:
         words.pop()
@@ -263,7 +258,6 @@ def _words(key: str) -> list[str]:
 
 
 def _ways_to(longer: list[str]) -> Iterator[Way]:
-    """What leads to a longer name: its last words, and its last word with the first or initial."""
     for start in range(1, len(longer)):
         yield _way_of_ends(longer[start:])
     yield _INITIALS, longer[-1], longer[0]
@@ -283,7 +277,6 @@ def _ends(short: list[str], longer: list[str]) -> bool:
 
 
 def _abbreviates(short: list[str], longer: list[str]) -> bool:
-    """Whether given names are initials of the longer name's or fewer than its; the first counts."""
     if len(short) < 2 or short[-1] != longer[-1] or short[-1] in _GENERATIONS:
         return False
     if _ends(short, longer) or not (len(short) < len(longer) or len(short[0]) == 1):
@@ -301,7 +294,6 @@ def _is(word: str, given: str) -> bool:
 def _plurals(
     names: Mapping[str, Name], labels: _Labels, *, several_words: bool
 ) -> Iterator[tuple[Name, Name]]:
-    """The plurals among names, each with its singular there."""
     for key, name in names.items():
         kind = labels.of(key)
         if (" " in key) != several_words or key in labels.titles or kind in ("", _PERSON):

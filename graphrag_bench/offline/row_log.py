@@ -26,7 +26,6 @@ class RowLog:
     """
 
     def __init__(self, path: Path, n_texts: int) -> None:
-        """Open the file, or make it; cut off what is not whole."""
         self.path, self.n_texts = path, n_texts
         self._starts, self._lengths = array("q"), array("q")
         path.touch()
@@ -43,7 +42,6 @@ class RowLog:
         return cls(path, n_texts)
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self._starts) // self.n_texts
 
     def append(self, rows: Sequence[tuple[str, ...]]) -> None:
@@ -80,7 +78,6 @@ class RowLog:
         return Texts(blob, offsets)
 
     def _note(self, lengths: IntArray) -> None:
-        """Remember a block that follows the last one."""
         first = self._end + _HEAD.size + lengths.nbytes
         ends = first + np.cumsum(lengths)
         self._starts.extend((ends - lengths).tolist())
@@ -88,7 +85,6 @@ class RowLog:
         self._end = int(ends[-1]) if len(ends) else first
 
     def _read_block(self) -> bool:
-        """Note the next block of the file; False where there is none that is whole."""
         with self.path.open("rb") as file:
             file.seek(self._end)
             head = file.read(_HEAD.size)

@@ -79,7 +79,6 @@ class _Reader:
     co_occurrence: int
 
     def chunk(self, sentences: list[Sentence]) -> SchemaRecords:
-        """The facts of all sentences, in their order; the title comes first."""
         entities = {EntityRecord(self.name): None} if self.name else {}
         triples: list[Triple] = []
         attributes: dict[AttributeRecord, None] = {}
@@ -103,7 +102,6 @@ class _Reader:
     def _triples(
         self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
     ) -> list[Triple]:
-        """The facts between two entities, or with `noun_phrases` an entity and a phrase."""
         known = {*named, self.name} - {""}
         ends = known | (set(sentence.phrases) if self.noun_phrases else set())
         return [
@@ -126,7 +124,6 @@ class _Reader:
     def _attributes(
         self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
     ) -> Iterator[AttributeRecord]:
-        """What relations say of entities, then numbers and dates of the only entity."""
         known = {*named, self.name} - {""}
         numbers = {name: label for name, label in sentence.entities if label in NUMERIC}
         reached = set()

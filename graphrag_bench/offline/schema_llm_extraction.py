@@ -84,7 +84,6 @@ class Read:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template with the schema and the passage; about as much comes back."""
     schema = 2.0 * sum(len(settings[f"{kind}_types"]) for kind in ("node", "relation", "attribute"))
     prompt = template_tokens(settings["extract_prompt"]) + schema + sizes.chunk
     return prompt, min(settings["max_tokens"] or MOST_TOKENS, sizes.chunk)
@@ -199,7 +198,6 @@ def _extraction(
 
 
 def _row(facts: Facts) -> tuple[SchemaRecords, int]:
-    """The facts of a reply as records, and how many triples were skipped."""
     whole = [one for one in facts.triples if len(one) == 3 and all(part.strip() for part in one)]
     entities = tuple(EntityRecord(one.name, normalise_name(one.type)) for one in facts.entities)
     triples = tuple(Triple(head, relation, tail) for head, relation, tail in whole)
@@ -212,7 +210,6 @@ def _row(facts: Facts) -> tuple[SchemaRecords, int]:
 
 
 def _within(row: SchemaRecords, schema: Schema) -> tuple[SchemaRecords, int]:
-    """The records that fit the schema, and how many types, triples and attributes did not."""
     nodes, relations, names = ({normalise_name(one) for one in types} for types in schema)
     entities = tuple(one if one.type in nodes else replace(one, type="") for one in row.entities)
     triples = tuple(one for one in row.triples if normalise_name(one.relation) in relations)

@@ -99,7 +99,6 @@ def _ids(column: NDArray[Any]) -> bool:
 
 
 def _within(ids: NDArray[Any], n: int, low: int = 0) -> bool:
-    """Whether these are ids of `n` rows, from `low` on."""
     return _ids(ids) and (not len(ids) or (int(ids.min()) >= low and int(ids.max()) < n))
 
 
@@ -113,7 +112,6 @@ def _lengths(n: int, **columns: Any) -> Iterator[str]:
 
 @singledispatch
 def _misfits(made: object) -> Iterator[str]:
-    """What does not fit between the columns; an artifact of a plug-in is checked by its hashes."""
     yield from ()
 
 
@@ -162,7 +160,6 @@ def _(made: Fragments) -> Iterator[str]:
 
 
 def _of_views(graph: Graph) -> Iterator[str]:
-    """What does not fit in the views of a graph, which are cached where they were stored."""
     n, n_rows, n_pairs = graph.n_nodes, graph.n_relationships, len(graph.pairs.source)
     shapes = {
         "adjacency": (n, n),

@@ -182,7 +182,6 @@ def import_artifacts(
 
 
 def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
-    """The content of each artifact of a checked archive, unpacked into a folder, by place."""
     try:
         with opened_tar(file) as archive:
             for name, packed in _files(archive, file):

@@ -158,7 +158,6 @@ class Store:
         return loaded(planned.builder.produces, folder)
 
     def _build(self, planned: Planned, get: Any) -> None:
-        """Build into a folder next to the final one and rename it: readers never see a part."""
         if planned.missing:
             raise UserError(f"The incomplete {planned.resource} ({planned.missing}) is gone.")
         folder = self.folder(planned)
@@ -208,7 +207,6 @@ class Store:
         meters: Sequence[Metered],
         scratch: Path,
     ) -> Any:
-        """What the builder makes of its inputs; what a model could not do ends the build."""
         ambient = {"scratch": scratch, "progress": self.progress}
         wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
         try:
@@ -218,7 +216,6 @@ class Store:
         return thinned(made, **planned.thinning) if planned.thinning else made
 
     def _metered(self, planned: Planned, llm: LLM, scratch: Path) -> Metered:
-        """The model with a ledger that survives a kill, and the gate of this builder's calls."""
         log = Ledger(scratch / LEDGER).at("build", planned.resource)
         name = planned.builder.name
         gate = FailureGate(name, self.failure_limit, self.failure_after, self.failure_in_a_row)

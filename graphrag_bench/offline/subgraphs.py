@@ -79,7 +79,6 @@ def _held(corpus: Dataset) -> Subgraphs:
 
 
 def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
-    """The chunk of each document."""
     found = {row.id: chunk_table.chunks_of(row.id) for row in corpus.documents}
     for name, chunks in found.items():
         if len(chunks) != 1:
@@ -91,7 +90,6 @@ def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
 
 
 def _rows(corpus: Dataset, held: Subgraphs, chunk: Mapping[str, int]) -> tuple[IntArray, IntArray]:
-    """The triples of all documents that have no blank part, and the chunk of each."""
     slices = [held.rows(document.id) for document in corpus.documents]
     chunks = [chunk[document.id] for document in corpus.documents]
     rows = np.concatenate([np.arange(one.start, one.stop) for one in slices])
@@ -103,7 +101,6 @@ def _rows(corpus: Dataset, held: Subgraphs, chunk: Mapping[str, int]) -> tuple[I
 
 
 def _first_seen(codes: IntArray) -> tuple[IntArray, IntArray]:
-    """The distinct codes in order of first appearance, and the place of each code among them."""
     distinct, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty_like(order)
@@ -112,7 +109,6 @@ def _first_seen(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _incidence(rows: IntArray, columns: IntArray, n_rows: int, n_columns: int) -> Any:
-    """Bool CSR with a cell for each distinct (row, column)."""
     from scipy.sparse import csr_matrix
 
     cells = np.ones(len(rows), bool)

@@ -128,7 +128,6 @@ def synonym_pairs(
 
 
 def _exact(vectors: Vectors, rows: IntArray, k: int) -> Iterator[Nearest]:
-    """The `k` nearest names of some nodes, in blocks."""
     import faiss
 
     for start in range(0, len(rows), _BLOCK):
@@ -138,7 +137,6 @@ def _exact(vectors: Vectors, rows: IntArray, k: int) -> Iterator[Nearest]:
 
 
 def _trained(vectors: Vectors, probes: int) -> Any:
-    """A faiss IndexIVFFlat of all names, its lists trained on a seeded sample."""
     import faiss
 
     n, dimension = vectors.shape
@@ -156,7 +154,6 @@ def _trained(vectors: Vectors, probes: int) -> Any:
 
 
 def _listed(vectors: Vectors, lists: Any, k: int) -> Iterator[Nearest]:
-    """The `k` nearest names of all nodes in the lists probed; -1 where there are fewer."""
     near, probed = lists.quantizer.search(vectors, lists.nprobe)
     order = np.argsort(probed[:, 0], kind="stable")  # neighbours probe the lists just read
     for start in range(0, len(order), _BLOCK):
@@ -166,7 +163,6 @@ def _listed(vectors: Vectors, lists: Any, k: int) -> Iterator[Nearest]:
 
 
 def _recall(vectors: Vectors, lists: Any, k: int, threshold: float) -> dict[str, float]:
-    """The statistics of `kg_synonymy`, for a seeded sample of nodes."""
     n = len(vectors)
     chance = np.random.default_rng(_SEED)
     rows = np.sort(chance.choice(n, min(N_SAMPLED, n), replace=False))
@@ -185,7 +181,6 @@ def _recall(vectors: Vectors, lists: Any, k: int, threshold: float) -> dict[str,
 
 
 def _but_itself(rows: IntArray, cosines: Vectors, ids: IntArray) -> Vectors:
-    """The cosines (n, k), rounded; NaN for the node itself and where nothing was found."""
     there = (ids >= 0) & (ids != rows[:, None])
     return np.asarray(np.round(np.where(there, cosines, np.nan), DECIMALS), np.float32)
 
@@ -202,7 +197,6 @@ def _share_found(exact: Vectors, found: Vectors, least: float) -> tuple[float, i
 
 
 def _told(n_nodes: int, lists: Any, statistics: dict[str, float]) -> str:
-    """How the nearest names were found, in one line."""
     return (
         f"synonyms: {n_nodes:,} names in {lists.nlist:,} lists, {lists.nprobe} of them probed: "
         f"{statistics['neighbour_recall']:.1%} of the nearest names of {N_SAMPLED} nodes found, "

@@ -74,13 +74,11 @@ class _Reader:
     co_occurrence: int
 
     def chunk(self, sentences: list[Sentence]) -> ChunkRecords:
-        """The records of all sentences, in their order; the title comes first."""
         entities = [record for sentence in sentences for record in self._entities(sentence)]
         relationships = [record for one in sentences for record in self._relationships(one)]
         return ChunkRecords((*self._title(sentences), *entities), tuple(relationships))
 
     def _title(self, sentences: list[Sentence]) -> Iterator[EntityRecord]:
-        """The title, described by the sentences that name it, or else by the first."""
         if not self.name:
             return
         wanted = f" {normalise_name(self.name)} "
@@ -96,7 +94,6 @@ class _Reader:
             yield EntityRecord(phrase, "", sentence.text)
 
     def _relationships(self, sentence: Sentence) -> Iterator[RelationshipRecord]:
-        """One record for each pair of names that the sentence relates, facts first."""
         keywords = sentence.lemmas if self.keywords else ()
         seen = set()
         for head, tail in (*self._facts(sentence), *self._together(sentence)):

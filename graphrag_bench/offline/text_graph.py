@@ -81,7 +81,6 @@ def rkg(
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """A description just over the threshold, and half of what a summary may take."""
     template = template_tokens(settings["summary_prompt"])
     return template + 1.5 * settings["summary_from"], settings["max_tokens"] / 2
 
@@ -178,7 +177,6 @@ def _summarised(
     max_tokens: int,
     prompt: Prompt,
 ) -> Graph:
-    """The graph with every description of at least `summary_from` tokens replaced by a summary."""
     assert graph.descriptions is not None and graph.facts is not None
     ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
     names = list(graph.names)

@@ -34,7 +34,6 @@ def text_places(texts: Texts) -> IntArray:
 
 
 def _words(texts: Texts, rows: IntArray, depth: int) -> tuple[np.ndarray, IntArray]:
-    """Eight bytes of each text from `depth` on as one number, zeros at its end; how many it has."""
     starts = texts.offsets[rows] + depth
     n_bytes = np.clip(texts.offsets[rows + 1] - starts, 0, _AT_ONCE)
     words = np.zeros(len(rows), np.uint64)

@@ -81,12 +81,10 @@ class Told:
 
     @cached_property
     def _is_member(self) -> np.ndarray:
-        """Whether a node is in the community that is looked at; all False between."""
         return np.zeros(self.graph.n_nodes, bool)
 
     @cached_property
     def _parts(self) -> Rows:
-        """The communities by their parent, those of none by 0."""
         return Rows.by(self.communities.parent + 1, len(self.communities) + 1)
 
     def parts(self, community: int) -> IntArray:
@@ -166,6 +164,5 @@ class Told:
 
 
 def _in_turn(lists: Sequence[Sequence[tuple[int, str]]], most: int) -> list[tuple[int, str]]:
-    """The first of each list, then the second of each, until there are `most` distinct ones."""
     turns = (pair for turn in zip_longest(*lists) for pair in turn if pair is not None)
     return list(dict.fromkeys(turns))[:most]

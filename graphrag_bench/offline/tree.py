@@ -118,18 +118,15 @@ def tree(
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
-    """The summaries of a tree whose clusters are as large as `_children` says, layer upon layer."""
     return max(round(sizes.n_chunks / (_children(settings, sizes) - 1)), 1)
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template and the texts of one cluster of chunks, and a whole summary."""
     template = template_tokens(settings["summary_prompt"])
     return template + _children(settings, sizes) * sizes.chunk, settings["summary_tokens"]
 
 
 def _children(settings: Mapping[str, Any], sizes: Sizes) -> float:
-    """The chunks a summary is of: as set, or what the most tokens of a cluster hold, 3 to 10."""
     if settings["clustering"] == "kmeans":
         return max(float(settings["cluster_size"]), 2.0)
     held = float(settings["max_cluster_tokens"]) / max(sizes.chunk, 1.0)
@@ -242,7 +239,6 @@ def _extractive(
     progress: Progress,
     max_tokens: int,
 ) -> Summarise:
-    """Summaries of the central sentences of the children, summaries' own sentences included."""
     every = [text for part in split for text in part]
     row_of = {text: row for row, text in enumerate(dict.fromkeys(every))}
     holds = [[row_of[text] for text in part] for part in split]
@@ -263,7 +259,6 @@ def _extractive(
 
 
 def _read(made: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
-    """Each leaf whole, and the chunks of the sentences of each summary."""
     assert made.descriptions is not None
     known = sentence_chunks((text, row) for row, held in enumerate(sentences) for text in held)
     found = [(row, WHOLE, row) for row in range(len(sentences))]
@@ -275,7 +270,6 @@ def _read(made: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
 def _graph(
     texts: Sequence[str], layers: Sequence[int], children: Sequence[Sequence[int]], n_leaves: int
 ) -> Graph:
-    """The tree as a graph: parents point at children; leaves alone are evidence."""
     from scipy.sparse import csr_matrix
 
     numbers: dict[int, int] = {}

@@ -63,14 +63,12 @@ class _Mentions:
     """Entities, sentences, and the number of mentions in each, as they come."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
         self.names: dict[str, int] = {}
         self.sentences: dict[str, int] = {}
         self.in_sentence: Counter[tuple[int, int]] = Counter()
         self.in_chunk: Counter[tuple[int, int]] = Counter()
 
     def chunk(self, row: int, sentences: Iterable[Sentence], title: str, titles: Titles) -> None:
-        """Note the entities of one chunk."""
         own = self._entities([title]) if titles != "off" else []
         for sentence in sentences:
             named = self._entities([text for text, kind in sentence.entities if kind not in COUNTS])

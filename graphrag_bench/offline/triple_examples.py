@@ -85,7 +85,6 @@ def _of_subgraphs(data: Dataset) -> Questions:
 
 
 def _of_world(data: Dataset, world: World) -> Questions:
-    """The chains of a world over all the facts that its passages state, names normalised."""
     names = tuple(normalise_name(one.name) for one in world.entities)
     kinds: dict[str, int] = {}
     stated = [
@@ -150,7 +149,6 @@ def examples_of(questions: Questions, negatives: int, chance: np.random.Generato
 def _drawn(
     label: NDArray[np.bool_], near: FloatArray, negatives: int, chance: np.random.Generator
 ) -> IntArray:
-    """All positive rows and some others, ascending."""
     others = np.flatnonzero(~label)
     if not negatives or len(others) <= negatives:
         return np.arange(len(label))

@@ -88,7 +88,6 @@ def triple_weights(
 
 
 def _vectors(examples: Examples, embedder: Embedder, progress: Progress) -> Vectors:
-    """The vectors of questions, names and relations, each text once."""
     names = [triple_text(name, "", "") for name in examples.names]
     relations = [triple_text("", name, "") for name in examples.relations]
     texts = [*names, *relations]
@@ -152,7 +151,6 @@ def _first(
 def _loss(
     weights: dict[str, Any], examples: Examples, vectors: Vectors, rows: IntArray, how: str = "mean"
 ) -> Any:
-    """The loss of some examples, as torch has it."""
     import torch
 
     def ends(nodes: IntArray) -> Any:

@@ -89,19 +89,15 @@ class _Gap:
         raise LookupError(f"{self.label} is not a step")
 
     def check(self, checker: Checker) -> None:
-        """Says nothing: what is wrong was said where it was read."""
         checker.gaps.append(self.label)
 
     def describe(self) -> dict[str, Any]:
-        """Nothing."""
         return {}
 
     def operators(self) -> list[OperatorStep]:
-        """None."""
         return []
 
     def bound(self) -> int:
-        """0."""
         return 0
 
 

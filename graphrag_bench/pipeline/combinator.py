@@ -69,7 +69,6 @@ class Reader:
         self.note(f"{self.path} {key}: {what}")
 
     def _place(self, key: str, own: str) -> str:
-        """The path of a list; that of the step for the list that needs no name."""
         return self.path if key == own else f"{self.path}.{key}"
 
 

@@ -34,7 +34,6 @@ class WrongReturn(ValueError):
     """An operator returned what its signature does not say; `where` is the line of its `def`."""
 
     def __init__(self, message: str, where: tuple[str, ...]) -> None:
-        """Keep where the operator is defined."""
         super().__init__(message)
         self.where = where
 

@@ -46,7 +46,6 @@ class StepStore(MarkedFile):
     def __init__(
         self, path: str | Path, journal: Journal = "auto", *, reading: bool = False
     ) -> None:
-        """Open it, or make it, as `MarkedFile` says."""
         own = ("steps", tuple(field.name for field in fields(StoredStep)))
         super().__init__(path, _create, VERSION, journal, own=own, reading=reading)
         self._steps = MarkedRows(self.path, StoredStep, "steps")
@@ -73,7 +72,6 @@ class KeptSteps:
     """
 
     def __init__(self, identities: Mapping[str, str], store: StepStore | None = None) -> None:
-        """Nothing is kept in memory yet."""
         self.identities = identities
         self.store = store
         self.computed: Counter[str] = Counter()
@@ -98,7 +96,6 @@ class KeptSteps:
         return [step.noted(state, done[row], execution) for row, state in enumerate(states)]
 
     def _key(self, step: OperatorStep, state: RetrievalState) -> str | None:
-        """The key of a step's result; None where a value has no bytes, or is not there."""
         of_step = self._of_step(step)
         told = [of_step]
         try:
@@ -110,14 +107,12 @@ class KeptSteps:
         return hashlib.sha256("|".join(told).encode()).hexdigest()[:_DIGITS]
 
     def _of_step(self, step: OperatorStep) -> str:
-        """The digest of a step with what it needs."""
         if id(step) not in self._steps:
             needs = {name: self.identities[name] for name in step.operator.needs}
             self._steps[id(step)] = (step, digest(VERSION, step.describe(), needs))
         return self._steps[id(step)][1]
 
     def _digest(self, value: Any) -> str:
-        """The digest of a value's bytes, remembered for the values of late."""
         found = self._digests.get(id(value))
         if found is None:
             found = (value, hashlib.sha256(packed(value)).hexdigest())

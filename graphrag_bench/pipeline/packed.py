@@ -66,7 +66,6 @@ def decompressed(held: bytes) -> Any:
 
 
 def _told(value: Any, arrays: list[Any]) -> Any:
-    """A value as JSON, its arrays put aside."""
     if value is None or isinstance(value, str | bool | int | float):
         return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, np.generic):
@@ -95,7 +94,6 @@ def _told(value: Any, arrays: list[Any]) -> Any:
 
 
 def _row_scores(value: RowScores, arrays: list[Any]) -> list[Any]:
-    """Scores of some rows as these rows, others as a vector: as they were made."""
     rows = value.some_rows
     if rows is None:
         return [len(value), None, _told(value.values, arrays)]
@@ -134,7 +132,6 @@ def _scores() -> dict[str, Any]:
 
 
 def _kinds() -> Mapping[str, Any]:
-    """The dataclasses that a state may hold, and those inside them, by name."""
     return _within(tuple(value_types()))
 
 

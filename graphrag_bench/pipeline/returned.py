@@ -59,7 +59,6 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
 
 
 def _scores(value: Any) -> FloatArray:
-    """The scores that rank what is in a value; none for values that are no ranking."""
     if isinstance(value, Ranked):
         return value.scores
     if isinstance(value, RowScores):
@@ -70,7 +69,6 @@ def _scores(value: Any) -> FloatArray:
 
 
 def _out_of_range(slot: str, value: Any, n_rows: int | None) -> str:
-    """What is wrong with the rows of a value; "" when nothing is, or the table is not at hand."""
     if isinstance(value, Ranked) and len(value):
         low, high = int(value.ids.min()), int(value.ids.max())
         if low < 0 or (n_rows is not None and high >= n_rows):
@@ -84,7 +82,6 @@ def _out_of_range(slot: str, value: Any, n_rows: int | None) -> str:
 
 
 def _n_rows(operator: Operator, slot: str, resources: Mapping[str, Any]) -> int | None:
-    """The rows of the table that a slot's ids name, where the operator was given that table."""
     place = _ROWS.get(_SCORES.get(slot, slot))
     if place is None or place[0] not in operator.needs:
         return None
@@ -100,7 +97,6 @@ def _wrong(operator: Operator, message: str) -> WrongReturn:
 
 
 def _named(kind: Any) -> str:
-    """A type as code writes it: `Ranked[Chunk]`, `list`."""
     name = getattr(kind, "__name__", None) or str(kind)
     inner = [getattr(one, "__name__", str(one)) for one in get_args(kind)]
     return f"{name}[{', '.join(inner)}]" if inner else str(name)

@@ -188,7 +188,6 @@ class OperatorStep:
     def _call_in_threads(
         self, states: Sequence[RetrievalState], execution: Execution
     ) -> list[tuple[Any, float, Sequence[Metered]]]:
-        """All calls, `execution.workers` at a time; once the run is stopped no other begins."""
         pool = ThreadPoolExecutor(execution.workers)
         try:
             return list(pool.map(lambda state: self._call_one(state, execution), states))
@@ -236,7 +235,6 @@ class OperatorStep:
     def _checked(
         self, result: Any, seconds: float, meters: Sequence[Metered], execution: Execution
     ) -> Done:
-        """What the operator returned, by slot."""
         if isinstance(result, Failure):
             return Done(result, seconds, meters)
         found = execution.attempt(

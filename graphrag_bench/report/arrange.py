@@ -64,7 +64,6 @@ def swept(groups: Sequence[Hashable], runs: Sequence[Run]) -> list[str]:
 def _of_groups(
     groups: Sequence[Hashable], runs: Sequence[Run], said: Callable[[Sequence[Run]], list[str]]
 ) -> list[str]:
-    """What is `said` of each run among those of its group."""
     rows: dict[Hashable, list[int]] = {}
     for row, group in enumerate(groups):
         rows.setdefault(group, []).append(row)
@@ -121,14 +120,12 @@ def differing(runs: Sequence[Run]) -> list[str]:
 
 
 def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The names of the settings that are not the same in all, the most telling first."""
     names = sorted(set().union(*settings), key=_weight)
     found = [name for name in names if len({repr(held.get(name)) for held in settings}) > 1]
     return [name for name in found if name != "corpus" or not _grows(settings)]
 
 
 def _grows(settings: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the corpus follows from which part of it each run is over (`dataset.part`)."""
     corpora: dict[object, set[object]] = {}
     for held in settings:
         place = held.get("dataset.part"), held.get("dataset.parts")
@@ -147,7 +144,6 @@ def _settings(run: Run) -> dict[str, Any]:
 
 
 def _weight(name: str) -> tuple[int, str]:
-    """Sources first, and single steps last: these mostly follow from those, or from a parameter."""
     deep = name.startswith(("method.convert.", "method.retrieve.", "method.generate."))
     return 0 if name in _SOURCES else 1 + deep, name
 

@@ -93,7 +93,6 @@ def comparisons(
 
 
 def _first_alike(run: Compared, runs: Sequence[Compared]) -> int:
-    """The place of the first run with the same contexts and scores of every question."""
     contexts = run.metrics.get("contexts")
     return next(
         place
@@ -105,7 +104,6 @@ def _first_alike(run: Compared, runs: Sequence[Compared]) -> int:
 def _corrected(
     rows: Sequence[Comparison], pairs: Mapping[int, tuple[int, int]]
 ) -> list[Comparison]:
-    """The rows with their p by Holm, each metric by itself; `pairs` that are equal are one test."""
     tests: dict[str, dict[tuple[int, int], float]] = {}
     for row in rows:
         tests.setdefault(row.metric, {})[pairs[row.place]] = row.found.p
@@ -153,7 +151,6 @@ def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:
 def _between(
     first: Compared, second: Compared, metrics: Sequence[str]
 ) -> Iterator[tuple[str, Difference, float | None]]:
-    """Each metric with its difference, and the difference that could have been detected."""
     held = (name for scores in second.scores.values() for name in scores)
     for metric in metrics or usual_metrics(held):
         if shared := _shared(metric, first.scores, second.scores):
@@ -174,7 +171,6 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
 
 
 def _shared(metric: str, first: Scores, second: Scores) -> list[str]:
-    """The questions for which both have a metric, in the order of the first."""
     return [q for q, held in first.items() if metric in held and metric in second.get(q, {})]
 
 
@@ -209,7 +205,6 @@ def _notes(rows: Sequence[Comparison]) -> tuple[str, ...]:
 
 
 def _family(rows: Sequence[Comparison]) -> str:
-    """What p is corrected for; "" for single tests."""
     numbers = {row.metric: row.n_tests for row in rows}
     if {*numbers.values()} == {1}:
         return ""

@@ -57,7 +57,6 @@ def refuse_pair(first: Run, second: Run) -> None:
 
 
 def _refused(what: str, runs: Sequence[Run], held: Sequence[str]) -> UserError:
-    """The error, with the runs of each corpus."""
     said = []
     for version in held:
         over = [run for run in runs if str(run.get("corpus")).startswith(version)]

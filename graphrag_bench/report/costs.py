@@ -51,7 +51,6 @@ def cost_table(runs: Sequence[Run]) -> Table:
 
 
 def _of_repeats(run: Mapping[str, Any]) -> str:
-    """What the repeats after the first have cost, which is not in the rows."""
     held = run["repeats"]
     paid, cached = held["cost"]["paid"], held["cost"]["cached"]
     return (
@@ -132,7 +131,6 @@ def _tokens(run: Run) -> Price:
 
 
 def _usd(run: Run) -> Price:
-    """In US dollars; a question's at the mean rate of the calls of all questions."""
     stages = run["cost"].get("stages", {})
     build = sum(_of(stages["build"], "usd")) if "build" in stages else 0.0
     online = [held for name, held in stages.items() if name not in ("build", "embedding")]
@@ -146,7 +144,6 @@ def _of(held: Mapping[str, Mapping[str, float]], *names: str) -> list[float]:
 
 
 def _price(run: Run, build: float, question: float) -> Price:
-    """The price of a run; where each scope has an index of its own, questions pay for it."""
     if not _known(run):
         return Price(None, question)
     if run["settings"].get("graph.per") == "partition":
@@ -155,7 +152,6 @@ def _price(run: Run, build: float, question: float) -> Price:
 
 
 def _known(run: Run) -> bool:
-    """Whether the ledgers saw the making of all that the index is made of."""
     steps = run["cost"]["steps"]
     unseen = [
         name

@@ -80,7 +80,6 @@ def tokens_or_value(point: Point) -> float:
 
 
 def _shown_at(point: Point) -> str:
-    """The value of the point on the x axis."""
     if point.at is not None:
         return f"{point.at:g}"
     if point.imported:
@@ -106,7 +105,6 @@ def _caption(points: Sequence[Point], along: str) -> str:
 
 
 def _notes(titles: Sequence[str], points: Sequence[Point], along: str) -> tuple[str, ...]:
-    """Reader and intervals, and the methods of which there is one point alone."""
     readers = sorted({str(point.metrics["llm"]) for point in points} - {""})
     notes = [
         f"answers by {', '.join(readers) or 'none'}; intervals are 95 % bootstrap; evidence in "

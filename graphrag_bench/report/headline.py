@@ -97,14 +97,12 @@ def _context(run: Run) -> str:
 
 
 def _cost(runs: Sequence[Run]) -> tuple[str, Callable[[Run], str]]:
-    """US dollars where any run has cost some, else tokens."""
     if any(spent(run)[1] for run in runs):
         return "cost, USD", lambda run: MISSING if run.get("imported") else f"{spent(run)[1]:.4f}"
     return "cost, tokens", lambda run: f"{n:,.0f}" if (n := spent(run)[0]) else MISSING
 
 
 def _notes(runs: Sequence[Run], metric: str) -> list[str]:
-    """The models, the first warning, and where the rest is: three lines at most."""
     readers = sorted({str(run["llm"]) for run in runs if answers(run) and run["llm"]})
     embedders = sorted({str(run["embedder"]) for run in runs if run["embedder"]})
     commits = sorted({str(run["commit"]) for run in runs if run["commit"]})

@@ -95,7 +95,6 @@ def _listed(runs: Sequence[Run], name: str) -> str:
 
 
 def _bounds(runs: Sequence[Run]) -> str:
-    """What the answering reference rows are: the reader's floor and ceiling."""
     roles = {run["role"] for run in runs}
     said = ["closed-book is the reader's floor"] if "floor" in roles else []
     said += ["oracle (gold passages as context) is its ceiling"] if "ceiling" in roles else []
@@ -103,7 +102,6 @@ def _bounds(runs: Sequence[Run]) -> str:
 
 
 def _incomplete(runs: Sequence[Run]) -> Iterator[str]:
-    """A warning for each run over artifacts that lack what a server failed to read."""
     for run in runs:
         if held := run.get("incomplete"):
             lack = "; ".join(f"{name} without {parts}" for name, parts in sorted(held.items()))
@@ -126,7 +124,6 @@ def drawn_over(clusters: Iterable[int]) -> str:
 
 
 def _repeats(runs: Sequence[Run]) -> Iterator[str]:
-    """What ± is, and which runs said the same in every repeat."""
     repeated = [run for run in runs if run.get("repeats")]
     if not repeated:
         return
@@ -151,7 +148,6 @@ def _repeats(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
-    """A warning for each data set whose compared methods have contexts of unlike length."""
     groups: dict[tuple[str, object], list[Run]] = {}
     for run in runs:
         if run["role"] not in REFERENCE_ROLES and run["usage"]["context_tokens_per_question"]:
@@ -198,7 +194,6 @@ def same_contexts(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _without_chunks(runs: Sequence[Run]) -> Iterator[str]:
-    """A warning for each run in which the budget cut all chunks from some contexts."""
     for run in runs:
         if n_empty := run["usage"].get("contexts_without_chunks", 0):
             yield (
@@ -215,7 +210,6 @@ def context_of_rows(run: Run) -> bool:
 
 
 def _ranked_aside(runs: Sequence[Run]) -> Iterator[str]:
-    """Which runs rank chunks that their contexts do not hold."""
     ranking = (run for run in runs if any("recall@" in name for name in run["metrics"]))
     if titles := [str(run["title"]) for run in ranking if context_of_rows(run)]:
         yield (
@@ -225,7 +219,6 @@ def _ranked_aside(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _unread_reports(runs: Sequence[Run]) -> Iterator[str]:
-    """For each run whose prompts left community reports out: how many of how many."""
     for run in runs:
         if cut := run["usage"].get("reports_cut_per_question"):
             yield (
@@ -236,7 +229,6 @@ def _unread_reports(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _cut_replies(runs: Sequence[Run]) -> Iterator[str]:
-    """A warning for each run whose extraction lacks what cut replies did not say."""
     for run in runs:
         held = run["extraction_statistics"]
         if n_cut := held.get("truncated_replies", 0):
@@ -248,7 +240,6 @@ def _cut_replies(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _extractions(runs: Sequence[Run]) -> str:
-    """How entities were read, with what the extraction counted."""
     said: dict[str, None] = {}
     for run in runs:
         counted = ", ".join(f"{k} {v}" for k, v in sorted(run["extraction_statistics"].items()))
@@ -271,7 +262,6 @@ def asking_notes(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _forms(runs: Sequence[Run]) -> Iterator[str]:
-    """The forms of answers by data set, where any is not short."""
     by_set: dict[str, dict[str, list[Run]]] = {}
     for run in runs:
         if forms := run.get("answer_forms"):
@@ -289,7 +279,6 @@ def _forms(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _readers(runs: Sequence[Run]) -> Iterator[str]:
-    """Which prompts answered: one for all methods, or each method's own."""
     titles: dict[str, list[str]] = {}
     for run in runs:
         titles.setdefault(run.get("reader_prompt", "own"), []).append(run["title"])

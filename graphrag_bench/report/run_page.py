@@ -98,7 +98,6 @@ def run_lines(
 
 
 def _costs(cost: Mapping[str, Any]) -> Iterator[str]:
-    """The calls of each stage, and all of them."""
     for name, held in {**cost["stages"], "total": cost["total"]}.items():
         paid, cached = held["paid"], held["cached"]
         tokens = paid["prompt_tokens"] + paid["completion_tokens"]

@@ -144,12 +144,10 @@ def _any_has(runs: Sequence[Run], name: str) -> bool:
 
 
 def _rates(run: Run) -> Mapping[str, Mapping[str, float]]:
-    """The calls of steps and of building, with the shares that went wrong."""
     return {**run.get("build_rates", {}), **run["rates"]}
 
 
 def _shares(rates: Mapping[str, Mapping[str, float]]) -> tuple[str, str]:
-    """The shares of all calls that ended without a usable reply, and that a fallback replaced."""
     calls = sum(rate["calls"] for rate in rates.values())
     if not calls:
         return MISSING, MISSING
@@ -197,7 +195,6 @@ def metrics_table(runs: Sequence[Run]) -> Table:
 
 
 def _place(name: str) -> tuple[str, int]:
-    """By name, and by the number behind `@` as a number."""
     stem, _, number = name.partition("@")
     return (stem, int(number)) if number.isdecimal() else (name, 0)
 

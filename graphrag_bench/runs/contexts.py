@@ -34,12 +34,10 @@ def context_rows(finished: Finished, chunk_table: ChunkTable | None) -> list[Row
 
 
 def _print(texts: Sequence[str | None]) -> str:
-    """A fingerprint of texts in order, as a file holds them: without half characters."""
     return digest([text and text.encode("utf-8", "replace").decode() for text in texts])
 
 
 def _kept(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
-    """The text of a piece; None where it is all of its document, title and text."""
     if piece.kind == "chunk" and chunk_table is not None:
         rows = chunk_table.chunks_of(piece.id)
         if len(rows) == 1 and chunk_table.passage(rows[0]) == piece.text:
@@ -48,7 +46,6 @@ def _kept(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
 
 
 def _is_whole(row: Row) -> bool:
-    """Whether a row has a question and the texts of a context."""
     texts = row.get("texts")
     known = isinstance(texts, list) and all(one is None or isinstance(one, str) for one in texts)
     return known and isinstance(row.get("question"), str)

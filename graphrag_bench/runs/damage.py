@@ -27,7 +27,6 @@ class DamagedRun(UserError):
     """A file of a run folder cannot be read; the message names both."""
 
     def __init__(self, folder: Path, what: str) -> None:
-        """Keep what is wrong; `what` begins with the name of the file."""
         super().__init__(
             f"The run {folder} is damaged ({what}); the same command as then runs again what it "
             f"lacks, and `graphrag-bench runs rm {folder}` removes it."

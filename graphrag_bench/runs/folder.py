@@ -120,11 +120,9 @@ class RunFolder:
         seals.seal(self.path, filter(self._is_mine, names))
 
     def _is_mine(self, name: str) -> bool:
-        """Whether a file is written by this shard; all are by an unsharded run."""
         return not self.shard or name == self.file(name.partition(".")[0]).name
 
     def _drop_rows_without_texts(self) -> None:
-        """Take out the rows that have a context whose texts are not kept any more."""
         held = {row.get("question") for path in self.files("contexts") for row in read_lines(path)}
         for path in (*self.files("records"), *self.files("journal")):
             if self._is_mine(path.name):
@@ -152,7 +150,6 @@ class RunFolder:
         self._finish_contexts(order)
 
     def _finish_contexts(self, order: Sequence[str]) -> None:
-        """Write the last context of each question in order; unsharded, those of all shards."""
         own = self.file("contexts")
         parts = [own] if self.shard else self.files("contexts")
         rows = [row for path in parts for row in read_lines(path)]
@@ -179,7 +176,6 @@ class RunFolder:
             yield
 
     def _refusal(self, lock: Path) -> str:
-        """The message for a process that finds one of the run's locks held."""
         shard = lock.name.removeprefix("run").removesuffix("lock").strip(".")
         what = f"shard {shard.replace('-of-', '/')} of this run" if shard else "this run"
         return (
@@ -188,7 +184,6 @@ class RunFolder:
         )
 
     def _excluded(self, own: Path) -> list[Path]:
-        """The locks of those that must not be at work at the same time."""
         division = self.shard.partition("-of-")[2]
         return [
             path
@@ -308,7 +303,6 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _own(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """The metrics without what other files add."""
     return {name: held for name, held in metrics.items() if name not in _ADDED}
 
 
@@ -326,7 +320,6 @@ def is_narrower(new: Metrics, held: Metrics) -> bool:
 
 
 def _covers(one: Metrics, other: Metrics) -> bool:
-    """Whether the questions and answers of `other` are among those of `one`."""
     whole = one.get("split", "all") == "all" and one["limit"] is None
     same = _part(one) == _part(other)
     shorter = one["limit"] is None or (

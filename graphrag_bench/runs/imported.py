@@ -118,7 +118,6 @@ def _check_matches(file: Path, found: Rankings, allowed: bool) -> None:
 
 
 def _row(question: Question, ranking: Ranking) -> Row:
-    """A row without calls, context and steps: nothing is known of them."""
     row: Row = {"question": question.id, "scope": question.scope, "status": "retrieved"}
     if ranking.answer is not None:
         row |= {"status": "answered", "answer": ranking.answer}

@@ -81,7 +81,6 @@ def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
 
 
 def _fault(row: Row) -> str:
-    """What is wrong with a row; "" when nothing is."""
     if not isinstance(row, dict) or not {"question", "metric", "value"} <= set(row):
         return "question, metric and value are needed"
     value = row["value"]

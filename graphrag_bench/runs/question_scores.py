@@ -70,7 +70,6 @@ def question_scores(
 
 
 def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
-    """Over the documents that were retrieved, in order; those of one chunk share its rank."""
     if not gold.evidence or "documents" not in row:
         return {}
     found, wanted = counted(gold, row["documents"]), gold.evidence

@@ -118,7 +118,6 @@ def _why_empty(state: RetrievalState, trace: Sequence[StepTrace]) -> str | None:
 
 
 def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:
-    """The calls of each step that made any, without the counts that are 0."""
     totals: dict[str, Counter[str]] = {}
     for step in trace:
         if step.calls.calls:
@@ -184,7 +183,6 @@ def summary(value: Any) -> Any:
 
 
 def _planned(value: Plan) -> dict[str, Any]:
-    """The sub-questions with what they depend on, the final one last, and what was fixed."""
     rows = [
         {"id": one.id, "text": one.text, "kind": one.kind, "needs": list(one.dependencies)}
         for one in (*value.sub_questions, value.final)
@@ -193,7 +191,6 @@ def _planned(value: Plan) -> dict[str, Any]:
 
 
 def _explored(value: Exploration) -> dict[str, Any]:
-    """What was chosen by node and relation, and the rows and scores of every round."""
     chosen = [
         {"node": c.topic, "relation": c.relation, "forward": c.forward, "score": _short(c.score)}
         for c in value.chosen

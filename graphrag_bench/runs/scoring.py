@@ -93,7 +93,6 @@ def contexts(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _missing(rows: Sequence[Row], scored: Scored) -> dict[str, int]:
-    """How many judgements of these questions could not be read, by metric."""
     counted = Counter(
         name
         for row in rows
@@ -151,7 +150,6 @@ def containment_flag(run: Mapping[str, Any]) -> str:
 
 
 def _rates(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """For each step that calls a model: its calls, and shares of them that went wrong, in 0..1."""
     totals: dict[str, Counter[str]] = {}
     for row in rows:
         for step, counts in row.get("steps", {}).items():
@@ -167,13 +165,11 @@ def shares(counts: Mapping[str, int]) -> dict[str, float]:
 
 
 def _fallbacks(rows: Sequence[Row]) -> dict[str, int]:
-    """How many questions went another way than the method's own, by reason, most first."""
     counted = Counter(reason for row in rows for reason in row.get("fallbacks", ()))
     return dict(sorted(counted.items(), key=_most_first))
 
 
 def _errors(rows: Sequence[Row]) -> list[str]:
-    """What failed, as "count x step: message", the most frequent first."""
     counted = Counter(
         f"{row['error']['step']}: {row['error']['message'].splitlines()[0][:200]}"
         for row in rows
@@ -187,7 +183,6 @@ def _most_first(item: tuple[str, int]) -> tuple[int, str]:
 
 
 def _chunks(row: Row) -> tuple[int, int]:
-    """How many chunks a row's context holds, and how many the budget cut from it."""
     context = row["context"]
     kept = sum(piece["kind"] == CHUNK for piece in context["pieces"])
     return kept, sum(kind == CHUNK for kind, _ in context["cut"])

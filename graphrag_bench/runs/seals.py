@@ -137,7 +137,6 @@ def note_lost(folder: Path, lost: Iterable[str]) -> None:
 
 
 def _repaired(path: Path, what: str, seal: Seal) -> Repaired:
-    """The file with those of its rows that were sealed; one without rows is left to its writer."""
     digits = [seal.rows[at : at + _DIGITS] for at in range(0, len(seal.rows), _DIGITS)]
     lines = path.read_bytes().split(b"\n") if path.is_file() else []
     kept = _each_once(digits, lines)
@@ -151,7 +150,6 @@ def _repaired(path: Path, what: str, seal: Seal) -> Repaired:
 
 
 def _each_once(digits: list[str], lines: list[bytes]) -> list[bytes]:
-    """The lines with these hashes, no line more often than it is there."""
     held: dict[str, list[bytes]] = {}
     for line in lines:
         held.setdefault(_short(line), []).append(line)
@@ -159,7 +157,6 @@ def _each_once(digits: list[str], lines: list[bytes]) -> list[bytes]:
 
 
 def _aside(path: Path) -> None:
-    """Keep a damaged file, or what has taken its place, as NAME.damaged, NAME.damaged.2, ..."""
     names = (f"{path.name}.damaged" + (f".{n}" if n > 1 else "") for n in count(1))
     place = next(path.with_name(n) for n in names if not os.path.lexists(path.with_name(n)))
     if path.is_file():
@@ -169,7 +166,6 @@ def _aside(path: Path) -> None:
 
 
 def _fault(path: Path, seal: Seal) -> str:
-    """What is wrong with a file; "" when nothing is."""
     try:
         if not path.is_file():
             return "is not a plain file" if os.path.lexists(path) else "is missing"
@@ -194,7 +190,6 @@ def _short(line: bytes) -> str:
 
 @contextmanager
 def _changed(folder: Path) -> Iterator[Seals]:
-    """The seals of a folder, written after they were changed; unreadable ones are given up."""
     from filelock import FileLock
 
     with FileLock(folder / _LOCK):

@@ -173,7 +173,6 @@ def numbers_of(run: StoredRun) -> dict[str, float]:
 
 
 def _paths(value: Any, path: str = "") -> dict[str, Any]:
-    """Nested mappings as one, by path; lists stay whole."""
     if not isinstance(value, Mapping):
         return {path: value}
     found: dict[str, Any] = {}

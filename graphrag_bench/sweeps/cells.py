@@ -130,7 +130,6 @@ def one_method_only(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parameters(method: Mapping[str, Any]) -> set[str]:
-    """The names that the method's file holds, and those that every method may have."""
     return {*(raw_method(method) or method), *RESERVED}
 
 

@@ -73,7 +73,6 @@ def _error_of(job: Callable[[int], object], number: int) -> Exception | None:
 
 @contextmanager
 def _arguments(arguments: Sequence[str]) -> Iterator[None]:
-    """`sys.argv`, which Hydra's entry reads, with these arguments."""
     before = sys.argv
     sys.argv = [before[0], *arguments]
     try:

@@ -36,6 +36,5 @@ def check_compared(settings: RunSettings) -> None:
 
 
 def _named(settings: RunSettings, *sources: Source) -> list[str]:
-    """The metrics that runs with these settings may have."""
     evaluation = settings.evaluation
     return metric_names(sources, evaluation.cuts, evaluation.evidence_tokens)

@@ -42,7 +42,6 @@ def left_to_do(experiments: Sequence[Experiment]) -> tuple[tuple[str, int, int],
 
 
 def _builds(experiment: Experiment) -> Iterator[tuple[tuple[str, str], int]]:
-    """The key of every artifact that is missing, with the calls expected for building it."""
     store = experiment.store()
     calls = {row.step: row.calls for row in estimates(experiment, 0, 0) if row.stage == "build"}
     for plan in experiment.plans(selection(experiment)[0]):
@@ -52,7 +51,6 @@ def _builds(experiment: Experiment) -> Iterator[tuple[tuple[str, str], int]]:
 
 
 def _calls(experiment: Experiment) -> Iterator[tuple[str, int]]:
-    """The key of every step with every question that it is left for, with its most calls."""
     pipeline = experiment.method.pipeline
     selected, to_answer = selection(experiment)
     done = {answering: experiment.folder.done(answering) for answering in (True, False)}

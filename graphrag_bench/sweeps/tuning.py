@@ -128,7 +128,6 @@ class Tuning:
         return errors
 
     def _gather(self, results: Results) -> None:
-        """Add what a launcher has run in other processes."""
         for experiment, _ in self._trials():
             if cell_of(experiment) not in results:
                 results[cell_of(experiment)] = when_free(experiment)
@@ -145,7 +144,6 @@ class Tuning:
 
 
 def _with_defaults(words: Sequence[Word]) -> tuple[list[Word], list[str]]:
-    """The words with what tuning adds to them, and what to tell the user of it."""
     added, notes = list(words), []
     values = {word.name: word.text.strip("'\"") for word in words}
     if values.get("split", "dev") != "dev":
@@ -168,7 +166,6 @@ def _with_defaults(words: Sequence[Word]) -> tuple[list[Word], list[str]]:
 
 
 def _points(swept: Sequence[Word]) -> list[list[Word]]:
-    """The first value of every setting, then each other value with the first ones of the rest."""
     if not swept:
         raise UserError("Nothing is swept: give a setting values, e.g. 'method.damping=0.1,0.5'.")
     space = {word.name: word.ends() for word in swept}
@@ -221,7 +218,6 @@ def selected(sweep: Grid | Tuning, results: Results) -> list[str]:
 
 
 def _command(words: Sequence[Word]) -> str:
-    """The command that runs these settings on the test part."""
     left = ("split", "objective")
     kept = [str(word) for word in words if word.name not in left]
     return shlex.join(["graphrag-bench", "run", *kept, "split=test"])

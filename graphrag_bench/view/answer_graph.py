@@ -111,7 +111,6 @@ class _Drawing:
     """What is drawn of a question: rows of nodes (`n`) and of chunks (`c`), `kept` of `n_rows`."""
 
     def __init__(self, found: Found, gold: Gold, names: Names) -> None:
-        """Finds the chunks of the gold evidence, and the rows that are drawn."""
         self.found, self.names = found, names
         table = names.chunk_table
         documents = [one for name in gold.evidence for one in documents_of(gold, name)]
@@ -124,11 +123,9 @@ class _Drawing:
         self.in_gold = {node for node, _ in self._inside(self._kept("n"), self.gold_chunks)}
 
     def _kept(self, kind: str) -> list[int]:
-        """The drawn rows of a kind, ascending."""
         return sorted(row for other, row in self.kept if other == kind)
 
     def _rows(self) -> list[tuple[str, int]]:
-        """Every node and chunk once, the most telling first."""
         found = self.found
         ends = [end for row in found.relationships for end in self._ends(row)]
         on_paths = [node for path in found.paths for node in path["nodes"]]
@@ -144,7 +141,6 @@ class _Drawing:
         )
 
     def node(self, kind: str, row: int) -> Plain:
-        """One node or chunk, without what is not so."""
         said = self._chunk(row) if kind == "c" else self._node(row)
         return {"id": f"{kind}{row}"} | {key: held for key, held in said.items() if held}
 
@@ -185,7 +181,6 @@ class _Drawing:
         return int(graph.source[row]), int(graph.target[row])
 
     def edges(self) -> Iterator[Plain]:
-        """Relationships that were found, those among the rest of the nodes, and chunks' nodes."""
         kept = set(self.kept)
         drawn: set[tuple[int, int]] = set()
         of_paths = [row for path in self.found.paths for row in path["relationships"]]
@@ -202,7 +197,6 @@ class _Drawing:
             yield {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
 
     def _inside(self, nodes: Sequence[int], chunks: Iterable[int]) -> list[tuple[int, int]]:
-        """The pairs of some nodes and the chunks among some that they are in, ascending."""
         if self.incidence is None:
             return []
         known = [node for node in nodes if 0 <= node < self.incidence.shape[0]]
@@ -212,7 +206,6 @@ class _Drawing:
         return sorted(zip(of[there].tolist(), held[there].tolist(), strict=True))
 
     def _among(self, nodes: Sequence[int]) -> list[int]:
-        """The first relationship row of each pair of these nodes that is joined, ascending ends."""
         graph = self.names.graph
         if graph is None or not nodes:
             return []
@@ -236,7 +229,6 @@ class _Drawing:
         return ends | {key: held for key, held in said.items() if held}
 
     def path(self, path: Mapping[str, Any], edges: Mapping[str, Plain]) -> Plain:
-        """A path by ids of the drawing; hops that have no row are those of the drawn edges."""
         ends = {frozenset((edge["s"], edge["t"])): name for name, edge in edges.items()}
         nodes = [f"n{row}" for row in path["nodes"]]
         rows = [f"e{row}" for row in path["relationships"]]
@@ -248,7 +240,6 @@ class _Drawing:
 
 
 def _incidence(names: Names) -> Any:
-    """CSR (n_nodes, n_chunks) of the graph or of the Tri-Graph; None without either."""
     if names.graph is not None:
         return names.graph.node_chunk
     return names.tri_graph.entity_chunk if names.tri_graph is not None else None
@@ -277,7 +268,6 @@ def plan_graph(row: Row) -> Plain | None:
 
 
 def _resolved(questions: Sequence[Plain]) -> list[Plain]:
-    """The sub-questions layer by layer: those that need no other first."""
     known = {one["id"] for one in questions}
     done: list[Plain] = []
     waiting = list(questions)

@@ -85,7 +85,6 @@ def _counted(texts: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def _components(matrix: Any) -> Plain:
-    """The number of connected components, and the nodes of the largest, most first."""
     from scipy.sparse.csgraph import connected_components
 
     n_nodes = matrix.shape[0]
@@ -98,7 +97,6 @@ def _components(matrix: Any) -> Plain:
 
 
 def _degrees(degree: IntArray) -> list[tuple[str, int]]:
-    """Nodes by degree: 0, 1, 2-3, 4-7, ... up to the largest."""
     if not len(degree):
         return []
     bins = np.where(degree > 0, np.floor(np.log2(np.maximum(degree, 1))).astype(np.int64) + 1, 0)
@@ -117,7 +115,6 @@ def _listed(names: Texts, rows: IntArray) -> Plain:
 
 
 def _twins(names: Texts) -> Plain:
-    """Groups of names that look the same once articles, accents and endings are gone."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(key_of(bare(name)), []).append(name)
@@ -151,7 +148,6 @@ def gold_pairs(gold: Mapping[str, Gold]) -> list[tuple[tuple[str, ...], tuple[st
 
 
 def _reach(graph: Graph, matrix: Any, chunks: ChunkTable, gold: Mapping[str, Gold]) -> Plain:
-    """The share of gold pairs within each number of hops, of those that were looked at."""
     every = gold_pairs(gold)
     pairs = every[:MOST_PAIRS]
     chunk_node = graph.node_chunk.T.tocsr()
@@ -171,12 +167,10 @@ def _reach(graph: Graph, matrix: Any, chunks: ChunkTable, gold: Mapping[str, Gol
 
 
 def _balls(matrix: Any, nodes: IntArray) -> list[IntArray]:
-    """The nodes of a document, and those within one hop of it; ascending."""
     return [nodes, np.union1d(nodes, _of_rows(matrix, nodes.tolist()))]
 
 
 def _apart(matrix: Any, first: Sequence[IntArray], second: Sequence[IntArray]) -> int | None:
-    """The hops between two documents, 0 to 3; None for more."""
     for hops, (a, b) in enumerate([(0, 0), (0, 1), (1, 1)]):
         if len(np.intersect1d(first[a], second[b], assume_unique=True)):
             return hops
@@ -185,7 +179,6 @@ def _apart(matrix: Any, first: Sequence[IntArray], second: Sequence[IntArray]) -
 
 
 def _of_rows(matrix: Any, rows: Sequence[int]) -> IntArray:
-    """The distinct columns of some rows of a CSR matrix, int64, ascending."""
     _, places = entries(matrix.indptr, rows)
     held = np.zeros(matrix.shape[1], bool)
     held[matrix.indices[places]] = True
@@ -202,7 +195,6 @@ def graph_differences(first: Graph, second: Graph) -> Plain:
 
 
 def _joined(graph: Graph) -> set[tuple[str, str]]:
-    """The unordered pairs of names that a relationship joins."""
     names = list(graph.names)
     ends = zip(graph.pairs.source.tolist(), graph.pairs.target.tolist(), strict=True)
     return {(min(pair), max(pair)) for s, t in ends if (pair := (names[s], names[t])) and s != t}

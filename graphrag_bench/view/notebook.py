@@ -68,7 +68,6 @@ def graph_svg(graph: Plain) -> str:
 
 
 def _layout(nodes: Sequence[Plain], edges: Sequence[Plain]) -> dict[str, tuple[float, float]]:
-    """A place for each node, by igraph's Kamada-Kawai from a fixed start."""
     import random
 
     import igraph

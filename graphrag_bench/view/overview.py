@@ -60,7 +60,6 @@ def run_row(run: StoredRun, title: str, found: RunFunnel | str) -> Plain:
 
 
 def _seconds(run: StoredRun) -> dict[str, float]:
-    """The mean seconds of each step, over the questions that took it, by name."""
     held: dict[str, list[float]] = {}
     for one in run.folder.timing():
         held.setdefault(one["step"], []).append(one["seconds"])
@@ -118,7 +117,6 @@ Scores = Mapping[str, Mapping[str, float]]
 
 
 def _differences(run: StoredRun, first: Scores, second: Scores) -> list[Plain]:
-    """A row for each usual metric that both have."""
     held = dict.fromkeys(name for scores in first.values() for name in scores)
     rows = []
     for metric in usual_metrics(held):

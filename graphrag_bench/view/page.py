@@ -97,7 +97,6 @@ def refuse_other_folder(page: Path) -> None:
 
 
 def _is_page(folder: Path) -> bool:
-    """Whether a page was written there, be it whole or broken off."""
     index = folder / INDEX
     return index.is_file() and _SIGN in index.read_text(encoding="utf-8", errors="replace")
 
@@ -116,7 +115,6 @@ def _set_of(run: StoredRun) -> tuple[str, str]:
 
 
 def _sets(runs: Sequence[StoredRun]) -> dict[tuple[str, str], _Set]:
-    """The data sets of the runs, with all questions that any of them has."""
     found: dict[tuple[str, str], _Set] = {}
     for key in dict.fromkeys(map(_set_of, runs)):
         held = [run for run in runs if _set_of(run) == key]
@@ -140,7 +138,6 @@ class _RunGraph:
     runs: list[int]
 
     def health(self) -> Plain:
-        """Its health, with the gold of the questions that its first run has."""
         gold = {name: self.run.gold[name] for name in self.run.rows if name in self.run.gold}
         return health(self.graph, self.chunks, gold)
 
@@ -176,7 +173,6 @@ def _graphs(
 
 
 def _compared(graphs: Sequence[_RunGraph], parts: Parts) -> Iterator[tuple[int, int]]:
-    """The pairs of graphs of one corpus, each after its differences were written."""
     for (a, first), (b, second) in combinations(enumerate(graphs), 2):
         if first.corpus == second.corpus:
             parts.write(f"g{a}-g{b}", graph_differences(first.graph, second.graph))

@@ -82,7 +82,6 @@ def list_columns(run: StoredRun, found: RunFunnel | str, at: Mapping[str, int]) 
 
 
 def _cost_columns(rows: Sequence[Row], seconds: Mapping[str, float]) -> Plain:
-    """Tokens of calls and of contexts, and seconds; None of an imported run."""
     if any(map(is_imported, rows)):
         return dict.fromkeys(("tokens", "context", "seconds"), [None] * len(rows))
     return {
@@ -139,7 +138,6 @@ def question_whole(run: StoredRun, said: Mapping[str, Any], row: Row, names: Nam
 
 
 def _without_context(step: Plain) -> Plain:
-    """A step whose context is counted: the last one is told whole, with its texts."""
     held = step["wrote"].get("context")
     if not isinstance(held, dict) or "pieces" not in held:
         return step
@@ -154,7 +152,6 @@ def roots_of(run: StoredRun, corpus: str, home: Path, shared: str | None) -> lis
 
 
 def _right(scores: Mapping[str, float]) -> int | None:
-    """Whether the answer is right by the first metric that says so."""
     return next((int(scores[name] >= 0.5) for name in _RIGHT if name in scores), None)
 
 

@@ -25,7 +25,6 @@ class _Handler(SimpleHTTPRequestHandler):
     """Files of the page, for this machine alone: another host name is refused."""
 
     def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
-        """Send a file; a page of another site that resolves to this machine gets none."""
         if self.headers.get("Host", "").partition(":")[0] not in (HOST, "localhost"):
             self.send_error(403, "This page is for this machine alone.")
         else:
@@ -34,11 +33,9 @@ class _Handler(SimpleHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - likewise
 
     def list_directory(self, path: object) -> None:
-        """Refuse: a folder without index.html is not listed."""
         self.send_error(404)
 
     def end_headers(self) -> None:
-        """Let no browser keep a file that may be written again."""
         self.send_header("Cache-Control", "no-store")
         super().end_headers()
 
@@ -93,7 +90,6 @@ def _watch(
     shared: str | None,
     stop: threading.Event,
 ) -> None:
-    """Write the page again whenever the runs have changed, until `stop`."""
     while not stop.wait(LOOK_EVERY):
         try:
             runs = find()

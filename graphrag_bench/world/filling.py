@@ -41,7 +41,6 @@ class Filling:
     """Filler, drawn sentence by sentence from one stream of random numbers."""
 
     def __init__(self, random: np.random.Generator, names: Sequence[str]) -> None:
-        """`names` are those that sentences may mention, the most frequent first."""
         self._random = random
         self._names = names
 

@@ -155,5 +155,4 @@ def _sentence(part: str) -> Iterator[Statement]:
 
 
 def _bare(cell: str) -> str:
-    """A name without the signs around it."""
     return re.sub(r"^\W+|\W+$", "", cell)

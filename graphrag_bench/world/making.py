@@ -64,17 +64,14 @@ def make_world(settings: WorldSettings) -> World:
 
 
 def _random(settings: WorldSettings, stream: str) -> np.random.Generator:
-    """The random numbers of one aspect, which do not depend on those of the others."""
     return np.random.default_rng([settings.seed, _STREAMS.index(stream)])
 
 
 def _first(random: np.random.Generator, n: int, share: float) -> set[int]:
-    """An exact share of the rows 0..n-1; those of a lower share are among those of a higher."""
     return set(random.permutation(n)[: round(share * n)].tolist())
 
 
 def _entities(settings: WorldSettings) -> list[Entity]:
-    """One entity for each passage, the types in turn, each with a name and an alias of its type."""
     random = _random(settings, "names")
     types = [TYPES[row % len(TYPES)] for row in range(settings.size)]
     names = Names(random)
@@ -87,7 +84,6 @@ def _entities(settings: WorldSettings) -> list[Entity]:
 
 
 def _tail(of_type: str, size: int, draw: float, never: Sequence[int]) -> int:
-    """An entity of a type by a number in 0..1, the next one of its type where it is in `never`."""
     offset = TYPES.index(of_type)
     n_such = (size - offset + len(TYPES) - 1) // len(TYPES)
     place = int(draw * n_such)
@@ -97,7 +93,6 @@ def _tail(of_type: str, size: int, draw: float, never: Sequence[int]) -> int:
 
 
 def _facts(settings: WorldSettings, entities: Sequence[Entity]) -> list[Fact]:
-    """`facts_per_passage` facts about each entity, in the order of the entities."""
     n_each = settings.facts_per_passage
     random = _random(settings, "facts")
     choices = random.permuted(np.tile(np.arange(3), (settings.size, 1)), axis=1).tolist()
@@ -133,7 +128,6 @@ def _aliased(fact: Fact, entities: Sequence[Entity]) -> Iterator[int]:
 def _chains(
     settings: WorldSettings, entities: Sequence[Entity], facts: Sequence[Fact]
 ) -> list[Chain]:
-    """Different chains of 1, 2, .. hops in turn, none of which meets an entity twice."""
     random = _random(settings, "chains")
     chains: dict[tuple[int, ...], Chain] = {}
     for number in range(settings.n_questions):
@@ -155,7 +149,6 @@ def _chains(
 
 
 def _walk(start: int, turns: Sequence[float], facts: Sequence[Fact], n_each: int) -> list[Fact]:
-    """A fact about the start, one about its tail, and so on; `turns` in 0..1 choose."""
     walk = []
     for turn in turns:
         walk.append(facts[start * n_each + int(turn * n_each)])
@@ -164,7 +157,6 @@ def _walk(start: int, turns: Sequence[float], facts: Sequence[Fact], n_each: int
 
 
 def _passage(entity: Entity, introduced: bool, facts: Sequence[Fact], n_each: int) -> Passage:
-    """The passage about an entity, without the facts that were removed."""
     own = facts[entity.id * n_each : (entity.id + 1) * n_each]
     stated = [fact for fact in own if fact.passage is not None]
     sentences = [kind_sentence(entity.name, entity.kind)]
@@ -178,7 +170,6 @@ def _passage(entity: Entity, introduced: bool, facts: Sequence[Fact], n_each: in
 def _filled(
     settings: WorldSettings, entities: Sequence[Entity], passages: Sequence[Passage]
 ) -> tuple[Passage, ...]:
-    """The passages, each of at least `words` words."""
     filling = Filling(_random(settings, "filling"), [entity.name for entity in entities])
     return tuple(
         replace(passage, text=" ".join((passage.text, *filling.sentences(missing))))
@@ -237,14 +228,12 @@ def _noise(
 def _targets(
     random: np.random.Generator, facts: Sequence[Fact], chains: Sequence[Chain]
 ) -> list[int]:
-    """The facts of the chains in random order, then all the others."""
     order = random.permutation(len(facts)).tolist()
     asked = {row for chain in chains for row in chain.facts}
     return [row for row in order if row in asked] + [row for row in order if row not in asked]
 
 
 def _outsider(row: int, near: Entity, draw: float, names: Names) -> Entity:
-    """Somebody of the same type with a similar name and no alias, whom no fact is about."""
     kinds = KINDS[near.type]
     return Entity(row, names.like(near.name), "", near.type, kinds[int(draw * len(kinds))])
 

@@ -22,7 +22,6 @@ class Names:
     """Names as they are drawn; none is given twice."""
 
     def __init__(self, random: np.random.Generator) -> None:
-        """Nothing is taken yet."""
         self._random = random
         self._taken: set[str] = set()
 
@@ -53,7 +52,6 @@ class Names:
 
 
 def _name(type_: str, picks: list[int]) -> str:
-    """Two words for a person, a word and a noun for others; works begin with The."""
     if type_ == "person":
         return f"{_word(picks[:2])} {_word(picks[2:])}"
     nouns = _NOUNS[type_]

@@ -30,7 +30,6 @@ class SubQuestions(BaseModel):
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template and the question; two or three short questions come back."""
     return template_tokens(settings["prompt"]) + sizes.question, 2.5 * sizes.question
 
 

@@ -68,7 +68,6 @@ def titles(
 
 
 def _primer_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and one fold of the reports; half of a reply."""
     fold = sizes.context / max(_folds(settings, sizes), 1.0)
     prompt = template_tokens(settings["prompt"]) + sizes.question + fold
     return prompt, (settings["max_tokens"] or PARAGRAPH + QUESTIONS) / 2
@@ -130,7 +129,6 @@ def primer(
 
 
 def _divided(context: Context, folds: int) -> list[Sequence[Any]]:
-    """The pieces in as many runs of nearly the same length, without the empty ones."""
     n = len(context.pieces)
     bounds = [fold * n // folds for fold in range(folds + 1)]
     parts = [context.pieces[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]

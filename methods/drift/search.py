@@ -46,14 +46,12 @@ def passage(
 
 
 def _shared(question: str, text: str) -> int:
-    """How many of the question's different words the text has, 1..100."""
     asked = set(normalise_name(question).split())
     both = asked & set(normalise_name(text).split())
     return max(1, round(100 * len(both) / max(len(asked), 1)))
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question, a follow-up of its length and the context; half of a reply."""
     prompt = template_tokens(settings["prompt"]) + 2 * sizes.question + sizes.context
     return prompt, (settings["max_tokens"] or PARAGRAPH) / 2
 
@@ -108,7 +106,6 @@ def _nothing(most: int) -> Found:
 
 
 def _onward(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
-    """The trail, its current follow-up as a query, and the end where there is none."""
     return trail, trail.query, None if trail.current else NoneOpen(trail.n_searched)
 
 

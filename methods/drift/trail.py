@@ -41,7 +41,6 @@ class Trail:
     n_searched: int = 0
 
     def __len__(self) -> int:
-        """The number of answers."""
         return len(self.findings)
 
     @property

@@ -59,7 +59,6 @@ def nearest(
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question, a passage, and as many follow-up questions as a passage has."""
     return template_tokens(settings["prompt"]) + sizes.question + 2 * sizes.chunk, 2.0
 
 
@@ -109,7 +108,6 @@ def chosen(
 def _visited(
     relationships: Ranked[Relationship], graph: Graph, n_hops: int, width: int, choose: Choose
 ) -> Ranked[Node]:
-    """The share of visits of every node that was visited."""
     first = unique(graph.target[relationships.ids].tolist())[:width]
     visits = dict.fromkeys(first, 1)
     out = graph.outward
@@ -139,7 +137,6 @@ def _shown(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
 
 
 def _number(text: str, cut: bool) -> int:
-    """The first number of a reply."""
     if (found := re.search(r"\d+", text)) is None:
         raise UnreadableReply(PURPOSE, text)
     return int(found[0])

@@ -61,7 +61,6 @@ def nearest(
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and a passage; one word comes back."""
     return template_tokens(settings["prompt"]) + sizes.question + sizes.chunk, 1.0
 
 
@@ -121,7 +120,6 @@ def _counted(
     width: int,
     judge: Judge,
 ) -> Ranked[Node]:
-    """The passages that were judged, by names and visits."""
     here = unique(graph.target[relationships.ids].tolist())[:width]
     visits = {node: len(here) - place for place, node in enumerate(here)}
     helps: dict[int, bool] = {}
@@ -146,7 +144,6 @@ def _counted(
 
 
 def _yes(text: str, cut: bool) -> bool:
-    """Whether a reply says yes; raises UnreadableReply where it says neither yes nor no."""
     if (found := re.search(r"\b(yes|no)\b", text.lower())) is None:
         raise UnreadableReply(PURPOSE, text)
     return found[0] == "yes"

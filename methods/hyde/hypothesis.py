@@ -20,7 +20,6 @@ PROMPT = Prompt("methods:hyde/prompts/passage.j2")
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template and the question; a passage comes back."""
     prompt = template_tokens(settings["prompt"]) + sizes.question
     return prompt, 0.75 * settings["max_tokens"]
 

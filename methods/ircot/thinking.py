@@ -33,7 +33,6 @@ class Thoughts:
     sentences: tuple[str, ...] = ()
 
     def __len__(self) -> int:
-        """The number of sentences."""
         return len(self.sentences)
 
 
@@ -55,7 +54,6 @@ def begin(question: Question) -> Thoughts:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and the passages found so far; one sentence."""
     passages = sizes.passages * sizes.chunk
     shown = min(settings["budget"] or passages, passages)
     prompt = template_tokens(settings["prompt"]) + sizes.question + shown

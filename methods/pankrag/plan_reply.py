@@ -48,7 +48,6 @@ def _texts(given: Any) -> list[str]:
 
 
 def _items(given: Any) -> list[Any]:
-    """The value as a list: empty for null and `none`, one item for anything that is not a list."""
     if given is None or (isinstance(given, str) and given.strip().lower() in _NOTHING):
         return []
     return list(given) if isinstance(given, list | tuple) else [given]
@@ -191,7 +190,6 @@ def placeholders(text: str) -> list[tuple[str, str]]:
 
 
 def _hops(sequences: Sequence[SequenceReply]) -> tuple[list[SubQuestion], list[str]]:
-    """The sub-questions with distinct ids, in document order, and what was changed."""
     found: dict[str, SubQuestion] = {}
     said: list[str] = []
     for place, sequence in enumerate(sequences):
@@ -213,7 +211,6 @@ def _hops(sequences: Sequence[SequenceReply]) -> tuple[list[SubQuestion], list[s
 
 
 def _with_placeholders(one: SubQuestion, known: set[str], said: list[str]) -> SubQuestion:
-    """The sub-question with a dependency for each placeholder that names another one."""
     named = dict.fromkeys(name for _, name in placeholders(one.text))
     new = [name for name in named if name in known and name not in (*one.dependencies, one.id)]
     said += [f"{one.id} speaks of {name} and depends on it now" for name in new]
@@ -221,6 +218,5 @@ def _with_placeholders(one: SubQuestion, known: set[str], said: list[str]) -> Su
 
 
 def _ids(given: Sequence[str]) -> tuple[str, ...]:
-    """Ids as `sequence-hop`; a text without an id is kept, and dropped as unknown later."""
     found = ((text, _ID.search(text)) for text in given)
     return tuple(f"{int(m[1])}-{int(m[2])}" if m else text.strip() for text, m in found)

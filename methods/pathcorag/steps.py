@@ -47,7 +47,6 @@ class StepsReply(BaseModel):
 
 
 def _plain(name: str) -> str:
-    """A name in lower case, its words separated: `extendedQueries`, `Extended_Queries`."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return " ".join(re.findall(r"\w+", apart.replace("_", " ").casefold()))
 
@@ -58,7 +57,6 @@ def _texts(given: Any) -> list[str]:
 
 
 def _by_step(steps: Sequence[str], given: Any) -> list[list[str]]:
-    """The queries of each step: by its text where a key has it, else by its position."""
     if isinstance(given, Mapping):
         named = {_plain(str(key)): _texts(value) for key, value in given.items()}
         placed = list(named.values())

@@ -80,7 +80,6 @@ def beam(
 
 
 def _facts_in(graph: Graph, chunks: Ranked[Chunk], typed: NDArray[np.bool_] | None) -> IntArray:
-    """The facts in some chunks, ascending."""
     inside = np.unique(graph.chunk_node[chunks.ids].indices).astype(np.int64)
     return inside if typed is None else inside[typed[inside]]
 
@@ -104,18 +103,15 @@ class _Search:
 
     @classmethod
     def of(cls, vector: Vectors, facts: IntArray, graph: Graph, index: VectorIndex) -> _Search:
-        """The search over some facts, before its first path."""
         rows = np.asarray(index.vectors[facts], np.float32)
         scores = products(vector, index.vectors, facts[None, :])[0].astype(np.float64)
         return cls(vector, facts, rows, scores, _joined(graph, facts))
 
     def begin(self, width: int) -> None:
-        """Paths of one fact."""
         self.going = [(place,) for place in best_first(self.scores)[:width].tolist()]
         self.found = {steps: float(self.scores[steps[0]]) for steps in self.going}
 
     def longer(self, n_parallel: int, n_rescored: int) -> list[Steps]:
-        """The paths with one more fact whose mean vectors are the most similar to the question."""
         first = best_first(self.scores)[:n_parallel]
         seen: dict[frozenset[int], tuple[Steps, float]] = {}
         for steps in self.going:
@@ -129,7 +125,6 @@ class _Search:
         return [candidates[row][0] for row in best.tolist()]
 
     def _means(self, steps: Steps, near: IntArray) -> FloatArray:
-        """The cosine with the question of the mean vector of a path and each fact, (n_near,)."""
         base = self.rows[list(steps)].sum(axis=0)
         others = self.rows[near]
         squares = base @ base + 2 * (others @ base) + (others * others).sum(axis=1)
@@ -138,7 +133,6 @@ class _Search:
         return means
 
     def keep(self, candidates: Sequence[Steps], vectors: Sequence[Vectors], width: int) -> None:
-        """The best of these paths by the vectors of their texts; they go on."""
         ordered = sorted(zip(candidates, vectors, strict=True), key=lambda pair: pair[0])
         scores = np.array([float(self.vector[0] @ vector) for _, vector in ordered])
         best = best_first(scores)[:width].tolist()
@@ -146,12 +140,10 @@ class _Search:
         self.found |= {ordered[row][0]: float(scores[row]) for row in best}
 
     def text(self, graph: Graph, steps: Steps) -> str:
-        """The texts of a path's facts with a space between."""
         assert graph.descriptions is not None
         return " ".join(graph.descriptions.take(self.facts[list(steps)]))
 
     def paths(self, graph: Graph) -> Iterator[Path]:
-        """The paths that were kept, best first."""
         kept = sorted(self.found, key=lambda steps: (len(steps), steps))
         best = best_first(np.array([self.found[steps] for steps in kept]))
         for steps in (kept[row] for row in best.tolist()):
@@ -160,7 +152,6 @@ class _Search:
 
 
 def _joined(graph: Graph, facts: IntArray) -> Any:
-    """Which facts share an entity or have synonyms of one, bool CSR (n_facts, n_facts)."""
     named = graph.adjacency[facts].astype(bool).astype(np.int64)
     rows = np.unique(named.indices)
     named = named[:, rows]
@@ -172,7 +163,6 @@ def _joined(graph: Graph, facts: IntArray) -> Any:
 
 
 def _synonyms(graph: Graph, entities: IntArray) -> tuple[IntArray, IntArray]:
-    """The places, among some entities, of the ends of synonymy edges between them."""
     rows = graph.relationships_at(entities)
     rows = rows[graph.synonym[rows]]
     ends = np.stack([graph.source[rows], graph.target[rows]])
@@ -182,7 +172,6 @@ def _synonyms(graph: Graph, entities: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _walk(graph: Graph, facts: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Facts with the entities between them, and the relationships of the hops where there are."""
     nodes, rows = [facts[0]], list[int]()
     for last, fact in zip(facts, facts[1:], strict=False):
         between = _between(graph, last, fact)
@@ -192,7 +181,6 @@ def _walk(graph: Graph, facts: Sequence[int]) -> tuple[tuple[int, ...], tuple[in
 
 
 def _between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:
-    """The lowest entity of both facts, else of each one where two are synonyms; () for none."""
     own, other = row_ids(graph.adjacency, last), row_ids(graph.adjacency, fact)
     shared = np.intersect1d(own, other)
     if len(shared):

@@ -55,7 +55,6 @@ def of_paths(
 def _entities(
     paths: Iterable[Path], graph: Graph, typed: NDArray[np.bool_] | None, top_k: int
 ) -> dict[int, float]:
-    """The entities with the highest summed scores, and their best ones as parts of the largest."""
     total: dict[int, float] = {}
     best: dict[int, float] = {}
     for path in paths:

@@ -48,7 +48,6 @@ def reader_values(
 
 
 def _is_table(block: Mapping[str, Any]) -> bool:
-    """Whether every row of a block begins with its number: the same kinds come as plain texts."""
     numbered = (row.startswith(f"{place},") for place, row in enumerate(block["rows"]))
     return bool(block["head"]) and all(numbered)
 

@@ -88,7 +88,6 @@ def triples_context(
 
 
 def _lines(graph: Graph, rows: list[int], places: list[int], form: Form) -> Iterator[list[int]]:
-    """The positions of the triples of each line, in order."""
     held: list[int] = []
     for at in places:
         if held and (form == "triplets" or graph.target[rows[held[-1]]] != graph.source[rows[at]]):
@@ -109,7 +108,6 @@ def line(graph: Graph, rows: tuple[int, ...], form: Form) -> str:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and the triples; half of what an answer may take."""
     template = template_tokens(settings["prompt"]) + sizes.form
     prompt = template + sizes.question + sizes.context
     return prompt, min(expected_tokens(settings, sizes), 256)

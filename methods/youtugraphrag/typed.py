@@ -92,7 +92,6 @@ def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template with the schema and the question; a few short questions and types come back."""
     schema = 3.0 * (settings["n_relations"] + settings["n_attributes"]) + 40
     prompt = template_tokens(settings["prompt"]) + schema + sizes.question
     return prompt, 2.5 * sizes.question + 40

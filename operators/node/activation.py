@@ -81,7 +81,6 @@ class _Spread:
     sentences_per_node: int
 
     def run(self, start: FloatArray, rounds: int) -> tuple[FloatArray, FloatArray]:
-        """The summed scores and the strongest activation of every node after some rounds."""
         weights, active, now = start.copy(), start.copy(), start
         taken = np.zeros(len(self.cosine), bool)
         for done in range(1, rounds + 1):
@@ -96,7 +95,6 @@ class _Spread:
         return weights, active
 
     def _passed(self, now: FloatArray, taken: BoolArray) -> list[tuple[int, float]]:
-        """What every active node passes on, as (node, score); marks the sentences as taken."""
         found: list[tuple[int, float]] = []
         used: list[int] = []
         for node in np.flatnonzero((now > 0) & (now >= self.threshold)).tolist():

@@ -40,7 +40,6 @@ def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and half the candidates; one number per candidate comes back."""
     names = settings["max_candidates"] / 2 * 5
     return template_tokens(settings["prompt"]) + sizes.question + names, names
 
@@ -106,7 +105,6 @@ def _by_score(hop: Hop) -> float:
 
 
 def _hops(graph: Graph, choice: Choice, among: Any, max_candidates: int) -> tuple[Hop, ...]:
-    """The hops from a topic along a relation, heaviest first, one per candidate."""
     here, there = graph.source, graph.target
     if not choice.forward:
         here, there = there, here
@@ -140,7 +138,6 @@ def _shown(graph: Graph, question: Question, group: Group) -> dict[str, Any]:
 
 
 def _numbers(text: str, cut: bool) -> list[list[str]]:
-    """The numbers of a whole reply, then those of each line; also of a truncated reply."""
     found = [_NUMBER.findall(part) for part in (text, *text.splitlines())]
     if not found[0]:
         raise UnreadableReply(PURPOSE, text)

@@ -51,7 +51,6 @@ def _query(keywords: Keywords, node_query: NodeQuery) -> Query | None:
 
 
 def _in_turns(hits: Sequence[Ranked[Any]], min_score: float, top_k: int) -> Ranked[Node]:
-    """The rows of the lists, one of each in turn, every row once."""
     taken: dict[int, float] = {}
     left = [iter(hit.items()) for hit in hits]
     while left and len(taken) < top_k:

@@ -112,7 +112,6 @@ def link(
 
 
 def _ranked(hits: Found, dedupe: bool) -> Ranked[Node]:
-    """The nodes in order; with `dedupe` each once, where it comes first."""
     if dedupe:
         first = dict(reversed(hits))
         hits = [(node, first[node]) for node in unique([node for node, _ in hits])]
@@ -129,7 +128,6 @@ def _named(
     parts: Sequence[ByName],
     single_words: SingleWords,
 ) -> tuple[list[int], list[str]]:
-    """The rows of the nodes that are named, part by part, and the mentions that name none."""
     found: dict[str, int] = {}
     left = list(mentions.names)
     for part in parts:
@@ -150,7 +148,6 @@ def _named(
 
 
 def _row(name: str, graph: Graph) -> int | None:
-    """The row of the node of exactly that name, else of the first that differs in spelling."""
     row = graph.row_of.get(name)
     return graph.dictionary.row(name) if row is None else row
 
@@ -158,7 +155,6 @@ def _row(name: str, graph: Graph) -> int | None:
 def _single(
     single_words: SingleWords, question: Question, chunk_table: ChunkTable
 ) -> frozenset[str] | None:
-    """The names of one word that count; None: all do."""
     if single_words == "any":
         return None
     if single_words == "proper":
@@ -173,7 +169,6 @@ def _titles(chunk_table: ChunkTable) -> frozenset[str]:
 
 
 def _inside(name: str, found: Iterable[str]) -> bool:
-    """Whether a name is one of those found or some whole words of one."""
     return any(f" {key_of(bare(name))} " in f" {key_of(other)} " for other in found)
 
 
@@ -183,6 +178,5 @@ def _counts(name: str, single: Container[str] | None) -> bool:
 
 
 def _capitalised(text: str) -> frozenset[str]:
-    """The words of a text that are written with a capital letter or a digit."""
     marked = (word for word in text.split() if any(c.isupper() or c.isdigit() for c in word))
     return frozenset(key_of(bare(word)) for word in marked)

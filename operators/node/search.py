@@ -45,7 +45,6 @@ def vdb(
 
 
 def _shares(nodes: Ranked[Node]) -> Ranked[Node]:
-    """The nodes with (1 + cosine) / 2 as their score, divided by the sum."""
     half = (1.0 + nodes.scores) / 2.0
     return Ranked(nodes.ids, half / (half.sum() or 1.0))
 

@@ -66,7 +66,6 @@ def by_step(
 
 
 def _best_of_steps(values: FloatArray, of: IntArray, n_steps: int) -> FloatArray:
-    """The highest value (n_nodes, n_queries) of each node among the queries of each step."""
     best: FloatArray = np.full((len(values), n_steps), -np.inf)
     for step in np.unique(of).tolist():
         best[:, step] = values[:, of == step].max(axis=1)

@@ -77,7 +77,6 @@ def k_shortest(
 
 
 def _ends(step_nodes: StepNodes, step: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """The nodes of a step and of the next one, and their scores."""
     sources, source_scores = step_nodes.of(step)
     targets, target_scores = step_nodes.of(step + 1)
     return sources, targets, source_scores, target_scores

@@ -65,7 +65,6 @@ def pool(
 def _by_base_rank(
     relationships: Ranked[Relationship], scores: Literal["as_given", "cosine"]
 ) -> tuple[IntArray, FloatArray]:
-    """The rows and their scores, none below 0, best first."""
     given = relationships.scores if scores == "as_given" else (1 + relationships.scores) / 2
     rows, of = np.unique(relationships.ids, return_inverse=True)
     best: FloatArray = np.zeros(len(rows))

@@ -36,7 +36,6 @@ Scored = tuple[tuple[str, float], ...]
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and some relation names; one line per choice comes back."""
     names = 4.0 * _RELATIONS_EXPECTED
     return template_tokens(settings["prompt"]) + sizes.question + names, 12.0 * settings["width"]
 

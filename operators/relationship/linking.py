@@ -75,7 +75,6 @@ class Useful(BaseModel):
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """The template, the question and five triples; a few numbers come back."""
     told = template_tokens(settings["prompt"]) + sizes.question + 5 * _TOKENS_OF_A_TRIPLE
     return told, 16.0
 

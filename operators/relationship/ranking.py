@@ -108,7 +108,6 @@ def onehop(
 
 
 def _inside_first(graph: Graph, nodes: IntArray, rows: IntArray, most: int | None) -> IntArray:
-    """Positions of the rows between the nodes, then of those that lead out, `most` at most."""
     inward = np.isin(graph.source[rows], nodes)
     outward = ~(inward & np.isin(graph.target[rows], nodes))
     inner = np.where(inward, graph.source[rows], graph.target[rows])
@@ -126,7 +125,6 @@ def _degrees(graph: Graph, rows: IntArray) -> IntArray:
 
 
 def _by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Positions of the rows by degree of both ends, then weight, falling; then by `ties`."""
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -_degrees(graph, rows)))
 
@@ -187,6 +185,5 @@ def aggregator(
 
 
 def _ends(node_scores: NodeScores, graph: Graph) -> FloatArray:
-    """The sum of the scores of both ends of every relationship."""
     scores = node_scores.values
     return np.asarray(scores[graph.source] + scores[graph.target], np.float64)

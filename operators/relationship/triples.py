@@ -67,7 +67,6 @@ def triple_scores(
 def _scores(
     triple_scorer: TripleScorer, graph: Graph, asked: Sequence[ScoredQuestion]
 ) -> Iterator[FloatArray]:
-    """The score of each row that a question asks for, one question after the other."""
     if isinstance(triple_scorer, VectorIndex):
         index = triple_scorer.vectors
         for one in asked:
@@ -80,6 +79,5 @@ def _scores(
 
 
 def _some(given: Ranked[Relationship] | None, n_rows: int) -> IntArray | None:
-    """The given rows, ascending; None for all rows, which the questions then share."""
     rows = None if given is None else np.unique(given.ids)
     return None if rows is None or len(rows) == n_rows else rows

@@ -44,7 +44,6 @@ class Answered:
         return cls(state.get("answer").text, context, finished.trace, finished.fallbacks, made)
 
     def __repr__(self) -> str:
-        """The answer, and the size of its context and trace; `report()` has all of it."""
         held = f"{len(self.context.pieces)} pieces of context, {len(self.trace)} steps"
         return f"<Answered {short(self.answer)!r}: {held}; print(answered.report()) shows them>"
 

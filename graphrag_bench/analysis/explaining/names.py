@@ -93,7 +93,6 @@ class Names:
 
 
 def _artifact(resource: str, kind: Any, roots: Sequence[Path], keys: Mapping[str, str]) -> Any:
-    """An artifact, or the one that it is the same as; None for one that is not there."""
     if resource not in keys:
         return None
     places = [root / resource / keys[resource] for root in roots]

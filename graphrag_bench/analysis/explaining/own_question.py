@@ -91,7 +91,6 @@ def answered_with(
 
 
 def _of_run(experiment: Experiment, question: Question) -> OwnQuestion | None:
-    """What the finished run of these settings has for the same question; None without it."""
     folder = experiment.folder
     same = [
         one.id

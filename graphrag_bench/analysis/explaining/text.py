@@ -46,7 +46,6 @@ def explained_lines(told: Told, *, whole: bool = False) -> Iterator[str]:
 
 
 def _piece(piece: Told, whole: bool) -> Iterator[str]:
-    """A row of the context: score, kind, id, documents, tokens, its text, in full if `whole`."""
     head = f"  {piece['score']:.3f}  {piece['kind']} {piece['id']}"
     if documents := piece.get("documents"):
         head += f" (of {', '.join(documents)})"
@@ -62,7 +61,6 @@ def _piece(piece: Told, whole: bool) -> Iterator[str]:
 
 
 def _used(usage: Told) -> str:
-    """The LLM calls and tokens of a step; "" for one without calls."""
     if not usage.get("calls"):
         return ""
     n_prompt, n_reply = (usage.get(f"{name}_tokens", 0) for name in ("prompt", "completion"))
@@ -70,7 +68,6 @@ def _used(usage: Told) -> str:
 
 
 def _slot(slot: str, value: Any) -> Iterator[str]:
-    """A slot by name, its rows below it."""
     name = slot.replace("_", " ")
     if slot == "context":
         yield f"{name}: {len(value['pieces'])} rows, {len(value['cut'])} cut"
@@ -96,7 +93,6 @@ def _slot(slot: str, value: Any) -> Iterator[str]:
 
 
 def _rows(name: str, rows: Sequence[Any]) -> Iterator[str]:
-    """How many there are, and the first of them, each on a line; paths are never cut."""
     more = f", the first {SHOWN}" if len(rows) > SHOWN else ""
     yield f"{name}: {len(rows)}{more}"
     yield from (f"  {said(row)}" for row in rows[:SHOWN])

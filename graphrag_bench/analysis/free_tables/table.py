@@ -117,7 +117,6 @@ _Held = dict[Cell, list[tuple[PivotRun, dict[str, float]]]]
 
 
 def _held(runs: Sequence[PivotRun], layout: Layout) -> tuple[tuple[str, str], _Held]:
-    """The fields of rows and columns, and the runs of each cell with its scores."""
     if not runs:
         raise UserError("There is no run to make a table of.")
     row_field, col_field = (_field(runs, name) for name in (layout.rows, layout.cols))
@@ -134,13 +133,11 @@ def _held(runs: Sequence[PivotRun], layout: Layout) -> tuple[tuple[str, str], _H
 def _places(
     runs: Sequence[PivotRun], fields: tuple[str, str], held: _Held
 ) -> tuple[list[str], list[str], list[str]]:
-    """Rows, columns and parts in their order."""
     lines, cols = (_placed([run.fields.get(name, MISSING) for run in runs]) for name in fields)
     return lines, cols, sorted({part for _, _, part in held}, key=_in_order)
 
 
 def _field(runs: Sequence[PivotRun], name: str) -> str:
-    """The field of that name: a setting of the method may be named without `method.`."""
     known = sorted({field for run in runs for field in run.fields})
     for field in (name, f"method.{name}"):
         if field in known:
@@ -169,7 +166,6 @@ def _check_attribute(runs: Sequence[PivotRun], name: str | None) -> None:
 
 
 def _parts(run: PivotRun, value: str, by: str | None) -> dict[str, dict[str, float]]:
-    """The scores of the questions by part; one part "" without a split."""
     parts: dict[str, dict[str, float]] = {}
     for question, scores in run.scores.items():
         if value in scores:
@@ -179,14 +175,12 @@ def _parts(run: PivotRun, value: str, by: str | None) -> dict[str, dict[str, flo
 
 
 def _placed(values: Sequence[str]) -> list[str]:
-    """Each value once: numbers by size and before what is not said, anything else as it came."""
     found = list(dict.fromkeys(values))
     numeric = all(value == MISSING or _in_order(value)[0] == 0 for value in found)
     return sorted(found, key=_in_order) if numeric else found
 
 
 def _in_order(part: str) -> tuple[int, float, str]:
-    """Numbers by size, then texts, then what is not said."""
     try:
         return 0, float(part), ""
     except ValueError:
@@ -204,7 +198,6 @@ def _cell(held: Sequence[tuple[PivotRun, Mapping[str, float]]] | None) -> str:
 
 
 def _mean(held: Sequence[tuple[PivotRun, Mapping[str, float]]]) -> Mean:
-    """Over questions, each with the mean of its scores; those of one scope are drawn together."""
     values: dict[str, list[float]] = {}
     scopes: dict[str, str | None] = {}
     for run, scores in held:

@@ -116,7 +116,6 @@ def fates_of(row: Row, gold: Gold, built: Built, right: bool | None) -> list[Fat
 
 
 def _any(name: str, parts: Sequence[Fate]) -> Fate:
-    """The fate of a file: True for a stage that one part has reached, None where none is told."""
     stages = dict.fromkeys(stage for part in parts for stage in part.verdicts)
     reached = {stage: [part.verdicts.get(stage) for part in parts] for stage in stages}
     verdicts = {
@@ -127,7 +126,6 @@ def _any(name: str, parts: Sequence[Fate]) -> Fate:
 
 
 def _of_document(document: str, traced: _Traced, built: Built) -> Iterator[tuple[str, bool | None]]:
-    """The verdicts of one document, linking aside."""
     yield "corpus", document in built.documents
     if built.chunks is not None:
         yield "chunk", bool(built.chunks_of(document))
@@ -150,7 +148,6 @@ class _Traced:
     """What the steps of one question wrote, as its row tells."""
 
     def __init__(self, row: Row, built: Built) -> None:
-        """Nothing is looked up yet."""
         self.row, self.built = row, built
         self.last: dict[str, Any] = {}
         for step in row.get("trace", ()):
@@ -161,7 +158,6 @@ class _Traced:
         self.cut = frozenset((kind, name) for kind, name in (context or {}).get("cut", ()))
 
     def retrieved(self, document: str) -> bool | None:
-        """Whether the ranked chunks hold it, or the rows of the graph where nothing ranks any."""
         if "documents" in self.row:
             return document in self.row["documents"]
         if "chunks" in self.last and self.built.chunks is not None:
@@ -177,7 +173,6 @@ class _Traced:
         return {row for slot in _ROWS for row in _relationship_rows(self.last.get(slot))}
 
     def names(self, document: str) -> set[tuple[str, str]]:
-        """The (kind, id) of all pieces that would say something of it: chunks, nodes, rows."""
         built = self.built
         held = {("chunk", document)}
         if built.graph is None or built.chunks is None:
@@ -191,7 +186,6 @@ class _Traced:
         return held | {("path", name) for name in self._paths_with(set(rows))}
 
     def in_prompt(self, document: str) -> bool | None:
-        """Whether a text of it stands in the context; None when a piece does not tell."""
         if not self.has_context:
             return None
         if any(document in names for names in self.held if names is not None):
@@ -200,7 +194,6 @@ class _Traced:
 
     @cached_property
     def _best_paths(self) -> list[dict[str, Any]]:
-        """The paths as `context.paths` numbers them; none where only names of nodes are told."""
         paths: list[dict[str, Any]] = self.last.get("paths") or []
         if any(path["transition"] for path in paths):
             return []
@@ -216,7 +209,6 @@ class _Traced:
         ]
 
     def starts(self) -> NDArray[np.int64] | None:
-        """The nodes that the first steps found, ends of relationships too; None without them."""
         graph = self.built.graph
         steps = [s for s in self.row.get("trace", ()) if s["step"] in self.built.entries]
         wrote = [step["wrote"] for step in steps if step["wrote"]]
@@ -230,7 +222,6 @@ class _Traced:
 
 
 def _relationship_rows(value: Any) -> list[int]:
-    """The relationship rows of a slot as a row of the record tells it."""
     if isinstance(value, list):
         return [row for path in value for row in path["relationships"]]
     if not isinstance(value, dict):
@@ -241,7 +232,6 @@ def _relationship_rows(value: Any) -> list[int]:
 
 
 def _linked(traced: _Traced, evidence: Sequence[str], built: Built) -> set[str] | None:
-    """The documents that the start nodes reach; None where those cannot be told."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -125,7 +125,6 @@ def funnel(stages: Sequence[str], fates: Sequence[Fate]) -> Funnel:
 
 
 def _untold(fate: Fate, stage: str) -> bool:
-    """Whether nothing can be told of a stage, though the evidence was not lost before it."""
     before = fate.lost is not None and STAGES.index(fate.lost) < STAGES.index(stage)
     failed = fate.verdicts.get("replied") is False
     return fate.verdicts.get(stage) is None and not before and not failed

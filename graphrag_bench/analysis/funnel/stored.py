@@ -87,7 +87,6 @@ def _finder(run: StoredRun, dataset: Dataset, home: Path, shared: str | None) ->
 
 
 def _right(run: StoredRun, question: str) -> bool | None:
-    """Whether the answer is right by the metric of its set; None where there is no answer."""
     scores = run.scores.get(question, {})
     return next((scores[name] >= 0.5 for name in _RIGHT if name in scores), None)
 
@@ -111,7 +110,6 @@ def stages_of(experiment: Experiment) -> frozenset[str]:
 
 
 def _entries(steps: Sequence[OperatorStep]) -> frozenset[str]:
-    """The labels of the steps that find nodes or relationships from the question alone."""
     return frozenset(
         op.label
         for op in steps
@@ -127,7 +125,6 @@ class _Finder:
     """What the run of an experiment was made over, found by key, and what is missing of it."""
 
     def __init__(self, experiment: Experiment, references: References) -> None:
-        """Nothing is loaded yet."""
         self.experiment, self.references = experiment, references
         self.stages = stages_of(experiment)
         self.missing: dict[str, None] = {}
@@ -136,7 +133,6 @@ class _Finder:
         self.ids = frozenset(document.id for document in experiment.dataset.documents)
 
     def built(self, scope: str | None) -> Built:
-        """Chunks and graph of the questions of a scope; None in place of what is gone."""
         keys = self.references.within(scope)
         chunks = graph = None
         if (place := self._place("chunk_table", keys, "chunk")) is not None:
@@ -147,7 +143,6 @@ class _Finder:
         return Built(self.ids, chunks, graph, self.entries, self.stages)
 
     def _place(self, resource: str, keys: Mapping[str, str], stages: str) -> Path | None:
-        """The folder of an artifact; None, and a word of what cannot be told, when it is gone."""
         if resource not in keys:
             self.missing[f"{stages}: which {resource} the run used is not known"] = None
             return None

@@ -43,7 +43,6 @@ def funnel_lines(made: Funnel) -> Iterator[str]:
 
 
 def _bar(count: StageCount, total: int) -> str:
-    """A bar of full width for all documents; a loss of any size shows."""
     if count.unknown and count.unknown == count.left + count.lost:
         return "?" * _WIDTH
     before = round(_WIDTH * (count.left + count.lost) / total)
@@ -54,7 +53,6 @@ def _bar(count: StageCount, total: int) -> str:
 
 
 def _remarks(count: StageCount, total: int) -> str:
-    """What was lost, in how many questions, with further remarks."""
     said = []
     if count.lost:
         what = "first loss of {} question(s)"
@@ -92,7 +90,6 @@ def funnel_table(caption: str, runs: Sequence[tuple[str, Funnel]]) -> Table:
 
 
 def _loss(stage: str) -> str:
-    """The head of the column of what a stage lost."""
     return {"cut": "cut", "replied": "failed"}.get(stage, f"not {SAID[stage]}")
 
 

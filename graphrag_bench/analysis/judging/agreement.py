@@ -68,7 +68,6 @@ def agreement(
 
 
 def _kappa(counts: NDArray[Any]) -> NDArray[np.float64]:
-    """The kappa of each table of labels by labels (r, k, k); NaN where chance explains all."""
     n = counts.sum((1, 2))
     alike = np.trace(counts, axis1=1, axis2=2) / n
     by_chance = (counts.sum(2) * counts.sum(1)).sum(1) / n**2

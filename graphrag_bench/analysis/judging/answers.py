@@ -121,7 +121,6 @@ def calls_ahead(stored: StoredRun, models: Models, asked: JudgeTask) -> dict[str
 
 
 def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
-    """The first answers of a run, stratified by type; raises UserError when it has none."""
     dataset, rows = dataset_of(stored), stored.rows
     answered = {name for name, row in rows.items() if row["status"] == "answered"}
     chosen = [q for q in dataset.interleaved() if q.id in answered][:limit]
@@ -143,7 +142,6 @@ def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
 
 
 def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
-    """The texts of each context in ranked order, of those that the prompt was made from alone."""
     found: dict[str, tuple[str, ...]] = {}
     for name, texts in context_texts(stored.folder, stored.rows, dataset_of(stored)).items():
         known = tuple(text for text in texts if text is not None)
@@ -153,7 +151,6 @@ def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
 
 
 def _same(name: str, measure: Measure, models: Models) -> Row:
-    """What the rows of one metric have in common."""
     embedder = models.identity("embedder") if measure.embeds else ""
     how = digest([prompt.digest for prompt in measure.prompts], embedder)
     return {"metric": name, "judge": models.identity("llm_judge"), "how": how}
@@ -162,7 +159,6 @@ def _same(name: str, measure: Measure, models: Models) -> Row:
 def _todo(
     folder: Path, name: str, measure: Measure, cases: Sequence[Case], models: Models, retry: bool
 ) -> list[tuple[Case, str]]:
-    """The cases that the metric fits and that have no row yet, with what identifies them."""
     same = _same(name, measure, models)
     keep = ("", "nothing") if retry else ("", "nothing", "unreadable")
     held = {
@@ -182,7 +178,6 @@ def _judge(
     models: Models,
     progress: Progress,
 ) -> None:
-    """Append a row for each case."""
     same = _same(name, measure, models)
     limits = models.settings.failures
     gate = FailureGate(f"judge {name}", limits.limit, limits.after, limits.in_a_row)
@@ -198,7 +193,6 @@ def _judge(
 
 
 def _of(measure: Measure, case: Case) -> str:
-    """A fingerprint of what is judged: a regenerated answer is judged again."""
     golds = [*case.golds, case.listed] if measure.gold else []
     context = case.context if measure.context else ""
     if measure.statements:

@@ -83,7 +83,6 @@ def _by_form(case: Case) -> Sequence[str] | None:
 
 
 def _entries(text: str) -> list[str]:
-    """The parts of a text between commas, line breaks, "and" and the like, without bullets."""
     parts = (_ENTRY.sub(r"\1", part) for part in _BETWEEN.split(text))
     return [part for part in parts if part]
 
@@ -91,7 +90,6 @@ def _entries(text: str) -> list[str]:
 def _compared(
     bench: Bench, cases: Sequence[Case], offered: Mapping[int, Sequence[str]]
 ) -> dict[int, Judgement]:
-    """Whether what is offered means the same as the gold, by row."""
     chats = [
         AGREES.render(
             {
@@ -112,7 +110,6 @@ def _agreed(reply: Agreed) -> float:
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:
-    """The texts that say something, each once, whatever its case and punctuation."""
     named: dict[str, str] = {}
     for text in texts:
         if plain := _plain(text):

@@ -140,7 +140,6 @@ def evidence_statements(bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
 
 
 def _gold(case: Case) -> str:
-    """The reference: the first gold answer, or all of a list."""
     return ", ".join(case.golds) if case.listed else case.golds[0]
 
 
@@ -154,7 +153,6 @@ def _listed(claimed: Claimed) -> list[str]:
 
 
 def _without(claimed: Claimed) -> Judgement:
-    """The judgement where the gold's statements could not be read, or there are none."""
     return judgement_of(claimed, _no_statement)
 
 
@@ -163,7 +161,6 @@ def _no_statement(_: list[str]) -> float:
 
 
 def _facts(bench: Bench, cases: Sequence[Case], golds: Sequence[str]) -> list[Judgement]:
-    """The F1 of each answer's statements."""
     wanted = claims(bench, cases, golds)
     found = {row: _without(one) for row, one in enumerate(wanted) if not _listed(one)}
     left = [row for row in range(len(cases)) if row not in found]
@@ -192,14 +189,12 @@ def _f1(reply: Classed, sizes: tuple[int, int]) -> float:
 
 
 def _numbers(given: Sequence[int], n: int, purpose: str) -> set[int]:
-    """Numbers of statements, each once; raises UnreadableReply for one that there is not."""
     if not set(given) <= set(range(1, n + 1)):
         raise UnreadableReply(purpose, f"{list(given)} of {n} statements")
     return set(given)
 
 
 def _alike(bench: Bench, cases: Sequence[Case], golds: Sequence[str]) -> Sequence[float]:
-    """(cosine + 1) / 2 of each answer with its gold, in 0..1; an empty answer has 0."""
     embedder = bench.embedder()
     answers = embedder.encode([case.answer for case in cases], kind="question")
     wanted = embedder.encode(list(golds), kind="question")
@@ -214,7 +209,6 @@ def _shares(
     chats: Mapping[int, Chat],
     sizes: Mapping[int, int],
 ) -> dict[int, Judgement]:
-    """The share of the numbered statements that a text holds, by row."""
     replies = ask_judge(
         bench, [cases[row] for row in chats], list(chats.values()), Numbered, "statements held"
     )

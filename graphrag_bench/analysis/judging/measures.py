@@ -119,7 +119,6 @@ def _no_claim(_: list[str]) -> float:
 
 
 def _supported(reply: SupportVerdicts, n: int) -> float:
-    """The share supported; a reply without exactly one verdict for each is unreadable."""
     if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
         raise UnreadableReply("supported", f"{len(reply.verdicts)} verdicts on {n} statements")
     return fmean(one.supported for one in reply.verdicts)
@@ -184,7 +183,6 @@ def _of_contexts(
     model: type[ModelT],
     value: Callable[[Case, ModelT], float],
 ) -> list[Judgement]:
-    """What the judge makes of each context against the gold; 0 without a call for an empty one."""
     packed = [case for case in cases if case.passages]
     replies = ask_judge(bench, packed, _with_gold(prompt, packed), model, prompt.name)
     found = {

@@ -58,7 +58,6 @@ def criteria_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _winner(value: object) -> object:
-    """`1` and `answer 1` as `Answer 1`."""
     text = str(value).strip().lower().removeprefix("answer").strip()
     return f"Answer {text}" if text in ("1", "2") else value
 
@@ -162,7 +161,6 @@ def _answered(run: StoredRun) -> dict[str, str]:
 
 
 def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
-    """The method's title, with the beginning of the key where two runs are of one method."""
     title = str(run.metrics["title"])
     alike = sum(other.metrics["title"] == title for other in runs)
     return f"{title} {run.folder.path.name[:6]}" if alike > 1 else title

@@ -171,7 +171,6 @@ def agreement_table(raters: Mapping[str, Labels], scopes: Scopes) -> Table:
 
 
 def _agreed(found: Agreement | None) -> tuple[str, str, str]:
-    """The number of items, the share labelled alike, and kappa with its interval."""
     if found is None:
         return "0", MISSING, MISSING
     kappa = MISSING

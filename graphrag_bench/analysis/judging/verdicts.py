@@ -29,7 +29,6 @@ class StoredVerdicts:
 
     @cached_property
     def _won(self) -> dict[Compared, dict[str, dict[str, str]]]:
-        """Two keys in order, criterion and judge to question to who won, by who stood first."""
         held: dict[Compared, dict[str, dict[str, str]]] = {}
         for path in sorted(self.home.glob(f"comparisons/*/{VERDICTS}")):
             for row in read_lines(path):

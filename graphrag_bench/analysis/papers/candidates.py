@@ -68,7 +68,6 @@ def candidates(
 
 
 def _together(found: Sequence[Sequence[Candidate]]) -> list[Candidate]:
-    """For each group the nearest run of every part, as one candidate; what is lacking is named."""
     made = []
     for group in sorted({one.group for held in found for one in held}):
         nearest = [
@@ -137,7 +136,6 @@ def _seen(
     pair: tuple[Offered, Offered],
     verdicts: StoredVerdicts,
 ) -> list[Candidate]:
-    """A candidate for each judge who compared a pair of runs by all that is asked for."""
     keys = [one.run.folder.path.name for one in pair]
     said = [
         set(verdicts.judges(keys[0], keys[1], criterion))
@@ -180,7 +178,6 @@ def chosen(found: Mapping[Row, Sequence[Candidate]]) -> dict[Row, Candidate]:
 
 
 def _largest_group(found: Mapping[Row, Sequence[Candidate]]) -> Group | None:
-    """The group of grade C that fills most rows; of several the nearest, then the larger."""
     rows: dict[Group, set[Row]] = {}
     others: dict[Group, int] = {}
     for row, held in found.items():

@@ -37,7 +37,6 @@ def _name(text: str) -> str:
 
 
 def _joined(lines: Sequence[_Line], name: str) -> list[_Line]:
-    """The commands, those joined that differ in one setting alone, in place of the first."""
     values: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, None]] = {}
     for methods, rest in lines:
         open_place = tuple(f"{name}=" if _name(text) == name else text for text in rest)
@@ -61,6 +60,5 @@ def _shown(methods: tuple[str, ...], rest: tuple[str, ...]) -> str:
 
 
 def _is_swept(text: str) -> bool:
-    """Whether a setting has several values, as a sweep writes them."""
     value = text.partition("=")[2]
     return "," in value and not value.startswith(_LISTED)

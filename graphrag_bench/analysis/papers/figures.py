@@ -57,7 +57,6 @@ def collected(
 def _with_figure(
     table: PaperTable, row: Sequence[Printed], offered: Sequence[Offered], source: FigureSource
 ) -> list[Candidate]:
-    """The runs that have a figure for any cell of a row."""
     found: dict[tuple[object, ...], Candidate] = {}
     for cell in row:
         for one in candidates(table, cell, offered, source.verdicts):
@@ -69,7 +68,6 @@ def _with_figure(
 def _all_failed(
     table: PaperTable, cell: Printed, offered: Sequence[Offered]
 ) -> dict[tuple[str, ...], str]:
-    """The first error of a run that fits a row and has no question that did not fail."""
     row = table.settings_of(cell)
     for one in fitting(table, cell, offered):
         held = one.run.metrics
@@ -126,7 +124,6 @@ def _figure(table: PaperTable, cell: Printed, picked: Candidate, found: Measured
 
 
 def _graded(table: PaperTable, cell: Printed, held: Grade, found: Measured) -> Grade:
-    """The grade of the run, C where the figure is a size and another than the printed one."""
     what = table.metric(cell).count
     said = PrintedSize.of(cell, what).differs(found.value) if what and cell.value else ""
     return Grade("C", tuple(dict.fromkeys([*held.others, said]))) if said else held

@@ -61,7 +61,6 @@ def lacking(
 
 
 def _stored(table: PaperTable, cell: Printed, offered: Sequence[Offered], part: Part) -> Gap:
-    """The gap with the nearest run whose seconds do not count, where one is stored."""
     theirs = conditions(table, cell, part.own)
     held = [
         Candidate(one.run, grade(one.ours, theirs))
@@ -73,7 +72,6 @@ def _stored(table: PaperTable, cell: Printed, offered: Sequence[Offered], part: 
 def _judging(
     table: PaperTable, cell: Printed, offered: Sequence[Offered], found: Sequence[Gap]
 ) -> Filled:
-    """The comparisons of pairs that are stored, or else the runs of both sides."""
     stored = []
     runs: dict[tuple[str, ...], None] = {}
     for gap in found:
@@ -95,7 +93,6 @@ def _judging(
 
 
 def _before(table: PaperTable, cell: Printed, runs: Sequence[tuple[str, ...]]) -> str:
-    """The command that makes the questions of the runs; "" where they are there, or need none."""
     folder = table.paper.datasets[cell.dataset].made
     asked = any(f"dataset.questions={folder}" in settings for settings in runs)
     return table.making(cell.dataset) if asked and not (Path(folder) / QUESTIONS).is_file() else ""

@@ -135,7 +135,6 @@ def _other_data(ours: Ours, theirs: Theirs) -> list[str]:
 
 
 def _other_sizes(ours: Ours, theirs: Theirs) -> list[str]:
-    """The printed sizes that the corpus of the same name has not; one line where none is known."""
     if theirs.dataset is None or theirs.dataset != ours.corpus:
         return []
     if theirs.sizes and not ours.sizes:
@@ -144,7 +143,6 @@ def _other_sizes(ours: Ours, theirs: Theirs) -> list[str]:
 
 
 def _part(ours: Ours, theirs: Theirs) -> list[str]:
-    """Why the questions are a part of the paper's; a sample that the paper took itself is none."""
     if theirs.corpus_alone or theirs.dataset is None or theirs.dataset != ours.corpus:
         return []
     found = []
@@ -158,7 +156,6 @@ def _part(ours: Ours, theirs: Theirs) -> list[str]:
 
 
 def _other_model(ours: Ours, theirs: Theirs) -> list[str]:
-    """The reasons when answering model or judge is another one; none where none is asked."""
     found = []
     if theirs.llm_name and not is_model(ours.llm, theirs.llm):
         found.append(f"model: {ours.llm or 'none'}, not {theirs.llm_name}")
@@ -224,7 +221,6 @@ def different_settings(ours: Mapping[str, object], theirs: Mapping[str, object])
 
 
 def _follows_budget(name: str) -> bool:
-    """Whether a setting of a step is what one budget for all makes of it."""
     return _of_a_step(name) and name.endswith((".budget", ".top_k"))
 
 

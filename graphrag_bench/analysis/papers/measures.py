@@ -50,7 +50,6 @@ def share_of(found: Mean | None) -> Measured | None:
 
 
 def _mean_of(values: Sequence[float]) -> Measured | None:
-    """The mean with its interval; None where nothing was spent."""
     if not sum(values):
         return None
     found = mean_with_interval(values)
@@ -112,7 +111,6 @@ def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> M
 
 
 def _is_of(step: str, what: str) -> bool:
-    """Whether a step, e.g. `retrieve.1 node.ppr`, is of a stage, or is an operator."""
     place, _, operator = step.partition(" ")
     return what in (place.partition(".")[0], operator)
 

@@ -62,7 +62,6 @@ def comparison_notes(
 
 
 def _pair(cell: Printed, filled: Filled) -> Pair:
-    """A cell with its figure, where only ranks can be compared."""
     figure = filled.figure
     if figure is None or figure.grade.comparable:
         return Pair(cell)
@@ -70,7 +69,6 @@ def _pair(cell: Printed, filled: Filled) -> Pair:
 
 
 def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[str]:
-    """What is set for every row, for each method and for its questions, with the sections."""
     paper, place = table.paper, table.paper.datasets[dataset]
     whole = " ".join([*paper.settings, *table.shape.settings])
     said = {"settings of every row": f"{whole} ({paper.source})"}
@@ -115,7 +113,6 @@ def _grades(cells: Sequence[Printed], filled: Cells, named: Mapping[Row, str]) -
 def _grouped(
     cells: Sequence[Printed], named: Mapping[Row, str], said: Mapping[Printed, str], what: str
 ) -> list[str]:
-    """`what, rows: words` for each text, in order; `all rows` where it holds for every one."""
     groups: dict[str, dict[str, None]] = {}
     for cell in cells:
         if words := said.get(cell):

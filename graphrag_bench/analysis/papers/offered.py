@@ -145,13 +145,11 @@ def evaluator(table: PaperTable, cell: Printed) -> str:
 
 
 def _sampled(cell: Printed) -> int | None:
-    """The number of questions that the row itself states."""
     found = [item.partition("=")[2] for item in cell.setting if item.startswith("sampled queries=")]
     return int(found[0]) if found else None
 
 
 def _their_settings(table: PaperTable, cell: Printed, part: Sequence[str]) -> Mapping[str, Any]:
-    """The settings of a cell's recipe; for a data set that cannot be run, those of its row."""
     words = table.settings_of_paper(cell, part) or table.settings_of(cell, part) or ()
     found = decided(words, table.paper.datasets[cell.dataset].card)
     budget = [word.partition("=")[2] for word in words if word.startswith(f"{BUDGET}=")]

@@ -240,7 +240,6 @@ class PaperTable:
 
 
 def _heeded(method: Method | None, *words: str) -> tuple[str, ...]:
-    """The settings that concern a method."""
     ignored = tuple(method.ignores) if method else ()
     return tuple(word for word in words if word and not word.startswith(ignored))
 
@@ -308,7 +307,6 @@ def load_table(full_name: str) -> PaperTable:
 
 
 def _unprinted(grid: Grid | None, paper: Paper) -> list[Printed]:
-    """The cells of a figure without printed numbers: shares in percent, all else in tokens."""
     if grid is None:
         return []
     return [

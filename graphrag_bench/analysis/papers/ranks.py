@@ -52,7 +52,6 @@ def rank_notes(pairs: Sequence[Pair]) -> list[str]:
 
 
 def _said(group: Sequence[Pair]) -> str:
-    """The correlation of a group in words, or why there is none."""
     methods = {name for pair in group for name in (pair.cell.method, pair.cell.versus) if name}
     fewest = min(pair.n_questions for pair in group)
     if len(methods) < FEWEST_METHODS:
@@ -75,7 +74,6 @@ def _said(group: Sequence[Pair]) -> str:
 
 
 def _groups(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """The pairs that have both figures, by the model and settings that methods share."""
     cells = [pair.cell for pair in pairs]
     shared = _shared(cells)
     several = len({cell.llm for cell in cells}) > 1
@@ -96,7 +94,6 @@ def _groups(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
 
 
 def _shared(cells: Sequence[Printed]) -> set[str]:
-    """The settings that tell rows apart and that several methods have."""
     having: dict[str, set[str]] = {}
     for cell in cells:
         for item in cell.setting:

@@ -70,7 +70,6 @@ def wanted_rows(table: PaperTable, given: Sequence[str], *, small: bool) -> list
 
 
 def _small(table: PaperTable, cell: Printed) -> Settings | None:
-    """A row on the small set, each method with its own budget; None for what is only counted."""
     row = table.settings_of(cell)
     if row is None or not any(text.startswith("method=") for text in row):
         return None

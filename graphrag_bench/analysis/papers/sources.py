@@ -69,7 +69,6 @@ class FigureSource:
         return choose(there, key=lambda one: one.value, default=None)
 
     def _mean(self, metric: Metric, layer: str, held: Sequence[Candidate]) -> Measured | None:
-        """The figure of the runs of one level, kept once it is known."""
         paths = [(o.run.folder.path, o.other and o.other.folder.path, o.judge) for o in held]
         key = (metric, layer, *paths)
         if key not in self._known and metric.criteria:
@@ -111,7 +110,6 @@ class FigureSource:
         return self._size(run, what) if what else None
 
     def _size(self, run: StoredRun, what: str) -> Measured | None:
-        """The documents, questions, tokens, chunks, nodes or relationships of a run."""
         n, found = run.metrics["n"], run.dataset
         if what == "questions":
             return Measured(len(found.questions), n) if found else None

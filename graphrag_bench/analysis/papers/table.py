@@ -109,7 +109,6 @@ def _row(
 
 
 def _graded(figure: Figure) -> str:
-    """The grade, with our data set where it is not the paper's."""
     other = any(reason.startswith("data: ") for reason in figure.grade.others)
     return f"{figure.grade.letter} ({figure.dataset})" if other else figure.grade.letter
 
@@ -138,7 +137,6 @@ def _ours(filled: Filled | None) -> str:
 
 
 def _number(value: float) -> str:
-    """Whole from 1,000 up, one decimal from 10 up, and else three significant digits."""
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 or value == 0 else f"{value:.3g}"

@@ -90,7 +90,6 @@ def abstract_questions(meter: Metered, description: str, protocol: Protocol) -> 
 def _lists(
     meter: Metered, prompt: Prompt, asked: Sequence[Mapping[str, str]], n: int, what: str
 ) -> list[list[str]]:
-    """For each prompt at most `n` different items; those missing are asked for again."""
     held: list[list[str]] = [[] for _ in asked]
     for _ in range(_ROUNDS):
         short = [row for row, items in enumerate(held) if len(items) < n]

@@ -28,7 +28,6 @@ class Chains:
     """
 
     def __init__(self, graph: Graph) -> None:
-        """Facts by the node that they start from."""
         self.graph = graph
         stated = np.diff(graph.relationship_chunk.tocsr().indptr) > 0
         usable = stated & ~np.asarray(graph.synonym) & (graph.source != graph.target)
@@ -78,7 +77,6 @@ class Chains:
             yield from self._extended((*rows, onward[at]), hops, rng)
 
     def _one_answer(self, chain: Chain) -> bool:
-        """Whether the relations lead from the first node to the last alone, and no fact does."""
         if len(chain.rows) > 1 and frozenset((chain.nodes[0], chain.nodes[-1])) in self._joined:
             return False
         reached = {chain.nodes[0]}

@@ -110,7 +110,6 @@ def _by_template(cases: Sequence[Told]) -> tuple[list[Made], int]:
 
 
 def _by_model(meter: Metered, cases: Sequence[Told], wanted: int) -> tuple[list[Made], int]:
-    """The wordings that hold, and how many did not; the second half is asked only in need."""
     made: list[Made] = []
     refused = 0
     for part in (cases[:wanted], cases[wanted:]):

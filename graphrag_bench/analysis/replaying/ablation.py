@@ -135,7 +135,6 @@ def _swaps(player: Player, place: Place, label: str) -> Iterator[Variant]:
 
 
 def _at_zero(player: Player, place: Place, label: str) -> Iterator[Variant]:
-    """The method with each setting of a step in 0..1 at 0."""
     for name, setting in operators.get(place.name).settings.items():
         if is_share(setting.annotation) and place.step.get(name, setting.default):
             method = changed(player.method, [Change("set", place.path, name, 0.0)])
@@ -153,12 +152,10 @@ def is_share(annotation: Any) -> bool:
 
 
 def _built(experiment: Experiment) -> set[str]:
-    """The keys of what an experiment is built over."""
     return {item.key for item in experiment.plan}
 
 
 def _like(own: Operator, other: Operator) -> bool:
-    """Whether another operator writes nothing else, reads no more, and calls no model."""
     reads = ({read.slot for read in one.reads if not read.optional} for one in (own, other))
     mine, theirs = reads
     callless = isinstance(other.calls, int) and not other.calls
@@ -167,7 +164,6 @@ def _like(own: Operator, other: Operator) -> bool:
 
 
 def _copied(method: Mapping[str, Any], place: Place) -> tuple[dict[str, Any], Place]:
-    """A copy of the method, and the same place in it."""
     made = copy.deepcopy(dict(method))
     return made, next(one for one in places(made) if one.path == place.path)
 

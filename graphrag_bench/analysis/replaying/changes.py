@@ -30,7 +30,6 @@ class Change:
     value: Any = None
 
     def __str__(self) -> str:
-        """As it was asked for."""
         if self.kind == "set":
             return f"{self.step}.{self.setting}={self.value}"
         return f"without {self.step}" if self.kind == "drop" else f"{self.step} -> {self.value}"

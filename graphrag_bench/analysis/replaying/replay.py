@@ -85,7 +85,6 @@ class Player:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        """Make the experiment of the method as it is."""
         self.experiment = self.make(self.method)
         self.store: StepStore = opened_store(self.experiment)
 
@@ -192,7 +191,6 @@ def moved(before: Replayed, after: Replayed, metric: str) -> list[Moved]:
 
 
 def _documents(gold: Gold) -> list[str]:
-    """The documents of a question's evidence, each once."""
     named = (one for name in gold.evidence for one in documents_of(gold, name))
     return list(dict.fromkeys(named))
 

@@ -41,7 +41,6 @@ class Standing:
     rows: tuple[tuple[str, int, float], ...] = ()
 
     def __str__(self) -> str:
-        """As `chunks: 3 of 10`."""
         what = self.slot.replace("_", " ")
         place = f"{self.rank:,}" if self.rank is not None else "not"
         return f"{what}: {place} {'of' if self.rank is not None else 'among'} {self.n:,}"
@@ -113,7 +112,6 @@ def _standing(step: str, slot: str, value: Any, passage: Passage) -> Standing | 
 
 
 def _in_context(step: str, slot: str, value: Context, passage: Passage) -> Standing:
-    """The first piece of the context that is a chunk of the passage."""
     held = [
         (place, piece.score)
         for place, piece in enumerate(value.pieces, 1)
@@ -194,7 +192,6 @@ def first_move(before: Sequence[Standing], after: Sequence[Standing]) -> Pair | 
 
 
 def _rise(before: Standing | None, after: Standing | None) -> int:
-    """1 where a passage stands higher after than before, -1 where lower, else 0."""
     first, second = (one.rank if one and one.rank else float("inf") for one in (before, after))
     return int(first > second) - int(first < second)
 
@@ -231,7 +228,6 @@ def ways(
 
 
 def _through_passages(graph: Graph) -> Any:
-    """Nodes, then chunks, as one graph in which each chunk is joined to its nodes; bool CSR."""
     from scipy.sparse import block_array
 
     held = graph.node_chunk.astype(bool)
@@ -239,7 +235,6 @@ def _through_passages(graph: Graph) -> Any:
 
 
 def _place(graph: Graph, passage: Passage, row: int) -> str:
-    """The name of a node, or the title of the passage behind the nodes."""
     if row < graph.n_nodes:
         return str(graph.names[row])
     return f"[{passage.name('chunks', row - graph.n_nodes)}]"

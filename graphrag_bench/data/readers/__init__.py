@@ -81,7 +81,6 @@ def _read(
     home: Path,
     questions: str | Path | None,
 ) -> Dataset:
-    """The whole data set."""
     card = load_card(name)
     if card.reader == SYNTHETIC:
         files = {"root": root, "openie": openie, "questions": questions}
@@ -113,7 +112,6 @@ def _read(
 
 
 def _asked(dataset: Dataset, given: Path, files: dict[str, list[str]]) -> Dataset:
-    """The set with the questions of a file, or of a folder, in place of its own."""
     file = given / QUESTIONS if given.suffix != ".jsonl" else given
     if not file.is_file():
         raise UserError(
@@ -154,7 +152,6 @@ def _folder(card: Card, root: str | Path | None, home: Path) -> Path:
 
 
 def _complete(folder: Path, layout: Layout) -> bool:
-    """Whether a folder holds the corpus and the questions of a layout."""
     return bool(layout.files) and all(is_there(path) for path in _files(folder, layout))
 
 
@@ -180,7 +177,6 @@ def _files(folder: Path, layout: Layout) -> tuple[Path, Path]:
 
 
 def _training_file(folder: Path, layout: Layout) -> Path | None:
-    """The file of training questions next to the run's questions, where the card names one."""
     name = layout.files.get("training")
     return folder / name if name and is_there(folder / name) else None
 

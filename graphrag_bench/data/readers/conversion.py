@@ -59,5 +59,4 @@ def _module(name: str) -> Any:
 
 
 def _line(error: BaseException) -> str:
-    """The first words of an error, on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:120]

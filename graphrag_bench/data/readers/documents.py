@@ -58,12 +58,10 @@ def folder_rows(folder: Path, kept: Path) -> Rows:
 
 @cache
 def _tell(text: str) -> None:
-    """Say it on the terminal, once in a process."""
     Progress().say(f"! {text}")
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """The files below a folder by path, without hidden ones and the questions."""
     found = []
     for file in folder.rglob("*"):
         place = file.relative_to(folder)
@@ -73,7 +71,6 @@ def _visible(folder: Path) -> Iterator[Path]:
 
 
 def _check_name(name: str) -> None:
-    """Refuse a name that is not text: it would be the id of a document."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -81,7 +78,6 @@ def _check_name(name: str) -> None:
 
 
 def _parts(file: Path, kept: Path) -> list[Part]:
-    """The parts of a file that hold text; raises Unreadable, with the reason."""
     convert = _CONVERTERS.get(file.suffix.lower())
     if convert is None:
         raise Unreadable(f"not one of {', '.join(sorted(_CONVERTERS))}")
@@ -93,7 +89,6 @@ def _parts(file: Path, kept: Path) -> list[Part]:
 
 
 def _remembered(file: Path, kept: Path, convert: Callable[[Path], list[Part]]) -> list[Part]:
-    """The parts of a file, converted once for its content and its ending."""
     key = digest(VERSION, file.suffix.lower(), file_digest(file))
     place = kept / f"{key}.json"
     if place.is_file():

@@ -43,7 +43,6 @@ def sections(text: str, name: str = "") -> list[Part]:
 
 
 def _cut(text: str) -> list[tuple[int, str, str]]:
-    """(level, heading, text below it) of every heading in order; level 0 is before the first."""
     found: list[tuple[int, str, list[str]]] = [(0, "", [])]
     fence = ""
     for line in text.splitlines():

@@ -29,7 +29,6 @@ class _Answered(FileRow):
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The answers and their aliases, each once."""
         return tuple(dict.fromkeys([*self.answer, *self.answer_aliases]))
 
 
@@ -155,7 +154,6 @@ def _add_hotpot(
 
 
 def _spans(row: _HotpotQuestion) -> Iterator[str]:
-    """The supporting sentences; some published numbers point behind the last one."""
     sentences = dict(row.context)
     for title, number in row.supporting_facts:
         held = sentences.get(title, [])

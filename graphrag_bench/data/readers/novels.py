@@ -31,7 +31,6 @@ class _Benchmark(FileRow):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """What its evidence says, one statement or more; older files hold one text."""
         said = [self.evidence] if isinstance(self.evidence, str) else self.evidence or []
         return tuple(text.strip() for text in said if text.strip())
 
@@ -96,14 +95,12 @@ def novelqa(corpus: Path, questions: Path) -> Rows:
 
 
 def _files(folder: Path, pattern: str) -> list[Path]:
-    """The files below a folder in the order of their paths; raises UserError for none."""
     if found := sorted(folder.rglob(pattern)):
         return found
     raise UserError(f"There is no {pattern} below '{folder}'.")
 
 
 def _asked(file: Path) -> Iterator[tuple[str, str, _NovelQuestion]]:
-    """Place, QID and row of every question of a file."""
     content = json_file(file)
     named: list[tuple[str, object]]
     if isinstance(content, Mapping):

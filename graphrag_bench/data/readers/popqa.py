@@ -41,7 +41,6 @@ class _Question(FileRow):
             raise ValueError(f"{value[:60]!r} is not a JSON list of answers") from None
 
     def gold(self, evidence: tuple[str, ...]) -> Gold:
-        """Any of the possible answers, and the object's own name; the type is the property."""
         answers = [name for name in (*self.possible_answers, self.obj) if name.strip()]
         return Gold(tuple(dict.fromkeys(answers)), evidence, self.prop)
 

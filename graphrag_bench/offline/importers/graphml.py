@@ -119,7 +119,6 @@ class _File:
 
 
 def _read(path: Path) -> _File:
-    """The keys, nodes and edges of a file with their attributes by name, in file order."""
     from xml.etree import ElementTree
 
     try:
@@ -150,7 +149,6 @@ def _tag(element: Any) -> str:
 
 
 def _fields(element: Any, keys: Mapping[str, Key]) -> dict[str, str]:
-    """The attributes of a node or edge by name."""
     return {
         keys[one.get("key", "")][1]: one.text or ""
         for one in element
@@ -161,7 +159,6 @@ def _fields(element: Any, keys: Mapping[str, Key]) -> dict[str, str]:
 def _held(
     path: Path, chunk_table: ChunkTable, unnamed: str = ""
 ) -> tuple[list[ImportedNode], list[ImportedRelationship]]:
-    """The nodes and relationships of the file; `unnamed` names relationships that have no name."""
     file = _read(path)
     units = _units(path, chunk_table)
     names = {node: _first(fields, _NAMES) or node for node, fields in file.nodes}
@@ -181,7 +178,6 @@ def _held(
 def _attributes(
     path: Path, node: str, fields: Mapping[str, str], units: Mapping[str, tuple[int, ...]]
 ) -> Iterator[ImportedAttribute]:
-    """The attributes of a node; raises UserError for a field that is not as our export writes."""
     if not (text := fields.get(ATTRIBUTES, "").strip()):
         return
     try:
@@ -224,21 +220,18 @@ def _first(fields: Mapping[str, str], names: tuple[str, ...]) -> str:
 
 
 def _text(text: str) -> str:
-    """A description; LightRAG's separators become spaces."""
     return " ".join(part.strip() for part in text.split(SEPARATOR) if part.strip())
 
 
 def _chunks(
     fields: Mapping[str, str], units: Mapping[str, tuple[int, ...]]
 ) -> tuple[int, ...] | None:
-    """The rows of the chunks that `source_id` names; None where it is missing."""
     named = [part.strip() for part in fields.get("source_id", "").split(SEPARATOR)]
     found = dict.fromkeys(row for name in named for row in units.get(name, ()))
     return tuple(found) if any(named) else None
 
 
 def _units(path: Path, chunk_table: ChunkTable) -> dict[str, tuple[int, ...]]:
-    """Chunk rows by the ids that `source_id` may hold."""
     chunk_file = path.parent / _CHUNK_FILE
     if not chunk_file.is_file():
         return chunks_by_digest(chunk_table)

@@ -78,7 +78,6 @@ def attributed(
 def _held(
     import_from: Path, chunk_table: ChunkTable
 ) -> tuple[list[ImportedNode], list[ImportedRelationship]]:
-    """The nodes and relationships of the folder."""
     entities = read_parquet(import_from, "entities", ("id", "title"))
     told = read_parquet(import_from, "relationships", ("source", "target"))
     units = _unit_chunks(import_from, chunk_table)
@@ -174,7 +173,6 @@ def reports(*, import_from: Path, communities: Communities) -> Reports:
 
 
 def _communities(folder: Path) -> list[Row]:
-    """The rows of communities.parquet, coarse levels first, then by number."""
     rows = read_parquet(folder, "communities", ("community", "level", "entity_ids"))
     for number, row in enumerate(rows):
         for name in ("community", "level"):
@@ -192,7 +190,6 @@ def _chunk_sets(
     units: Mapping[str, tuple[int, ...]],
     graph: Graph,
 ) -> list[dict[int, None]]:
-    """The chunks of each community."""
     found = []
     for row, nodes in zip(rows, members, strict=True):
         chunks = dict.fromkeys(_chunks(row, units) or ())
@@ -208,7 +205,6 @@ def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, tuple[int, 
 
 
 def _chunks(row: Row, units: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
-    """The chunks of `text_unit_ids`; None where there is no such column."""
     named = row.get("text_unit_ids")
     if named is None:
         return None
@@ -216,19 +212,16 @@ def _chunks(row: Row, units: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] |
 
 
 def _in_order(rows: list[Row]) -> list[Row]:
-    """The rows by `human_readable_id`, where they have one."""
     if all(row.get("human_readable_id") is not None for row in rows):
         return sorted(rows, key=lambda row: int(row["human_readable_id"]))
     return rows
 
 
 def _documents_of(row: Row) -> list[str]:
-    """The ids of a text unit's documents: a list in older versions and our own, else one."""
     return list_of(row.get("document_ids")) or [str(row.get("document_id") or "unknown")]
 
 
 def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
-    """The corpus's id of every document of the folder; its title for one the corpus lacks."""
     if not (folder / "documents.parquet").is_file():
         return {}
     by_text = {squash(document.text): document.id for document in reversed(corpus.documents)}

@@ -120,7 +120,6 @@ def _relate(
     relationships: Sequence[ImportedRelationship],
     named_in: Mapping[str, Sequence[int]] | None,
 ) -> None:
-    """Note the relationships, in the chunks that name both ends where `named_in` says which do."""
     for row in relationships:
         chunks = row.chunks or ()
         if named_in is not None:

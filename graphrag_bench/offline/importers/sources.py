@@ -72,7 +72,6 @@ def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, tuple[i
 def _in_words(
     words: Sequence[str], wanted: Mapping[tuple[str, ...], list[str]], lengths: Sequence[int]
 ) -> list[str]:
-    """The wanted names among the words, each once, in order of their place."""
     found: dict[str, None] = {}
     for start in range(len(words)):
         for length in lengths:

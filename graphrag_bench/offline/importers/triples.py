@@ -73,7 +73,6 @@ def _part(fields: Mapping[str, Any], names: tuple[str, ...], place: str) -> str:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The place and the fields of every triple."""
     text = read_text(path)
     yield from _csv(path, text) if path.suffix.lower() == ".csv" else _jsonl(path, text)
 

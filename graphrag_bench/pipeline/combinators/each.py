@@ -61,7 +61,6 @@ class Each:
         return state.write(new)
 
     def _writes(self) -> list[str]:
-        """The slots that the inner steps always write, in order."""
         return [slot for step in self.operators() for slot in step.operator.writes]
 
     def check(self, checker: Checker) -> None:

@@ -69,7 +69,6 @@ class Resolve:
         works: Sequence[_Work],
         execution: Execution,
     ) -> None:
-        """Run steps for one layer of every question, as one block."""
         jobs = [
             (work, one)
             for work, layer in zip(works, layers, strict=True)
@@ -138,11 +137,9 @@ class _Work:
         self.failure: Failure | None = None
 
     def layer(self, number: int) -> list[SubQuestion]:
-        """The sub-questions of a layer; none beyond the last."""
         return self.layers[number] if number < len(self.layers) else []
 
     def state_for(self, one: SubQuestion) -> RetrievalState:
-        """The state in which a sub-question is asked: its id in the ledger is the question's."""
         by_id = {other.id: other for other in self.plan.sub_questions}
         found = Dependencies(
             one.dependencies,
@@ -162,7 +159,6 @@ class _Work:
         return answer.text
 
     def keep(self, one: SubQuestion, outcome: Outcome) -> None:
-        """Note how a sub-question ended."""
         if isinstance(outcome, Failure):
             self.failure = self.failure or outcome
         else:

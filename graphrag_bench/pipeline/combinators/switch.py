@@ -88,7 +88,6 @@ def read_switch(read: Reader) -> Step:
 
 
 def _fallback(read: Reader, cases: Mapping[str, Steps]) -> dict[str, str]:
-    """The reasons of a switch's fallbacks by case; each must name a case of it."""
     given = read.item.get("fallback") or {}
     if not isinstance(given, Mapping):
         read.problem("fallback", f"a reason for each case was expected, not {given!r}.")

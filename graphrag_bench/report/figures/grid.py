@@ -70,13 +70,11 @@ def _plot(path: Path, grids: Sequence[Grid], span: int, low: float, high: float)
 
 
 def _is_wide(grid: Grid, span: int) -> bool:
-    """Whether a label of a column is longer than its cell is wide."""
     room = 0.7 * WIDTHS[span] / len(grid.columns)
     return any(SIGN * len(plain(name, _LABEL)) > room for name in grid.columns)
 
 
 def _draw(axes: Axes, grid: Grid, low: float, high: float) -> None:
-    """One grid; a cell without a value is white with a dash."""
     values = [[math.nan if cell is None else cell for cell in row] for row in grid.values]
     axes.pcolormesh(values, cmap="cividis", vmin=low, vmax=high, edgecolors="white", linewidth=0.5)
     for row, cells in enumerate(grid.values):

@@ -100,7 +100,6 @@ def _mean(values: Sequence[float] | None) -> float | None:
 
 
 def _ordered(values: Sequence[str]) -> list[str]:
-    """Each value once; numbers by size, others as they come."""
     found = list(dict.fromkeys(values))
     try:
         return sorted(found, key=float)
