@@ -31,8 +31,6 @@ def clean_line(text: str) -> str:
 
 
 class _Clean:
-    """A stream that cleans what is written to it, and never fails at a sign it cannot show."""
-
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 

@@ -69,8 +69,6 @@ def by_keyword(
 
 @dataclass
 class _Room:
-    """What the pool and the result hold: so many chunks, or with a table tokens of them."""
-
     pool: int
     found: int
     table: ChunkTable | None = None

@@ -70,8 +70,6 @@ class Check:
 
 @dataclass
 class _Looks:
-    """The checks of one part, `llm`, `llm_build` or `embedder`, as they are made."""
-
     part: str
     checks: list[Check] = field(default_factory=list)
 

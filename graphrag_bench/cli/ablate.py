@@ -37,8 +37,5 @@ def main(arguments: Sequence[str]) -> int:
     words = checked_words(asked.words)
     player = Player.of_settings(composed(words), Progress(), calls=asked.calls)
     refuse_idle(given_names(words), [player.experiment])
-    try:
-        show(ablation_table(ablation(player, asked.metric)))
-    finally:
-        player.close()
+    show(ablation_table(ablation(player, asked.metric)))
     return 0

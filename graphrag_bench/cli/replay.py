@@ -19,9 +19,9 @@ from graphrag_bench.runs.stored import find_run
 
 _ABOUT = """
 Takes the questions of a finished run through its steps again with one or more of them changed. Only
-what comes after a change is computed: what each step found is kept in HOME/cache/steps.sqlite. It
-prints the paired differences, which questions flipped, and for each gold passage of these the first
-step at which it rose or fell. Nothing is answered, and no model is asked unless --calls is given.
+what comes after a change is computed again. It prints the paired differences, which questions
+flipped, and for each gold passage of these the first step at which it rose or fell. Nothing is
+answered, and no model is asked unless --calls is given.
 
 A step is named by its operator (node.ppr), or by its place as `plan` and `show` print it
 (retrieve.1.cases.otherwise.0).
@@ -61,10 +61,7 @@ def main(arguments: Sequence[str]) -> int:
     load_plugins()
     player = Player.of_run(find_run(asked.run, asked.home), Path(asked.home), Progress(),
                            calls=asked.calls)  # fmt: skip
-    try:
-        _show(player, changes, asked.metric)
-    finally:
-        player.close()
+    _show(player, changes, asked.metric)
     return 0
 
 
@@ -106,5 +103,5 @@ def _computed(after: Replayed) -> str:
     told = f": {', '.join(labels)}" if labels else ""
     return (
         f"\ncomputed {after.n_computed:,} results of steps{told}; "
-        f"{after.n_taken:,} were kept from before\n"
+        f"{after.n_taken:,} are those of the run\n"
     )

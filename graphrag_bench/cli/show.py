@@ -141,12 +141,9 @@ def _list(run: StoredRun) -> None:
 
 def _passage(run: StoredRun, name: str, document: str, home: Path) -> None:
     player = Player.of_run(run, home, Progress())
-    try:
-        question = question_of(player.questions, name)
-        player.questions = [question]
-        replayed = player.as_it_is()
-    finally:
-        player.close()
+    question = question_of(player.questions, name)
+    player.questions = [question]
+    replayed = player.as_it_is()
     (finished,) = replayed.found.finished
     passage = Passage.of(document, replayed.found.of(finished))
     if not len(passage.rows["chunks"]):

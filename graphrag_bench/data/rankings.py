@@ -146,8 +146,6 @@ def _plain(text: str) -> str:
 
 
 class _Matcher:
-    """Finds the documents of passages and the questions of names, and counts what is in vain."""
-
     def __init__(self, dataset: Dataset) -> None:
         self.ids = {document.id for document in dataset.documents}
         self.ids |= {name for gold in dataset.gold.values() for name in gold.evidence}

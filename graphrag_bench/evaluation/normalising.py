@@ -90,8 +90,6 @@ def _characters(found: list[str]) -> list[str]:
 
 
 class _Signs(dict[int, str]):
-    """What a character becomes, for `str.translate`, found out once for each character."""
-
     def __init__(self, punctuation: str) -> None:
         """Replace punctuation, symbols and control characters by this."""
         super().__init__()

@@ -105,8 +105,6 @@ class ServersOnRay(Generic[T, R]):
 
 
 class _Server:
-    """On a worker: what `make` returned, made with the first call."""
-
     def __init__(self, make: bytes, places: tuple[str, ...]) -> None:
         self._make = make
         self._places = places

@@ -129,8 +129,6 @@ class Retrieval:
 
 
 class _WorkerModels(Models):
-    """The models of a worker, whose stores are read and not written."""
-
     @cached_property
     def vectors(self) -> _NewVectors:
         cache = self.settings.cache
@@ -151,8 +149,6 @@ class _WorkerModels(Models):
 
 
 class _NewVectors(ReplyStore):
-    """The store of vectors, whose new rows are held for the process that writes it."""
-
     _new: tuple[StoredVector, ...] = ()
 
     def put_vectors(
@@ -170,8 +166,6 @@ class _NewVectors(ReplyStore):
 
 
 class _NewReadings(ReadingStore):
-    """The store of readings, whose new rows are held for the process that writes it."""
-
     _new: tuple[StoredReading, ...] = ()
 
     def put(self, rows: Sequence[StoredReading], *, replace: bool = False) -> None:

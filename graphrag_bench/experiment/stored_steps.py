@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.experiment.execute import build_resources, start_state
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.pipeline.kept_steps import KeptSteps, StepStore
+from graphrag_bench.pipeline.kept_steps import KeptSteps, Results
 from graphrag_bench.pipeline.run import Finished, run
 from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Progress
@@ -39,18 +38,6 @@ class Retrieved:
         return self.resources[scope if scope in self.resources else None]
 
 
-def steps_path(home: Path) -> Path:
-    """The file of what steps found."""
-    return home / "cache" / "steps.sqlite"
-
-
-def opened_store(experiment: Experiment) -> StepStore:
-    """The store of steps of the experiment's home; made where it is missing."""
-    path = steps_path(experiment.home)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return StepStore(path, experiment.settings.cache.journal)
-
-
 def identities(experiment: Experiment, models: Models) -> Mapping[str, str]:
     """What the steps' needs are, by name: keys of artifacts and identities of models."""
     keys = {item.resource: item.key for item in experiment.plan_for(models)}
@@ -61,20 +48,20 @@ def identities(experiment: Experiment, models: Models) -> Mapping[str, str]:
 def retrieved(
     experiment: Experiment,
     questions: Sequence[Question],
-    store: StepStore | None = None,
+    results: Results | None = None,
     progress: Progress | None = None,
 ) -> Retrieved:
     """The questions after the steps that pack their context; nothing is answered.
 
-    Artifacts that are missing are built. Results are taken from the store where it has them, and
-    kept there; without a store they are shared among these questions alone.
+    Artifacts that are missing are built. Results are taken from `results` where it has
+    them, and added to it; without it they are shared among these questions alone.
     """
     shown, found = progress or Progress(quiet=True), Retrieved()
     held: dict[str, Finished] = {}
     for scope, models in experiment.scoped(questions).items():
         mine = [q for q in questions if scope is None or q.scope == scope]
         resources = build_resources(experiment, models, shown, answering=False)
-        kept = KeptSteps(identities(experiment, models), store)
+        kept = KeptSteps(identities(experiment, models), results)
         table: ChunkTable = resources["chunk_table"]
         with shown.task(f"{experiment.method.name}: retrieving", len(mine)) as advance:
             for one in run(

@@ -41,8 +41,6 @@ def refuse_idle(given: Sequence[str], experiments: Sequence[Experiment]) -> None
 
 @dataclass(frozen=True)
 class _Reads:
-    """What one run reads."""
-
     experiment: Experiment
 
     def why_idle(self, name: str) -> str:

@@ -131,10 +131,6 @@ def _hops(nodes: IntArray) -> IntArray:
 
 
 def _lower(nodes: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
-    """The lower of each walk and its reversal, and whether that is the reversal.
-
-    The nodes of a path differ, so its ends decide.
-    """
     hops = _hops(nodes)[:, None]
     turned = nodes[:, 0] > np.take_along_axis(nodes, hops, axis=1)[:, 0]
     columns = np.arange(nodes.shape[1])[None]

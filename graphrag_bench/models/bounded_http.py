@@ -44,8 +44,6 @@ def _package(made: object) -> Any:
 
 
 class _Backend:
-    """The network, whose streams know when they must have ended."""
-
     def __init__(self, inner: Any, core: Any, until: Until, now: Callable[[], float]) -> None:
         self._inner, self._told = inner, (core, until, now)
 
@@ -57,8 +55,6 @@ class _Backend:
 
 
 class _Stream:
-    """A connection whose reads and writes share what is left of the call."""
-
     def __init__(self, inner: Any, core: Any, until: Until, now: Callable[[], float]) -> None:
         self._inner, self._core, self._until, self._now = inner, core, until, now
 
@@ -83,8 +79,6 @@ class _Stream:
 
 
 class _Whole:
-    """A transport that hands on whole replies, unpacked within limits."""
-
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 

@@ -24,8 +24,6 @@ _POLL_SECONDS = 0.005
 
 @dataclass
 class _Held:
-    """What the file holds: the spending of those who left, and the balance of each who is there."""
-
     left: Spending = field(default_factory=Spending)
     there: dict[str, Balance] = field(default_factory=dict)
 

@@ -194,8 +194,6 @@ class Commits:
 
 
 class _Waiting:
-    """What waits to be committed; a context for the thread that does it, which tells of its end."""
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self.jobs: SimpleQueue[_Job | None] = SimpleQueue()

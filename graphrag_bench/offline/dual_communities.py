@@ -100,8 +100,6 @@ def keywords_of(
 
 @dataclass(frozen=True, eq=False)
 class _Detection:
-    """The settings, and what is known of nodes: vectors (n_nodes, d), and whom they lead to."""
-
     graph: Graph
     vectors: FloatArray
     leading_to: Any

@@ -124,8 +124,6 @@ def llm_reports(
 
 
 class _Writer:
-    """Reports as they are written: texts in a file, ratings and what failed by community row."""
-
     def __init__(
         self,
         told: Told,

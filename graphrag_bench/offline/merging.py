@@ -21,8 +21,6 @@ BETWEEN = " "
 
 
 class _Said:
-    """Texts said of rows, in the order in which they were read; each distinct text is held once."""
-
     def __init__(self) -> None:
         self.rows, self._said = array("q"), array("q")
         self._chunks = array("q")

@@ -91,8 +91,6 @@ def planted_text_extraction(
 
 @dataclass(frozen=True)
 class _Faults:
-    """How much of what goes wrong."""
-
     drop: float
     merge: float
     spurious: float
@@ -108,8 +106,6 @@ class _Faults:
 
 @dataclass(frozen=True)
 class _Said:
-    """A fact under the names it was read with, and the sentence as written."""
-
     head: str
     phrase: str
     tail: str

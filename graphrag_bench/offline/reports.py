@@ -81,8 +81,6 @@ def by_family(parent: IntArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class _Extracts:
-    """Reports of sentences, with the settings of the builder."""
-
     told: Told
     embedder: Embedder
     summary_tokens: int

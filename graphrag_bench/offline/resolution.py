@@ -178,8 +178,6 @@ def _defined(readings: Iterable[Reading], defines: Defines) -> Pairs:
 
 
 class _Labels:
-    """All names of the corpus with the label that the tagger gave them most often."""
-
     def __init__(self, readings: Iterable[Reading]) -> None:
         self.names: dict[str, Name] = {}
         self.titles: dict[str, None] = {}

@@ -267,10 +267,6 @@ def loaded(produces: Any, folder: Path) -> Any:
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What tells two recipes of one builder apart, in words.
-
-    Left out are inputs that are built themselves: their own lines tell why.
-    """
     found = ["its code was edited"] if old["code"] != new["code"] else []
     made = {builder.resource for builder in builders.all()}
     for part in ("settings", "inputs"):

@@ -60,8 +60,6 @@ def tri_graph(
 
 
 class _Mentions:
-    """Entities, sentences, and the number of mentions in each, as they come."""
-
     def __init__(self) -> None:
         self.names: dict[str, int] = {}
         self.sentences: dict[str, int] = {}

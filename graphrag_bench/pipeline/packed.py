@@ -1,6 +1,6 @@
-"""Values of a state as bytes, and back: by their contents alone, the same bytes for the same value.
+"""Values of a state as bytes: by their contents alone, the same bytes for the same value.
 
-No pickles: numbers, texts, arrays, tuples, score vectors, and the frozen dataclasses that are value
+Numbers, texts, arrays, tuples, score vectors, and the frozen dataclasses that are value
 types or part of one.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import struct
-import zlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
@@ -16,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from graphrag_bench.values import IntArray, RowScores, value_types
+from graphrag_bench.values import RowScores, value_types
 
 _LENGTH = struct.Struct("<I")
 
@@ -32,37 +31,6 @@ def packed(value: Any) -> bytes:
     heads = [(array.dtype.str, array.shape) for array in arrays]
     head = json.dumps([told, heads], ensure_ascii=True, separators=(",", ":")).encode()
     return b"".join([_LENGTH.pack(len(head)), head, *(array.tobytes() for array in arrays)])
-
-
-def unpacked(held: bytes) -> Any:
-    """The value of such bytes; raises ValueError where they are not whole, or of no value type."""
-    try:
-        (n_head,) = _LENGTH.unpack_from(held)
-        told, heads = json.loads(held[_LENGTH.size : _LENGTH.size + n_head])
-        at, arrays = _LENGTH.size + n_head, []
-        for kind, shape in heads:
-            dtype = np.dtype(kind)
-            if dtype.hasobject:
-                raise ValueError("an array of objects")
-            n = int(np.prod(shape, dtype=np.int64))
-            arrays.append(np.frombuffer(held, dtype, n, at).reshape(shape))
-            at += n * dtype.itemsize
-        return _made(told, arrays)
-    except (struct.error, TypeError, LookupError, AttributeError, RecursionError) as error:
-        raise ValueError(f"no value: {error}") from None
-
-
-def compressed(value: Any) -> bytes:
-    """The bytes of a value, as they are stored; raises Unpackable."""
-    return zlib.compress(packed(value), 1)
-
-
-def decompressed(held: bytes) -> Any:
-    """The value of stored bytes; raises ValueError."""
-    try:
-        return unpacked(zlib.decompress(held))
-    except zlib.error as error:
-        raise ValueError(f"no value: {error}") from None
 
 
 def _told(value: Any, arrays: list[Any]) -> Any:
@@ -100,35 +68,8 @@ def _row_scores(value: RowScores, arrays: list[Any]) -> list[Any]:
     return [len(value), _told(rows[0], arrays), _told(rows[1], arrays)]
 
 
-def _made(told: Any, arrays: list[IntArray]) -> Any:
-    if not isinstance(told, dict):
-        return told
-    ((form, held),) = told.items()
-    if form == "array":
-        return arrays[held]
-    if form == "tuple":
-        return tuple(_made(one, arrays) for one in held)
-    if form == "list":
-        return [_made(one, arrays) for one in held]
-    if form == "set":
-        return frozenset(_made(one, arrays) for one in held)
-    if form == "mapping":
-        return {_made(name, arrays): _made(one, arrays) for name, one in held}
-    if form == "scores":
-        kind, n_rows, rows, values = _scores()[held[0]], held[1], held[2], held[3]
-        if rows is None:
-            return kind(_made(values, arrays))
-        return kind.sparse(_made(rows, arrays), _made(values, arrays), n_rows)
-    kind = _kinds()[held[0]]
-    return kind(**{name: _made(one, arrays) for name, one in held[1]})
-
-
 def _name(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
-
-
-def _scores() -> dict[str, Any]:
-    return {_name(kind): kind for kind in value_types() if issubclass(kind, RowScores)}
 
 
 def _kinds() -> Mapping[str, Any]:

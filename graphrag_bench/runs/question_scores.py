@@ -124,10 +124,6 @@ def _of_answer(row: Row, gold: Gold, reading: Reading, scored: Scored) -> dict[s
 
 
 def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[Item]:
-    """The items of the context, with their texts where these are known.
-
-    Documents have the names that the evidence has for them.
-    """
     held = _pieces(row)
     known = texts if len(texts) == len(held) else [None] * len(held)
     return [

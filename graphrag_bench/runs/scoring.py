@@ -103,10 +103,6 @@ def _missing(rows: Sequence[Row], scored: Scored) -> dict[str, int]:
 
 
 def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scored: Scored) -> dict[str, float]:
-    """The mean words of answers and of gold answers, over the answered questions that have gold.
-
-    Of several gold answers the longest counts, or all of them where all are wanted; none without.
-    """
     together = KGQA in scored.metrics
     told: list[tuple[float, float]] = []
     for row in rows:
@@ -224,11 +220,6 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | N
 
 
 def _reports(rows: Sequence[Row]) -> dict[str, float]:
-    """Community reports that a context was to hold, and those left out; nothing without any.
-
-    Means over the questions with a report. Left out is what the budget cut, and what a map step
-    left unread.
-    """
     held, cut = [], []
     for context in [row["context"] for row in rows if row.get("context")]:
         n_cut = sum(kind == "community" for kind, _ in context.get("cut", ()))

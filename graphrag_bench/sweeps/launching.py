@@ -112,10 +112,6 @@ class Grid:
         return errors
 
     def _gather(self, results: Results, errors: Mapping[int, str]) -> None:
-        """Put the results of all cells but those with errors in the order of the cells.
-
-        What other processes did is read from their runs, and waited for.
-        """
         held = dict(results)
         results.clear()
         for number, cell in enumerate(self.made, 1):

@@ -108,8 +108,6 @@ def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
 
 
 class _Drawing:
-    """What is drawn of a question: rows of nodes (`n`) and of chunks (`c`), `kept` of `n_rows`."""
-
     def __init__(self, found: Found, gold: Gold, names: Names) -> None:
         self.found, self.names = found, names
         table = names.chunk_table

@@ -56,11 +56,6 @@ def health(graph: Graph, chunks: ChunkTable | None, gold: Mapping[str, Gold]) ->
 
 
 def _joined_nodes(graph: Graph) -> tuple[str, Any]:
-    """What joins nodes, and which are joined to which other: a symmetric CSR matrix of nodes.
-
-    By relationships; where there are none, by shared chunks. The second has at most the sum of the
-    squares of the nodes of each chunk.
-    """
     if graph.adjacency.nnz or not graph.node_chunk.nnz:
         return "relationships", graph.adjacency
     shared = (graph.node_chunk @ graph.node_chunk.T).tocsr()

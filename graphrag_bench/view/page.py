@@ -103,8 +103,6 @@ def _is_page(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class _Set:
-    """The questions that the runs of one data set and corpus share: rows by id."""
-
     id: str
     at: Mapping[str, int]
     columns: Plain
@@ -128,8 +126,6 @@ def _sets(runs: Sequence[StoredRun]) -> dict[tuple[str, str], _Set]:
 
 @dataclass(frozen=True)
 class _RunGraph:
-    """A graph that runs were made over; `runs` are their places on the page."""
-
     name: str
     corpus: tuple[str, str]
     graph: Graph

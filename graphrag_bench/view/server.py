@@ -22,8 +22,6 @@ State = tuple[tuple[str, int], ...]
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Files of the page, for this machine alone: another host name is refused."""
-
     def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
         if self.headers.get("Host", "").partition(":")[0] not in (HOST, "localhost"):
             self.send_error(403, "This page is for this machine alone.")

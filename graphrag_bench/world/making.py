@@ -185,8 +185,6 @@ def _statement(fact: Fact, *, rumour: bool = False) -> Statement:
 
 @dataclass(frozen=True)
 class _Noise:
-    """Passages with their places in the corpus, and what they say."""
-
     outsiders: list[Entity]
     distractors: list[Fact]
     contradictions: list[Fact]

@@ -73,8 +73,6 @@ def activate(
 
 @dataclass(frozen=True)
 class _Spread:
-    """Activation over one Tri-Graph, with the cosine of every sentence to one question."""
-
     tri_graph: TriGraph
     cosine: FloatArray
     threshold: float

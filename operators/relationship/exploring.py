@@ -102,10 +102,6 @@ def agent(
 def _relations(
     graph: Graph, topic: int, exploration: Exploration, among: Any
 ) -> dict[str, tuple[bool, float]]:
-    """Whether the node is the subject, and the weight of the rows, by relation name.
-
-    A relation of the last round's hops is left out in the direction that would undo a hop here.
-    """
     back = {graph.relations[hop.relationship] for hop in exploration.last}
     came = {hop.forward for hop in exploration.last if hop.end(graph) == topic}
     at = row_ids(graph.node_relationship, topic)

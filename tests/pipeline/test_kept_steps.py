@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
+from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ from graphrag_bench.config.choices import names
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import execute
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.stored_steps import Retrieved, opened_store, retrieved
-from graphrag_bench.pipeline.kept_steps import StepStore
+from graphrag_bench.experiment.stored_steps import Retrieved, retrieved
+from graphrag_bench.pipeline.kept_steps import Results
 from graphrag_bench.runs.record import record
 
 SETTINGS = {"embedder": "hashing", "nlp": TAGGER, "llm": "scripted", "answer": "off"}
@@ -48,21 +48,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[StepStore]:
-    made = StepStore(tmp_path / "steps.sqlite")
-    yield made
-    made.close()
-
-
 def rows(found: Retrieved) -> list[dict[str, Any]]:
     made = [record(one, found.resources[None]["chunk_table"]) for one in found.finished]
     return [{name: row.get(name) for name in TOLD} for row in made]
 
 
 def test_every_method_without_a_model_gives_the_rows_of_a_run_and_computes_them_once(
-    home: Path, store: StepStore
+    home: Path,
 ) -> None:
+    results: Results = OrderedDict()
     found = list(llm_free(home))
     assert len(found) > 12, found
     for method in found:
@@ -73,19 +67,20 @@ def test_every_method_without_a_model_gives_the_rows_of_a_run_and_computes_them_
             for question in questions
             if (row := execute(made).folder.rows()[question.id])
         ]
-        first, again = (retrieved(made, questions, store) for _ in range(2))
+        first, again = (retrieved(made, questions, results) for _ in range(2))
         assert rows(first) == stored, method
         assert rows(again) == stored, method
         assert not any(again.computed.values()), (method, again.computed)
         assert sum(again.taken.values()) == sum(first.taken.values()) + sum(first.computed.values())
 
 
-def test_after_a_change_only_what_it_reaches_is_computed(home: Path, store: StepStore) -> None:
+def test_after_a_change_only_what_it_reaches_is_computed(home: Path) -> None:
+    results: Results = OrderedDict()
     made = experiment(home, "hipporag")
     n = len(made.dataset.questions)
-    retrieved(made, made.dataset.questions, store)
+    retrieved(made, made.dataset.questions, results)
     changed = experiment(home, "hipporag", damping=0.85)
-    found = retrieved(changed, made.dataset.questions, store)
+    found = retrieved(changed, made.dataset.questions, results)
     computed = {label.rpartition(" ")[2] for label, count in found.computed.items() if count}
     assert "node.ppr" in computed
     assert computed <= {"node.ppr", "relationship.aggregator", "chunk.aggregator", "context.chunks"}
@@ -93,27 +88,11 @@ def test_after_a_change_only_what_it_reaches_is_computed(home: Path, store: Step
     assert rows(found) == rows(retrieved(changed, made.dataset.questions))
 
 
-def test_pipelines_that_begin_alike_share_their_steps(home: Path, store: StepStore) -> None:
+def test_pipelines_that_begin_alike_share_their_steps(home: Path) -> None:
+    results: Results = OrderedDict()
     hippo, linear = experiment(home, "hipporag"), experiment(home, "linearrag")
     questions = hippo.dataset.questions
-    retrieved(hippo, questions, store)
-    found = retrieved(linear, questions, store)
+    retrieved(hippo, questions, results)
+    found = retrieved(linear, questions, results)
     assert found.taken["convert.0 question.entities.nlp"] == len(questions)
     assert found.computed["convert.0 question.entities.nlp"] == 0
-
-
-def test_a_store_without_a_whole_row_computes_it_again(home: Path) -> None:
-    made = experiment(home, "bm25")
-    questions = made.dataset.questions
-    store = opened_store(made)
-    first = retrieved(made, questions, store)
-    store.close()
-    path = home / "cache" / "steps.sqlite"
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE steps SET found = zeroblob(20)")
-    connection.close()
-    store = opened_store(made)
-    again = retrieved(made, questions, store)
-    store.close()
-    assert rows(again) == rows(first)
-    assert sum(again.computed.values()) == sum(first.computed.values())

@@ -145,8 +145,6 @@ def _of_document(document: str, traced: _Traced, built: Built) -> Iterator[tuple
 
 
 class _Traced:
-    """What the steps of one question wrote, as its row tells."""
-
     def __init__(self, row: Row, built: Built) -> None:
         self.row, self.built = row, built
         self.last: dict[str, Any] = {}

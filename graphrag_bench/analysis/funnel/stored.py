@@ -122,8 +122,6 @@ def _entries(steps: Sequence[OperatorStep]) -> frozenset[str]:
 
 
 class _Finder:
-    """What the run of an experiment was made over, found by key, and what is missing of it."""
-
     def __init__(self, experiment: Experiment, references: References) -> None:
         self.experiment, self.references = experiment, references
         self.stages = stages_of(experiment)

@@ -86,10 +86,6 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[st
 
 
 def _grades(cells: Sequence[Printed], filled: Cells, named: Mapping[Row, str]) -> list[str]:
-    """The grades with what differs: first what holds for all rows, then what each has in addition.
-
-    For grade C only its reasons and what all rows share are told; the CSV has the rest.
-    """
     grades = {cell: figure.grade for cell in cells if (figure := filled[cell].figure)}
     if not grades:
         return []

@@ -93,10 +93,6 @@ def fitting(
 
 
 def _of_another_set(table: PaperTable, cell: Printed, one: Offered) -> bool:
-    """Whether a run has the corpus of a cell and other questions, or what is counted is another's.
-
-    The specific questions of a set say nothing about the abstract ones that the paper made for it.
-    """
     place = table.paper.datasets[cell.dataset]
     made = one.ours.corpus != one.ours.dataset
     asks_others = not one.abstract if place.abstract else made

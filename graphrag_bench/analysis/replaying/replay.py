@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +23,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.reopen import reopened
-from graphrag_bench.experiment.stored_steps import Retrieved, opened_store, retrieved
+from graphrag_bench.experiment.stored_steps import Retrieved, retrieved
 from graphrag_bench.lookup import by_beginning
 from graphrag_bench.models.outcomes import RunStopped
-from graphrag_bench.pipeline.kept_steps import StepStore
+from graphrag_bench.pipeline.kept_steps import Results
 from graphrag_bench.pipeline.run import Finished
 from graphrag_bench.progress import Progress
 from graphrag_bench.runs.question_scores import Scored, question_scores
@@ -76,7 +77,7 @@ class Player:
     """Retrievals of the same questions by a method and by changes of it; nothing is answered.
 
     `method` holds its steps as a resolved file has them, `make` gives the experiment of others.
-    What steps found is kept in the store of the experiment's home.
+    What steps wrote is shared by all retrievals of a player.
     """
 
     method: Mapping[str, Any]
@@ -86,7 +87,7 @@ class Player:
 
     def __post_init__(self) -> None:
         self.experiment = self.make(self.method)
-        self.store: StepStore = opened_store(self.experiment)
+        self.results: Results = OrderedDict()
 
     @classmethod
     def of_run(
@@ -123,10 +124,6 @@ class Player:
 
         return cls(values["method"], selection(make(values["method"]))[0], make, progress)
 
-    def close(self) -> None:
-        """Let go of the store of steps."""
-        self.store.close()
-
     def as_it_is(self) -> Replayed:
         """The method's own steps, as the code of today takes them."""
         return self.played(self.experiment)
@@ -138,7 +135,7 @@ class Player:
     def played(self, experiment: Experiment) -> Replayed:
         """The questions by an experiment of this player."""
         try:
-            found = retrieved(experiment, self.questions, self.store, self.progress)
+            found = retrieved(experiment, self.questions, self.results, self.progress)
         except RunStopped as stop:
             if experiment.settings.budget.tokens != _NO_CALLS["tokens"]:
                 raise

@@ -127,8 +127,6 @@ class Resolve:
 
 
 class _Work:
-    """One question's plan and the results of its sub-questions."""
-
     def __init__(self, state: RetrievalState, plan: Plan) -> None:
         self.start = state
         self.plan = plan
