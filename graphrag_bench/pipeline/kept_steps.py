@@ -49,7 +49,7 @@ class KeptSteps:
     ) -> list[Outcome]:
         """The outcomes of a step: kept ones, and those of the states that lack one."""
         keys = [self._key(step, state) for state in states]
-        held = {key: self._held[key] for key in keys if key in self._held}
+        held = {key: self._held[key] for key in keys if key is not None and key in self._held}
         lacking = [row for row, key in enumerate(keys) if key not in held]
         self.taken[step.label] += len(states) - len(lacking)
         self.computed[step.label] += len(lacking)
