@@ -144,11 +144,6 @@ def test_a_folder_of_files_is_no_package():
     assert not [*ROOT.glob("configs/**/__init__.py"), *ROOT.glob("datasets/**/__init__.py")]
 
 
-def test_a_file_has_at_most_450_lines():
-    lengths = {name_of(path): len(text_of(path).splitlines()) for path in source_files()}
-    assert not {name: n_lines for name, n_lines in lengths.items() if n_lines > SMALL_FILE}
-
-
 def test_a_function_fits_a_screen():
     lengths = {
         f"{name_of(path)}:{node.name}": node.end_lineno - node.lineno + 1

@@ -17,18 +17,6 @@ pytestmark = pytest.mark.slow
 METHODS = names("method")
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_the_method_answers_every_question_of_toy(name: str, tmp_path: Path) -> None:
-    quick = QUICK.get(name, ())
-    ended = ran(*TOY, f"method={name}", *quick, "reference_rows=off", f"paths.home={tmp_path}")
-    held = metrics(ended.folder)
-    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
-    assert all(row["answer"] for row in records(ended.folder))
-    method = load("method", name)
-    title = method.get("title", name) + (" (?)" if "verified" in method else "")
-    assert f"| {title} | 6 | 0 |" in (ended.folder / "table.md").read_text()
-
-
 def page_of(name: str) -> Path:
     """The page that a method's file names, else that of its own name."""
     root = checkout()

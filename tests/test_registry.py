@@ -70,10 +70,3 @@ def test_a_notebook_may_not_replace_what_a_module_holds():
     operator("question.echo")(echo_of("lab"))
     with pytest.raises(ContractError, match="already registered by lab"):
         operator("question.echo")(echo_of("__main__"))
-
-
-def test_names_are_sorted():
-    for name in ("question.z", "question.a"):
-        operator(name)(echo_of("lab"))
-    assert contract.operators.names() == ["question.a", "question.z"]
-    assert [item.name for item in contract.operators.all()] == ["question.a", "question.z"]

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, command, ran, refused
 
-import graphrag_bench
 from graphrag_bench.cli.ask import UNREAD
 from graphrag_bench.cli.main import COMMANDS, GROUPS
 from graphrag_bench.config.settings import RunSettings, explained
@@ -20,13 +19,6 @@ def test_every_command_shows_an_example_of_itself_within_100_columns(name: str) 
     assert head.startswith(f"usage: graphrag-bench {name}")
     assert f"graphrag-bench {name}" in examples or name == "sweep"
     assert [line for line in text.splitlines() if len(line) > 100] == []
-
-
-def test_the_list_of_the_commands_is_aligned() -> None:
-    lines = command().out.partition("start here")[0].splitlines()
-    rows = [line for line in lines if line.startswith("  ") and line[2] != "-"]
-    assert len(rows) == len(COMMANDS)
-    assert {len(line) - len(line[12:].lstrip()) for line in rows} == {17}
 
 
 def test_the_commands_are_named_in_groups_and_each_once() -> None:
@@ -71,14 +63,6 @@ def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> Non
 
 def test_an_unknown_option_is_answered_with_the_nearest() -> None:
     assert "Did you mean '--questions'" in refused("0a1b", "--qestions", name="funnel")
-
-
-def test_an_option_is_declared_once_and_its_help_is_written_by_argparse() -> None:
-    """No hand-written help: what a command shows is what its parser takes."""
-    for file in sorted((Path(graphrag_bench.__file__).parent / "cli").glob("*.py")):
-        text = file.read_text(encoding="utf-8")
-        assert '"--help"} & set' not in text and "_HELP" not in text, file.name
-        assert text.count("ArgumentParser") == (1 if file.stem == "parsing" else 0), file.name
 
 
 @pytest.mark.parametrize("words", [["runs", "rm"], ["artifacts", "export"], ["cache", "stats"]])

@@ -39,14 +39,6 @@ def test_the_tests_of_every_kind_pass(package: Path) -> None:
     assert "8 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_what_is_written_keeps_the_rules_of_the_project(package: Path) -> None:
-    ruff = [sys.executable, "-m", "ruff"]
-    alike = ["--isolated", "--line-length", "100", "--no-cache", "mylab", "tests"]
-    for words in ([*ruff, "check", "--select", "E,F,I,N,B"], [*ruff, "format", "--check"]):
-        done = subprocess.run([*words, *alike], cwd=package, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.slow
 def test_the_methods_of_every_kind_run_and_find_evidence(
     package: Path, monkeypatch: pytest.MonkeyPatch

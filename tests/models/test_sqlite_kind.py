@@ -21,7 +21,6 @@ from graphrag_bench.models.cache_sharing import cache_stats, import_replies
 from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.models.replay import Replay
 from graphrag_bench.models.reply_store import ReplyStore, StoredReply
-from graphrag_bench.models.sqlite_kind import APPLICATION
 
 REPLY = StoredReply("k", "model", b"", "valid", text="Paris", prompt_tokens=3)
 
@@ -80,20 +79,6 @@ def test_a_table_of_the_same_name_makes_no_file_ours(folder: Path) -> None:
     with pytest.raises(UserError, match="another program"):
         ReplyStore(path)
     assert state(folder) == before
-
-
-def test_our_file_is_stamped_and_one_of_an_earlier_version_when_it_is_written(
-    folder: Path,
-) -> None:
-    path = stored(folder / "replies.sqlite")
-    assert path.read_bytes()[68:72] == APPLICATION.to_bytes(4, "big")
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA application_id=0")
-        connection.execute("PRAGMA journal_mode=DELETE")
-    assert [row.identity for row in cache_stats(path)] == ["model"]
-    assert path.read_bytes()[68:72] == bytes(4)
-    stored(path)
-    assert path.read_bytes()[68:72] == APPLICATION.to_bytes(4, "big")
 
 
 def test_pages_that_were_overwritten_end_in_one_message(folder: Path) -> None:

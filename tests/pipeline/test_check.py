@@ -249,10 +249,6 @@ def test_all_problems_come_in_one_error():
         assert any(words in line for line in lines[1:])
 
 
-def test_no_problem_raises_nothing():
-    refuse([], "the pipeline")
-
-
 # ---- what a pipeline says of itself
 
 

@@ -199,11 +199,6 @@ def test_a_run_is_held_by_one_process(folder):
         pass
 
 
-def test_shards_of_one_division_work_side_by_side(folder):
-    with RunFolder(folder.path, "1-of-2").alone(), RunFolder(folder.path, "2-of-2").alone():
-        pass
-
-
 # ---- texts of contexts
 
 
