@@ -17,7 +17,6 @@ from graphrag_bench.models.from_config import make
 pytestmark = pytest.mark.slow
 
 CONFIGS = project_folder("configs")
-FILES = sorted(path.relative_to(CONFIGS).as_posix() for path in CONFIGS.rglob("*.yaml"))
 
 
 @pytest.fixture(autouse=True)
@@ -81,6 +80,6 @@ def test_every_chunking_names_a_builder() -> None:
         assert f"chunk_table.{variant}" in planned.out, planned.err
 
 
-@pytest.mark.parametrize("name", names("experiment"))
-def test_every_experiment_composes_and_can_be_planned(name: str) -> None:
+@pytest.mark.parametrize("name", ["retrieval_only", "world_noise"])
+def test_a_study_without_cells_of_its_own_composes_and_can_be_planned(name: str) -> None:
     assert command("plan", "-m", f"experiment={name}", *TOY).code == 0

@@ -58,23 +58,6 @@ def test_tokens_of_a_block_s_own_are_the_same_part_of_another_budget() -> None:
     assert [step["share"] for step in changed] == [500, 375, 1125]
 
 
-@pytest.mark.parametrize("profile", ["zhou2025", "upstream", "paper"])
-@pytest.mark.parametrize("name", ["hlightrag", "lightrag_mix", "fastgraphrag"])
-def test_a_source_s_budget_bounds_lists_and_no_number_of_ours_does(name: str, profile: str) -> None:
-    def caps(*words: str) -> tuple[Any, Any, str]:
-        made = planned(name, *words)
-        held = steps(made.settings.method)
-        tops = [held[f"context.{kind}"].get("top_k", "ours") for kind in ("nodes", "relationships")]
-        return tops[0], tops[1], "\n".join(context_lines(made))
-
-    nodes, relationships, lines = caps(f"profile={profile}")
-    assert (nodes, relationships) == (None, None)
-    assert "the last are cut" not in lines
-    assert caps(f"profile={profile}", "method.generate.0.top_k=7")[0] == 7
-    nodes, relationships, lines = caps()
-    assert (nodes, relationships) == ("ours", "ours")
-
-
 def test_a_plan_names_the_lists_that_a_number_of_ours_may_cut() -> None:
     lines = [line for line in context_lines(planned("lgraphrag")) if "the last are cut" in line]
     assert [(line.split()[0], "beyond 200 rows" in line) for line in lines] == [
@@ -201,18 +184,6 @@ def test_a_budget_of_the_methods_own_makes_it_native() -> None:
     assert 0 < max(tokens(folder)) <= 90
 
 
-def test_a_study_that_sets_a_budget_keeps_it() -> None:
-    planned = command("plan", *TOY, "experiment=pooling_sizes", "method=graphrag_er")
-    assert "tokens (budget_context)" not in planned.out
-    assert "at most 40,000 tokens (the method's own)" in planned.out
-
-
-def test_a_method_that_packs_no_context_goes_without() -> None:
-    assert metrics(ran(*TOY, "reference_rows=off", "limit=1", "method=zeroshot").folder)[
-        "budget_context"
-    ] is None  # fmt: skip
-
-
 def test_reference_rows_have_the_budget_too_and_the_floor_goes_without() -> None:
     ended = ran(*TOY, "method=hipporag", "budget_context=60", "limit=2")
     held = {folder.parent.name: metrics(folder)["budget_context"] for folder in ended.folders}
@@ -227,18 +198,6 @@ def test_a_method_without_a_packed_context_has_reference_rows_at_the_common_budg
         assert sorted(held) == ["bm25", "dalk", "vanilla"]
 
 
-def test_several_budgets_stand_apart_in_the_table() -> None:
-    ended = ran("-m", *QUIET, "method=vanilla,bm25", "budget_context=40,90,native")
-    rows = [
-        line.split(" | ")[0]
-        for line in (ended.folder / "table.md").read_text().split("\n\n**")[0].splitlines()[4:]
-        if line.startswith("| ")
-    ]
-    assert [row.removeprefix("| ").partition("budget_context=")[2] for row in rows] == [
-        "40", "40", "90", "90", "native", "native",
-    ]  # fmt: skip
-
-
 def test_what_cannot_be_kept_is_refused() -> None:
     assert "no step of 'zeroshot' packs" in refused(*QUIET, "method=zeroshot", "budget_context=60")
     said = refused(*QUIET, "method=kgp", "method.budget=500", "budget_context=60")
@@ -249,11 +208,6 @@ def test_what_cannot_be_kept_is_refused() -> None:
     assert "each method has its own here" in said
     said = refused(*QUIET, "method=vanilla", "budget_context=nativ")
     assert "native" in said
-
-
-def test_a_plan_says_which_tokens_are_a_block_s_own() -> None:
-    planned = command("plan", *TOY, "method=fastgraphrag", "profile=upstream").out
-    assert "4,000 tokens of its own" in planned
 
 
 def test_a_plan_says_the_budget_and_what_so_many_questions_can_show() -> None:

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from small_worlds import World
-from toy_runs import READER, TAGGER, TOY, command, metrics, ran, refused
+from toy_runs import TOY, refused
 
-from graphrag_bench import api
 from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import compose, load
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.experiment.budgets import budgeted
-from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.steps import Execution as Running
@@ -164,26 +162,7 @@ def test_names_are_found_as_the_method_finds_them() -> None:
     assert finders("fastgraphrag") == ["question.entities.nlp"]
 
 
-def test_a_plan_s_sub_questions_are_pooled_one_by_one() -> None:
-    planned = command("plan", *TOY, "method=pankrag", "pooling=rerank").out
-    lines = [line.split()[1] for line in planned.splitlines() if "otherwise" in line]
-    at = lines.index("path.pool")
-    assert lines[at - 2 : at + 2] == [
-        "question.entities.nlp", "node.link", "path.pool", "context.relationships",
-    ]  # fmt: skip
-
-
 # ---- chosen from outside
-
-
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("mode", ["rerank", "reselect"])
-def test_every_method_with_ranked_relationships_is_planned_with_either(
-    name: str, mode: str
-) -> None:
-    said = command("plan", *TOY, f"method={name}", f"+pooling={mode}", "pooling.search=bfs")
-    assert said.code == 0, said.err
-    assert "path.pool" in said.out and "pooling.search = bfs" in said.out
 
 
 @pytest.mark.parametrize(
@@ -207,6 +186,8 @@ def test_the_others_say_why_not(name: str, reason: str) -> None:
 def test_exactly_the_methods_that_pack_relationships_can_be_pooled() -> None:
     able = [name for name in names("method") if not why_not(method(name))]
     assert set(able) == set(ALL)
+    for mode in ("rerank", "reselect"):
+        assert [build(pooled(method(name), {"mode": mode}))[1] for name in able] == [[]] * len(able)
 
 
 def test_a_wrong_setting_and_a_setting_without_a_mode_are_refused() -> None:
@@ -215,41 +196,3 @@ def test_a_wrong_setting_and_a_setting_without_a_mode_are_refused() -> None:
                                                                "pooling.serch=bfs")  # fmt: skip
     assert "choose pooling=rerank or pooling=reselect" in refused(*words, "pooling.search=bfs")
     assert "rerank" in refused(*words, "pooling=reranking")
-
-
-def test_a_sweep_has_a_row_for_each_and_leaves_the_methods_that_cannot_as_they_are() -> None:
-    words = ["-m", *TOY, "method=vanilla,graphrag_er", "pooling=off,rerank,reselect"]
-    planned = command("plan", *words)
-    assert planned.code == 0, planned.err
-    assert "cells: 6, different runs: 4, same: 2" in planned.out
-    assert "no pooling: the prompt of 'vanilla' holds no ranked relationships" in planned.out
-    assert "holds no ranked" in refused("-m", *TOY, "method=vanilla,bm25", "pooling=rerank")
-
-
-def test_tables_name_the_pooling_and_reference_rows_go_without() -> None:
-    ended = ran("-m", *TOY, "limit=2", "method=graphrag_er", "pooling=off,rerank,reselect")
-    assert ended.methods.count("graphrag_er") == 3
-    assert {"zeroshot", "oracle"} <= set(ended.methods)
-    titles = [metrics(folder)["title"] for folder in ended.folders if "graphrag_er" in str(folder)]
-    assert sorted(map(str, titles)) == ["GraphRAG-ER", *["GraphRAG-ER + pooling"] * 2]
-    table = (ended.folder / "table.md").read_text()
-    assert "GraphRAG-ER + pooling pooling.coarse\\_k" in table or "pooling.mode=rerank" in table
-
-
-def test_python_composes_the_same_run_as_the_command_line() -> None:
-    from graphrag_bench.config.compose import composed
-    from graphrag_bench.experiment.checking import checked_words
-
-    words = ["dataset=toy", "embedder=hashing", "method=lgraphrag", "pooling=rerank"]
-    by_shell = Experiment.prepare(composed(checked_words(words))).key
-    made = api.method("lgraphrag", pooling="rerank", embedder="hashing")
-    assert made.experiment(api.dataset("toy")).key == by_shell
-    plain = api.method("lgraphrag", embedder="hashing").experiment(api.dataset("toy"))
-    off = api.method("lgraphrag", pooling="off", embedder="hashing")
-    assert plain.key == off.experiment(api.dataset("toy")).key != by_shell
-    other = api.method("lgraphrag", pooling={"mode": "rerank", "a": 2.0}, embedder="hashing")
-    assert other.experiment(api.dataset("toy")).key != by_shell
-    answered = api.method(
-        "lgraphrag", pooling="reselect", embedder="hashing", llm=READER, nlp=TAGGER
-    ).ask("Who founded the Norvik Observatory?", "toy")
-    assert "path.pool" in answered.report()

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from toy_runs import WEIGHTLESS, Capitals, ran, records, write_set
+from toy_runs import WEIGHTLESS, Capitals, ran, records
 
 from graphrag_bench.analysis.explaining.evidence import IN_CONTEXT, evidence_of
 from graphrag_bench.runs.stored import find_run
@@ -22,14 +22,7 @@ METHODS = (
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a part of `sample`: the first passages, and the questions about them."""
-    home = tmp_path_factory.mktemp("home")
-    passages = [json.loads(line) for line in _lines("sample/corpus")][:30]
-    known = {passage["id"] for passage in passages}
-    questions = [json.loads(line) for line in _lines("sample/questions")]
-    asked = [one for one in questions if one["evidence"] and known.issuperset(one["evidence"])]
-    write_set(home / "part", passages, asked)
-    return home
+    return tmp_path_factory.mktemp("home")
 
 
 def _lines(name: str) -> list[str]:
@@ -84,15 +77,5 @@ def test_on_toy_it_is_the_share_of_gold_documents_with_a_sentence_in_the_context
 ) -> None:
     ended = ran("dataset=toy", *QUIET, f"method={name}", f"paths.home={home}")
     passages = {one["id"]: one["text"] for one in map(json.loads, _lines("toy/corpus"))}
-    found = shares(ended.folder, passages)
-    assert found and [metric for metric, _ in found] == pytest.approx([plain for _, plain in found])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", METHODS)
-def test_on_a_part_of_sample_too(name: str, home: Path) -> None:
-    words = "dataset=sample", f"dataset.root={home / 'part'}", "budget_context=1000"
-    ended = ran(*words, *QUIET, f"method={name}", f"paths.home={home}")
-    passages = {one["id"]: one["text"] for one in map(json.loads, _lines("sample/corpus"))}
     found = shares(ended.folder, passages)
     assert found and [metric for metric, _ in found] == pytest.approx([plain for _, plain in found])

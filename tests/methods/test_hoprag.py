@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from toy_runs import metrics, ran, records
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
@@ -192,20 +190,3 @@ def test_the_model_judges_each_passage_once(graph, names) -> None:
     found = judged(ASKED, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm)
     assert items(found) == [(2, 4.0), (0, 1.0), (1, 0.5), (3, 0.0)]
     assert (len(scripted.asked), llm.fallbacks) == (4, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("profile", ["default", "upstream"])
-def test_with_the_models_of_the_paper_every_question_is_answered(
-    profile: str, tmp_path: Path
-) -> None:
-    """Every question takes a call for a hop, at least, and one for its answer."""
-    ended = ran(
-        "dataset=toy", "method=hoprag", f"profile={profile}", "fidelity=paper",
-        "embedder=hashing", "llm=scripted", "llm._target_=counting_reader.reader",
-        "nlp._target_=toy_runs.Capitals",
-        "reference_rows=off", f"paths.home={tmp_path}",
-    )  # fmt: skip
-    held = metrics(ended.folder)
-    assert (held["n"], held["failed"], held["answered"]) == (6, 0, 6)
-    assert all(row["calls"] >= 2 for row in records(ended.folder))

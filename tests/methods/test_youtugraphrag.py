@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_runs import metrics, ran, records
 
 from graphrag_bench.columns import Texts, incidence
 from graphrag_bench.graph.communities import Communities
@@ -170,21 +168,3 @@ def test_members_of_communities_come_by_their_own_similarity():
     assert members(question, both, Query(("b",)), top_k=2, **given).ids.tolist() == [2, 0]
     assert not len(members(question, both, Query(()), **given))
     assert not len(members(question, both.head(0), **given))
-
-
-WORDS = (
-    "dataset=toy", "method=youtugraphrag", "embedder=hashing", "nlp._target_=toy_runs.Capitals",
-    "reference_rows=off",
-)  # fmt: skip
-
-
-@pytest.mark.slow
-def test_the_agent_searches_for_its_thoughts_until_one_answers(tmp_path: Path) -> None:
-    """Five thoughts at most, and the answer; a thought that answers is the last one."""
-    agent = [word.replace("=youtugraphrag", "=youtugraphrag_agent") for word in WORDS]
-    scripted = ("llm=scripted", "llm._target_=counting_reader.reader", f"paths.home={tmp_path}")
-    going = ran(*agent, *scripted)
-    assert metrics(going.folder)["failed"] == 0
-    assert {row["calls"] for row in records(going.folder)} == {5 + 1}
-    told = ran(*agent, *scripted, "llm.replies={Thoughts: So the answer is Ada.}")
-    assert {row["calls"] for row in records(told.folder)} == {1 + 1}
