@@ -100,16 +100,6 @@ def test_no_texts_are_an_empty_index():
 # ---- indices
 
 
-def test_a_vector_index_comes_back_from_disk(tmp_path):
-    index = VectorIndex(Hashing(8).encode(["ada", "norvik"], kind="passage"))
-    index.save(tmp_path)
-    loaded = VectorIndex.load(tmp_path)
-    assert isinstance(loaded.vectors.base, np.memmap)
-    query = Hashing(8).encode(["norvik"], kind="question")
-    assert loaded.search(query, 2)[0].ids.tolist() == [1, 0]
-    np.testing.assert_allclose(loaded.scores(query[0]), index.vectors @ query[0])
-
-
 def unit_rows(n_rows: int, dimension: int, seed: int) -> np.ndarray:
     rows = np.random.default_rng(seed).standard_normal((n_rows, dimension)).astype(np.float32)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -230,13 +220,6 @@ def test_an_empty_index_finds_nothing():
     index = VectorIndex(np.zeros((0, 8), np.float32))
     assert [len(found) for found in index.search(np.ones((2, 8), np.float32), 3)] == [0, 0]
     assert index.search(np.zeros((0, 8), np.float32), 3) == []
-
-
-def test_a_bm25_index_comes_back_from_disk(tmp_path):
-    index = Bm25.of(["red dog", "blue cat"])
-    index.save(tmp_path)
-    for query in ("dog", "cat and dog", "elephant"):
-        np.testing.assert_array_equal(Bm25.load(tmp_path).scores(query), index.scores(query))
 
 
 def test_texts_without_a_word_to_search_by_are_refused():

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, asked, command, ran, refused, shell
 
-import graphrag_bench.api as gb
 from graphrag_bench.analysis.explaining.text import said
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.models.embedder import Hashing
@@ -206,13 +205,6 @@ def test_show_tells_what_the_budget_cut_and_what_became_of_the_evidence() -> Non
     assert found["in the context"] and found["retrieved, not in the context"]
 
 
-def test_show_has_the_replies_where_they_are_stored() -> None:
-    folder = ran(*HIPPORAG, "reference_rows=off", "trace=full", "limit=1").folder
-    (row,) = [json.loads(line) for line in (folder / "records.jsonl").open()]
-    out = command("show", str(folder), row["question"]).out
-    assert "    reply:\n      Ada Marsh\n" in out
-
-
 def test_show_has_each_call_as_it_was_sent(home: Path) -> None:
     folder = ran(*TOY, "method=vanilla", "reference_rows=off", "limit=1").folder
     (row,) = [json.loads(line) for line in (folder / "records.jsonl").open()]
@@ -226,19 +218,3 @@ def test_show_has_each_call_as_it_was_sent(home: Path) -> None:
     assert out.index("user:") < out.index("reply:")
     (home / "cache" / "replies.sqlite").unlink()
     assert "not in the store of replies" in command("show", str(folder), name, "--calls").out
-
-
-def test_show_says_where_no_steps_were_kept() -> None:
-    folder = ran(*HIPPORAG, "reference_rows=off", "trace=off", "limit=1").folder
-    (name,) = [json.loads(line)["question"] for line in (folder / "records.jsonl").open()]
-    assert "none were kept (trace=off)" in command("show", str(folder), name).out
-
-
-def test_python_tells_the_same() -> None:
-    made = gb.method(
-        "hipporag",
-        embedder="hashing",
-        llm={"_target_": "toy_runs.reader"},
-        nlp={"_target_": "toy_runs.Capitals"},
-    ).ask(QUESTION, "toy")
-    assert "norvik observatory —occurs with→ mount tarn" in made.report()

@@ -10,7 +10,6 @@ from toy_runs import TOY, WEIGHTLESS, command, ran, records, refused, shell, sto
 pytestmark = pytest.mark.slow
 
 VANILLA = [*TOY, "method=vanilla"]
-HIPPORAG = [*TOY, "method=hipporag"]
 NOWHERE = "llm.base_url=http://127.0.0.1:9/v1"
 
 
@@ -104,34 +103,6 @@ def test_a_setting_of_the_wrong_type_or_range_is_named(wrong: str, words: list[s
     assert all(word in message for word in words), message
 
 
-def test_a_damping_outside_its_range_is_refused_with_the_step_that_takes_it() -> None:
-    message = refused(*HIPPORAG, "method.damping=1.5")
-    assert "node.ppr" in message
-    assert "damping" in message
-    assert "less than 1" in message
-
-
-def test_an_unknown_operator_names_the_step_and_the_nearest_operators() -> None:
-    message = refused(*VANILLA, "method.retrieve.0.op=chunk.vbd")
-    assert "retrieve.0" in message
-    assert "'chunk.vdb'" in message
-
-
-def test_a_pipeline_that_reads_what_nobody_writes_names_the_slot_and_its_writers() -> None:
-    message = refused(*VANILLA, "method.retrieve=[]")
-    assert "generate.0" in message
-    assert "reads 'chunks', which no earlier step writes" in message
-    assert "chunk.vdb" in message
-
-
-def test_every_problem_of_a_pipeline_stands_in_one_message() -> None:
-    message = refused(*VANILLA, "method.retrieve=[{op: chunk.vdb, topk: 3}, {op: node.ppq}, {}]")
-    assert "retrieve.0 chunk.vdb has no setting 'topk'. Did you mean 'top_k'" in message
-    assert "retrieve.1" in message
-    assert "node.ppr" in message
-    assert "retrieve.2" in message
-
-
 def test_several_values_without_m_are_told_about_m() -> None:
     assert "-m" in refused(*TOY, "method=vanilla,bm25")
     assert "limit=1,2" in refused(*VANILLA, "limit=1,2")
@@ -182,12 +153,6 @@ def test_an_unreachable_model_stops_the_run_and_leaves_no_error_rows(home: Path)
     assert "llm.base_url" in message
     assert not list(home.rglob("journal.jsonl"))
     assert not list(home.rglob("records.jsonl"))
-
-
-def test_a_missing_api_key_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    settings = ["dataset=toy", "embedder=hashing", "method=vanilla", "llm=openai_compatible"]
-    assert "OPENAI_API_KEY" in refused(*settings, NOWHERE)
 
 
 def test_a_sweep_that_a_model_stops_names_every_cell_and_shows_no_traceback() -> None:

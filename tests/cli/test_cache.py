@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 from pathlib import Path
@@ -84,13 +83,6 @@ def test_vectors_are_counted_and_shared_too(fake: FakeOpenAI) -> None:
     assert fake.stats(url).requests == n_calls
 
 
-def test_importing_twice_changes_nothing() -> None:
-    command("cache", "export", "shared.jsonl")
-    for _ in range(2):
-        assert command("cache", "import", "shared.jsonl").code == 0
-    assert cells(command("cache", "stats").out, "scripted:")[1] == "6"
-
-
 def test_the_store_is_named_by_its_path_as_cache_path_names_it(home: Path) -> None:
     ran(*VANILLA, "cache.path=elsewhere/paid.sqlite", "paths.home=other")
     assert command("cache", "export", "a.jsonl", "--path", "elsewhere/paid.sqlite").code == 0
@@ -135,34 +127,6 @@ def test_a_wrong_argument_ends_with_2_and_says_what_is_wrong(
     assert cells(command("cache", "stats").out, "scripted:")[1] == "6"
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "it is empty"),
-        (b"hello\n", "line 1"),
-        (b'{"format": "other"}\n', "another format"),
-        (b"\xff\xfe\x00", "line 1"),
-        (gzip.compress(b'{"format": "other"}\n'), "another format"),
-        (gzip.compress(b"hello " * 5000)[:-20], "cut"),
-        (b"\x1f\x8bno gzip at all", "cut"),
-    ],
-    ids=["empty", "text", "another format", "no UTF-8", "another zipped format", "cut", "no gzip"],
-)
-def test_a_file_that_is_no_export_is_refused(content: bytes, words: str) -> None:
-    Path("bad.jsonl.gz").write_bytes(content)
-    assert words in refused("import", "bad.jsonl.gz", name="cache")
-    assert words in refused("stats", "--path", "bad.jsonl.gz", name="cache")
-
-
-def test_a_file_that_was_cut_is_refused_with_its_line() -> None:
-    command("cache", "export", "shared.jsonl.gz")
-    Path("cut.jsonl.gz").write_bytes(Path("shared.jsonl.gz").read_bytes()[:-40])
-    assert "cut" in refused("import", "cut.jsonl.gz", "--home", "other", name="cache")
-    command("cache", "export", "shared.jsonl")
-    Path("cut.jsonl").write_bytes(Path("shared.jsonl").read_bytes()[:-40])
-    assert "cut.jsonl, line 7" in refused("import", "cut.jsonl", "--home", "other", name="cache")
-
-
 def test_a_failed_export_leaves_the_old_file_and_no_part(home: Path) -> None:
     command("cache", "export", "shared.jsonl")
     lines = Path("shared.jsonl").read_text().splitlines()
@@ -187,11 +151,3 @@ def test_an_exported_file_holds_no_key(
     assert json.loads(shared.splitlines()[1])["text"] == "the key is <api key>"
     for path in home.rglob("*"):
         assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
-
-
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["stats", "--help"]])
-def test_help_teaches_the_three_uses(arguments: list[str]) -> None:
-    shown = command("cache", *arguments)
-    assert shown.code == 0
-    for words in ("stats", "export FILE", "import FILE", "--home HOME", "llm=replay llm.path="):
-        assert words in shown.out

@@ -52,24 +52,6 @@ def cells(out: str, *begin: str) -> list[str]:
     return next(row for row in rows if row[: len(begin)] == list(begin))
 
 
-def test_a_judge_that_always_takes_the_first_flips_every_time(runs: list[str]) -> None:
-    out = compared(*runs[:2], *FIRST)
-    row = cells(out, "VanillaRAG", "BM25", "overall")
-    assert row[3:8] == ["6", "0", "0", "6", "0"]
-    assert row[8].startswith("50.0")
-    audit = cells(out[out.index("length effect") :], "VanillaRAG", "BM25", "overall")
-    assert [cell[:5] for cell in audit[3:5]] == ["100.0", "100.0"]
-
-
-def test_a_judge_that_takes_the_longer_is_exposed_by_its_length_effect(runs: list[str]) -> None:
-    out = compared(*runs[:2], *LONGER)
-    row = cells(out, "VanillaRAG", "BM25", "diversity")
-    assert row[5:8] == ["0", "0", "6"] and row[9] == "0.0625"  # 4 criteria, 1/64 each
-    assert "Holm-corrected for the 4 tests of this table" in out
-    audit = cells(out[out.index("length effect") :], "VanillaRAG", "BM25", "overall")
-    assert audit[3].startswith("0.0") and audit[5] == "100.0 [100, 100]"
-
-
 def test_verdicts_are_kept_and_nothing_is_asked_twice(runs: list[str]) -> None:
     out = compared(*runs[:2], *LONGER, "--criteria", "pankrag", "--limit", "2", "cache.mode=off")
     assert len(planted_judges.asked) == 4
@@ -111,13 +93,6 @@ def test_the_calls_are_known_before_they_are_made(runs: list[str]) -> None:
     compared(*runs, *more)
     assert len(planted_judges.asked) == 12
     assert compared(*runs, *more, "--plan").startswith("at most 0 calls, 0 prompt tokens")
-
-
-def test_three_runs_make_a_matrix_whose_mirrored_cells_sum_to_a_hundred(runs: list[str]) -> None:
-    out = compared(*runs, *LONGER, "--criteria", "overall")
-    after = out[out.index("overall: win rates") :]
-    assert cells(after, "VanillaRAG")[1:3] == ["50.0", "0.0"]
-    assert cells(after, "BM25")[1:] == ["100.0", "50.0", "100.0"]
 
 
 def test_the_win_matrices_are_a_figure_with_the_numbers_of_the_tables(

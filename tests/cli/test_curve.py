@@ -47,17 +47,6 @@ def test_a_curve_has_a_row_for_each_budget_by_method_and_tokens() -> None:
     assert evidence[0] < evidence[-1]
 
 
-def test_runs_may_be_named_and_so_may_metrics() -> None:
-    native = ran(*TOY, "reference_rows=off", "method=vanilla", "budget_context=native").folder
-    short = ran(*TOY, "reference_rows=off", "method=vanilla", "budget_context=60").folder
-    shown = command("curve", str(native), short.name, "--metrics", "f1", "accuracy")
-    assert [row[1] for row in cells(shown.out)] == ["60", "native"]
-    assert "f1 [95 %]" in shown.out
-    assert "0.200 [" in shown.out
-    one = command("curve", str(short)).out
-    assert "one budget only, which is not a curve: toy: VanillaRAG" in one
-
-
 def test_a_curve_is_drawn_along_any_setting_that_is_a_number() -> None:
     ran("-m", *QUIET, "method=hipporag", "method.damping=0.5,0.1,0.3", "method.top_k=2,5")
     ran(*QUIET, "method=bm25")
@@ -74,23 +63,6 @@ def test_a_curve_is_drawn_along_any_setting_that_is_a_number() -> None:
         "one value of seed only, which is not a curve: toy: BM25" in command("curve", "x=seed").out
     )
     assert "method.damping" in refused("x=method.dampin", name="curve").partition("Did you mean")[2]
-
-
-def test_rows_of_a_sweep_say_the_swept_value() -> None:
-    ran("-m", *QUIET, "method=hipporag", "method.damping=0.1,0.5", "budget_context=90")
-    assert [row[0] for row in cells(command("curve").out)] == [
-        "toy: HippoRAG damping=0.1",
-        "toy: HippoRAG damping=0.5",
-    ]
-    listed = command("runs", "ls").out
-    assert "hipporag damping=0.1" in listed
-    assert "hipporag damping=0.5" in listed
-
-
-def test_evidence_of_contexts_of_rows_is_that_of_the_texts_in_them() -> None:
-    ran(*QUIET, "method=graphrag_er", "budget_context=60")
-    (row,) = cells(command("curve").out)
-    assert row[4].startswith("0.433 [") and row[5] == "–"
 
 
 def test_mistakes_are_answered_with_what_there_is() -> None:

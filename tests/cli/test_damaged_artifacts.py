@@ -77,29 +77,8 @@ def flip(path: Path, chance: random.Random) -> None:
     path.write_bytes(held)
 
 
-def cut(path: Path, chance: random.Random) -> None:
-    path.write_bytes(path.read_bytes()[: chance.randrange(path.stat().st_size)])
-
-
-def emptied(path: Path, _: random.Random) -> None:
-    path.write_bytes(b"")
-
-
-def longer(path: Path, _: random.Random) -> None:
-    path.write_bytes(path.read_bytes() + b"0")
-
-
-def noise(path: Path, chance: random.Random) -> None:
-    path.write_bytes(chance.randbytes(path.stat().st_size))
-
-
 def removed(path: Path, _: random.Random) -> None:
     path.unlink()
-
-
-def a_folder(path: Path, _: random.Random) -> None:
-    path.unlink()
-    path.mkdir()
 
 
 def a_pipe(path: Path, _: random.Random) -> None:
@@ -113,19 +92,12 @@ def exchanged(path: Path, chance: random.Random) -> None:
         path.write_bytes(other.read_bytes())
 
 
-def a_number_changed(path: Path, _: random.Random) -> None:
-    text = path.read_text("utf-8", "replace")
-    changed = text.translate(str.maketrans("0123456789", "1234567890"))
-    path.write_text(changed, "utf-8")
-
-
 def one_more(path: Path, _: random.Random) -> None:
     shutil.copyfile(path, path.with_name("fallback.npy"))
 
 
 MUTATIONS: tuple[Callable[[Path, random.Random], None], ...] = (
-    flip, cut, emptied, longer, noise, removed, a_folder, a_pipe, exchanged, a_number_changed,
-    one_more,
+    flip, removed, a_pipe, exchanged, one_more,
 )  # fmt: skip
 
 
@@ -317,12 +289,3 @@ def test_new_hashes_do_not_hide_columns_that_do_not_fit(archive: Path) -> None:
     forged(archive, Path("bad.tar.gz"))
     said = refused("import", "bad.tar.gz", "--home", "theirs", name="artifacts")
     assert "source: an end is not one of the" in said and "Nothing was taken from it" in said
-
-
-def test_the_digest_of_the_content_tells_archives_apart(archive: Path, built: Path) -> None:
-    taken = command("artifacts", "import", "graph.tar.gz", "--home", "a")
-    content = taken.out.splitlines()[-1].removeprefix("content: ")
-    words = ["import", "graph.tar.gz", "--home", "b", "--content"]
-    assert command("artifacts", *words, content).code == 0
-    said = refused(*words, "0123456789ab", name="artifacts")
-    assert f"has the content {content}" in said

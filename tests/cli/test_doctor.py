@@ -90,13 +90,6 @@ def test_no_server_is_told_with_the_address_and_the_rest_is_not_tried() -> None:
     assert "to fix: 1; not tried before that is done: 5" in ended.out
 
 
-def test_a_page_in_place_of_an_api_is_told(fake: FakeOpenAI) -> None:
-    url = fake.scenario(raw_status=200, raw_body="<html>hello</html>")
-    _, rows = examined(*no_key(url))
-    assert rows["llm address"][0] == "fix"
-    assert "ends in /v1" in rows["llm address"][1]
-
-
 def test_a_key_that_is_not_set_is_told_by_the_name_of_its_variable(fake: FakeOpenAI) -> None:
     ended, rows = examined(*of_server(fake.scenario(), "llm.api_key_env=NOT_SET", HASHING))
     assert ended.code == 1
@@ -207,14 +200,6 @@ def test_a_model_that_thinks_all_its_tokens_away_is_to_be_fixed(fake: FakeOpenAI
     assert "on thinking" in rows["llm JSON reply"][1]
 
 
-def test_a_second_model_for_building_is_looked_at_too(fake: FakeOpenAI) -> None:
-    url = fake.scenario(texts=WARSAW)
-    build = [word.replace("llm", "llm_build", 1) for word in no_key(url) if word.startswith("llm")]
-    _, rows = examined("llm=scripted", HASHING, *build)
-    assert rows["llm_build speed"][0] == "pass"
-    assert rows["llm replies"][0] == "pass"
-
-
 def test_an_embedding_passes_with_its_dimension_and_length(fake: FakeOpenAI) -> None:
     ended, rows = examined(*embedding(fake.scenario(dimension=8), "embedder.dimension=8"))
     assert ended.code == 0, ended.out
@@ -233,40 +218,6 @@ def test_an_embedding_server_that_is_not_there_is_told() -> None:
     assert ended.code == 1
     assert "No server answers" in rows["embedder address"][1]
     assert rows["embedder vector"][0] == "not tried"
-
-
-def test_a_replay_passes_with_the_model_it_holds(fake: FakeOpenAI, home: Path) -> None:
-    missing, rows = examined("llm=replay", "llm.path=none.jsonl", HASHING)
-    assert missing.code == 1
-    assert "none.jsonl" in rows["llm file"][1]
-
-
-def test_scripted_replies_need_nothing() -> None:
-    ended, rows = examined("llm=scripted", HASHING)
-    assert ended.code == 0
-    assert rows["llm replies"] == ("pass", "1 planned; this model is for tests")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ("llm=openai", "openai_compatible"),
-        ("llm.modle=x", "model_path"),
-        ("embedder.dimensions=3", "embedder.dimension"),
-        ("doctor", "NAME=VALUE"),
-    ],
-)
-def test_a_wrong_setting_ends_with_2(wrong: str, words: str) -> None:
-    ended = command("doctor", HASHING, wrong)
-    assert ended.code == 2
-    assert words in ended.err
-
-
-def test_help_says_what_is_looked_at() -> None:
-    ended = command("doctor", "--help")
-    assert ended.code == 0
-    for words in ("never printed", "openai_compatible", "exit code", "llm.base_url="):
-        assert words in ended.out
 
 
 @pytest.mark.real

@@ -28,22 +28,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     toy_runs.stops_on.clear()
 
 
-def test_some_failures_within_the_limit_are_rows_and_no_failure_of_the_run() -> None:
-    toy_runs.fails_on.add("Who founded the")
-    ran = command("run", *VANILLA, "failures.limit=1.0", "failures.after=1000")
-    assert toy_runs.metrics(ran.folder)["failed"] in range(1, 6)
-    assert ran.code == 0, ran.err
-
-
-def test_more_failures_than_the_limit_end_with_1_and_say_so() -> None:
-    toy_runs.fails_on.add("Who founded the")
-    ran = command("run", *VANILLA, "failures.limit=0.02")
-    assert ran.code == 1
-    assert "questions failed, more than failures.limit=2%" in ran.err
-    assert ran.folder.is_dir()
-    assert command("run", *VANILLA, "failures.limit=1.0").code == 0
-
-
 def test_all_failures_end_with_1_whatever_the_limit() -> None:
     toy_runs.fails_on.add("Question")
     ran = command("run", *VANILLA, "failures.limit=1.0", "failures.after=1000")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from file_server import FileServer, serving
-from published_sets import news, squality_line, written
+from published_sets import news, written
 from toy_runs import WEIGHTLESS, command, metrics, ran, refused
 
 BM25 = [*WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off"]
@@ -70,12 +70,6 @@ def test_a_set_whose_shape_nobody_checked_is_fetched_with_a_warning(hub: FileSer
     assert "run dataset=ultradomain_cs dataset.root=mine" in ended.out
 
 
-def test_a_set_on_disk_needs_no_fetch(home: Path) -> None:
-    folder = written(home / "stories", {"dev.jsonl": [squality_line()]})
-    ended = ran("dataset=squality", f"dataset.root={folder}", *BM25, "graph.per=partition")
-    assert metrics(ended.folder)["n"] == 2
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -93,14 +87,6 @@ def test_a_fetch_that_cannot_be_is_refused_with_what_would_be_right(
     assert said in refused(*words, name="fetch")
 
 
-def test_fetch_teaches_itself() -> None:
-    for words in (["fetch"], ["fetch", "--help"]):
-        ended = command(*words)
-        assert ended.code == 0
-        assert "graphrag-bench fetch dataset=musique\n" in ended.out
-        assert "HF_ENDPOINT" in ended.out
-
-
 def test_a_folder_of_texts_is_asked_and_planned_without_questions(home: Path) -> None:
     folder = written(home / "texts", {"a.md": "# Tarn\nAda Marsh founded Tarn.", "b.txt": "Bo."})
     texts = ["dataset=folder", f"dataset.root={folder}", *WEIGHTLESS, "method=bm25"]
@@ -109,14 +95,6 @@ def test_a_folder_of_texts_is_asked_and_planned_without_questions(home: Path) ->
     asked = command("ask", *texts, "Who founded Tarn?")
     assert (asked.code, asked.out.splitlines()[0]) == (0, "Ada Marsh")
     assert "'Tarn Ada Marsh founded Tarn.'" in asked.out
-
-
-def test_a_folder_of_texts_with_questions_is_run(home: Path) -> None:
-    rows = [{"id": "q", "text": "Who founded Tarn?", "answers": ["Ada"], "evidence": ["a.txt"]}]
-    files = {"a.txt": "Ada Marsh founded Tarn.", "b.txt": "Bo sinks.", "questions.jsonl": rows}
-    ended = ran("dataset=folder", f"dataset.root={written(home / 'texts', files)}", *BM25)
-    assert ended.folder.parts[-3] == "folder-texts"
-    assert metrics(ended.folder)["metrics"]["evidence_recall@2"]["mean"] == 1  # type: ignore[index]
 
 
 def test_the_list_says_which_sets_are_checked_and_their_licences() -> None:

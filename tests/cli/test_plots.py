@@ -65,15 +65,6 @@ def test_a_sweep_over_two_settings_is_a_table_and_a_heat_map(texts: list[str]) -
     )
 
 
-def test_a_sweep_over_one_setting_is_bars(texts: list[str]) -> None:
-    ran("-m", *QUIET, "method=hipporag", "method.damping=0.1,0.5", "answer=off")
-    (key,) = [path.name for path in Path("runs/.sweeps").iterdir()]
-    plotted("sweep", "show", key, "--plot", "bars.png")
-    assert any("damping=0.5" in text.replace("\n", " ") for text in texts)
-    assert "takes the key of a sweep" in refused("show", name="sweep")
-    assert "go with `sweep show KEY`" in refused("list", "--plot", "a.pdf", name="sweep")
-
-
 def test_runs_are_bars_or_a_pareto_front_and_a_table_of_one_question(texts: list[str]) -> None:
     ran("-m", *QUIET, "method=bm25,vanilla", "answer=off")
     out = command("table", "runs/toy").out
@@ -85,36 +76,6 @@ def test_runs_are_bars_or_a_pareto_front_and_a_table_of_one_question(texts: list
     plotted("table", "runs/toy", "--plot", "front.pdf", "--kind", "pareto", "--span", "2")
     assert {"tokens of context", "BM25", "VanillaRAG"} <= set(texts)
     assert "Did you mean 'mrr'" in refused("runs/toy", "--metric", "mr", name="table")
-
-
-def test_a_free_table_is_bars_and_a_heat_map_where_rows_and_columns_are_numbers(
-    texts: list[str],
-) -> None:
-    ran("-m", *QUIET, "method=hipporag", *SWEPT, "answer=off")
-    values = "values=evidence_recall@2"
-    plotted("table", "rows=damping", "cols=top_k", values, "--plot", "heat.svg")
-    assert {"damping", "top_k"} <= set(texts)
-    texts.clear()
-    plotted("table", "rows=damping", "cols=top_k", values, "by=hops", "--plot", "bars.svg")
-    assert {"0.1, 1", "0.5, 2"} <= set(texts)
-    said = refused("rows=damping", values, "by=hops", "--plot", "a.pdf", "--kind", "heat",
-                   name="table")  # fmt: skip
-    assert "goes with bars" in said
-
-
-def test_a_papers_table_is_its_figures_next_to_ours(texts: list[str]) -> None:
-    small = ["zhou2025/table8", "--run", "--small", *TOY]
-    assert "no figure of ours" in refused("zhou2025/table8", "--plot", "a.pdf", name="table")
-    plotted("table", *small, "--plot", "paper.pdf", "--span", "2")
-    assert any(text.endswith(", paper") for text in texts)
-    assert any(text.endswith(", ours") for text in texts)
-
-
-def test_curves_are_drawn_along_tokens_or_a_setting(texts: list[str]) -> None:
-    ran("-m", *QUIET, "method=bm25,vanilla", "budget_context=60,90", "answer=off")
-    plotted("curve", "--plot", "curve.pdf")
-    assert {"tokens of context", "BM25", "VanillaRAG", "evidence_recall@5"} <= set(texts)
-    plotted("curve", "--plot", "front.png", "--kind", "pareto")
 
 
 def test_a_figure_that_cannot_be_is_refused_before_any_work(

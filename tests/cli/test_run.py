@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from toy_runs import (
     TOY,
     WEIGHTLESS,
@@ -47,28 +46,6 @@ def test_a_run_prints_its_table_and_ends_with_its_folder(home: Path) -> None:
     assert {"config.yaml", "environment.json", "records.jsonl", "metrics.json"} <= {
         path.name for path in ended.folder.iterdir()
     }
-
-
-def test_metrics_hold_counts_means_and_usage() -> None:
-    held = metrics(ran(*VANILLA, "limit=5").folder)
-    assert (held["n"], held["failed"], held["answered"]) == (5, 0, 5)
-    means = held["metrics"]
-    assert isinstance(means, dict)
-    assert {"evidence_recall@5", "all_evidence@5", "accuracy", "exact_match", "f1"} <= set(means)
-    assert means.pop("answer_words")["mean"] == 2.0  # "Ada Marsh"
-    assert all(0 <= metric["mean"] <= 1 for metric in means.values())
-    usage = held["usage"]
-    assert isinstance(usage, dict)
-    assert usage["calls"] == 5
-    assert usage["prompt_tokens"] > 0
-
-
-def test_the_accuracy_is_that_of_the_one_question_whose_answer_is_ada_marsh() -> None:
-    held = metrics(ran(*VANILLA).folder)["metrics"]
-    assert isinstance(held, dict)
-    assert held["accuracy"]["n"] == 5
-    assert held["accuracy"]["mean"] == pytest.approx(1 / 5)
-    assert held["exact_match"]["mean"] == pytest.approx(1 / 5)
 
 
 def test_a_larger_limit_goes_on_in_the_same_folder_and_asks_nothing_twice() -> None:
@@ -155,14 +132,6 @@ def test_a_failing_question_is_a_row_that_the_next_run_tries_again() -> None:
     assert [row["question"] for row in records(again.folder)] == [f"q{i}" for i in range(1, 7)]
 
 
-def test_a_second_process_on_the_same_run_is_refused() -> None:
-    folder = ran(*VANILLA, "limit=2").folder
-    with FileLock(folder / "run.lock"):
-        message = refused(*VANILLA, "limit=4")
-    assert "Another process" in message
-    assert folder.name in message
-
-
 def test_prompts_of_your_own_take_the_place_of_those_of_the_same_name(home: Path) -> None:
     plain = ran(*VANILLA, "limit=1").folder
     (home / "mine").mkdir()
@@ -200,28 +169,6 @@ def test_the_plan_names_artifacts_steps_questions_and_calls_and_writes_nothing(h
     assert ended.folder.name in after
 
 
-def test_list_names_choices_and_operators_with_what_they_read_and_write() -> None:
-    listed = command("list")
-    assert listed.code == 0
-    (methods,) = [line for line in listed.out.splitlines() if line.startswith("method: ")]
-    assert {"bm25", "hipporag", "vanilla"} <= set(methods.removeprefix("method: ").split(", "))
-    assert "node.ppr" in listed.out
-    assert "nodes -> nodes, node_scores" in listed.out
-    assert "extraction.openie_file" in listed.out
-
-
-def test_ask_answers_a_question_with_its_context_and_stores_no_run(home: Path) -> None:
-    ended = command(
-        "ask", *TOY, "method=hipporag", "Is it true that x=1 for Mira Holt and Otto Brandt?"
-    )
-    assert ended.code == 0
-    assert ended.out.startswith("Ada Marsh\n")
-    assert "mira" in ended.out
-    assert "node.ppr" in ended.out
-    assert [folder.name for folder in (home / "runs").iterdir()] == [".asked"]
-    assert not list((home / "runs").glob("**/metrics.json"))
-
-
 def test_ask_takes_settings_whose_values_hold_spaces() -> None:
     said = "llm.replies.Question=the River Isk"
     ended = command("ask", *TOY, "method=vanilla", said, "What flows by Lund Harbour?")
@@ -257,22 +204,6 @@ def test_one_graph_per_partition_retrieves_within_the_scope_of_the_question(home
     whole = ran(*books, "method=vanilla")
     (row, _) = records(whole.folder)
     assert len(set(row["documents"])) == 4  # type: ignore[call-overload]
-
-
-def test_the_commands_teach_themselves() -> None:
-    for words in (["--help"], ["run", "--help"]):
-        ended = shell(*words)
-        assert ended.code == 0
-        assert "method=" in ended.out
-    for words in ("limit=", "answer=on", "graph.per=all", "method.NAME=VALUE", "hipporag"):
-        assert words in ended.out
-
-
-def test_help_of_every_command_and_none_at_all_end_well() -> None:
-    for words in ([], ["help"], ["plan", "-h"], ["ask", "-h"], ["list", "-h"]):
-        ended = command(*words)
-        assert ended.code == 0
-        assert "usage: graphrag-bench" in ended.out
 
 
 def test_the_command_runs_from_another_folder_in_a_process_of_its_own(home: Path) -> None:

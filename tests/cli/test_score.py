@@ -84,21 +84,6 @@ def test_what_a_judge_has_said_is_taken_in_and_what_could_not_be_read_is_counted
     assert scores["q1"]["judged_correct"] == 1.0 and "judged_correct" not in scores["q3"]
 
 
-@pytest.mark.usefixtures("run")
-def test_the_questions_are_those_that_the_run_was_scored_on() -> None:
-    few = ran(*QUIET, "method=vanilla", "limit=2").folder
-    assert metrics(few)["n"] == 2
-    scored(few)
-    assert metrics(few)["n"] == 2 and metrics(few)["metrics"]["accuracy"]["n"] <= 2
-
-
-def test_several_runs_are_shown_beside_each_other(run: Path) -> None:
-    other = ran(*QUIET, "method=zeroshot").folder
-    shown = scored(run, other, "--metrics", "bleu_1")
-    assert "BM25" in shown and "closed-book" in shown
-    assert all("bleu_1" in metrics(folder)["metrics"] for folder in (run, other))
-
-
 def test_the_texts_of_a_context_are_kept_where_a_document_does_not_have_them(run: Path) -> None:
     whole = json.loads((run / "contexts.jsonl").read_text().splitlines()[0])
     assert set(whole["texts"]) == {None}
@@ -127,12 +112,6 @@ def test_mistakes_are_answered_with_what_would_be_right(run: Path) -> None:
     assert metrics(run)["evaluation"]["cuts"] == [2, 5, 10]
 
 
-def test_a_metric_that_there_is_not_is_refused_before_a_run_begins(run: Path) -> None:
-    message = refused(*QUIET, "method=vanilla", "evaluation.metrics=[rouge_L]")
-    assert "there is no metric 'rouge_L'" in message and "rouge_l" in message
-    assert not (run.parents[1] / "vanilla").exists()
-
-
 def test_a_run_whose_data_set_is_gone_is_not_scored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,13 +127,6 @@ def test_a_run_whose_data_set_is_gone_is_not_scored(
         file.unlink()
     folder.rmdir()
     assert "is not at hand; its gold is needed" in refused(str(run), name="score")
-
-
-def test_help_names_every_metric_and_setting_with_an_example() -> None:
-    shown = command("score", "--help").out
-    for word in ("strrec", "multiple_choice", "meteor", "evidence_tokens=", "example"):
-        assert word in shown
-    assert max(map(len, shown.splitlines())) <= 110
 
 
 def test_a_run_of_one_part_of_the_questions_is_scored_anew_on_that_part(run: Path) -> None:
@@ -175,12 +147,6 @@ def test_a_baseline_that_is_given_is_compared_with_whether_it_is_named_or_stored
     chosen = scored(run, *every, "evaluation.compared=[mrr]")
     rows = chosen[chosen.index("differences from VanillaRAG") :]
     assert "mrr" in rows and "evidence_recall@5" not in rows
-
-
-def test_the_difference_is_that_of_the_run_that_made_both(run: Path) -> None:
-    swept = command("run", "-m", *QUIET, "method=bm25,vanilla", "--columns", "all").out
-    (row,) = [line for line in swept.splitlines() if "accuracy" in line and "BM25" in line]
-    assert row in scored(run, "evaluation.baseline=vanilla", "--columns", "all")
 
 
 def test_no_difference_without_a_baseline_and_an_unknown_one_is_refused(run: Path) -> None:

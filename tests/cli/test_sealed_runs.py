@@ -63,14 +63,6 @@ def test_the_same_command_mends_it_and_a_third_finds_nothing(home: Path, name: s
     assert ("costs and times are not whole" in " ".join(later.out.split())) == for_good
 
 
-def test_rows_of_costs_that_are_there_twice_count_once(home: Path) -> None:
-    path = folder(home) / "ledger.jsonl"
-    before = path.read_bytes()
-    path.write_bytes(before * 2)
-    assert again(home).code == 0
-    assert path.read_bytes() == before
-
-
 def test_a_damaged_table_is_named_where_files_are_shown_and_stops_nothing(home: Path) -> None:
     table = folder(home) / "table.md"
     table.unlink()

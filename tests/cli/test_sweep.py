@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from toy_runs import QUICK, TOY, asked, command, ran, records, refused, stops_on
+from toy_runs import TOY, asked, command, ran, records, refused, stops_on
 
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.offline.plan import Planned
@@ -40,29 +40,6 @@ def test_a_sweep_runs_every_cell_and_collapses_what_a_method_lacks() -> None:
     assert "| VanillaRAG |" in table
 
 
-def test_progress_names_the_cell_and_its_swept_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphrag_bench.progress._SECONDS_BETWEEN_LINES", 0.0)
-    ended = command("run", "-m", *TOY, "method=hipporag", "method.damping=0.1,0.5", "answer=off")
-    assert ended.code == 0, ended.err
-    for cell, damping in ((1, 0.1), (2, 0.5)):
-        said = f"cell {cell} of 2 (damping={damping}): hipporag: retrieving: "
-        assert said in ended.err
-
-
-def test_a_sweep_over_a_setting_of_the_run_shows_it_in_the_table() -> None:
-    ended = ran("-m", *VANILLA, "chunking=token", "chunking.size=12,18", "chunking.overlap=4")
-    assert len(set(ended.folders)) == 2
-    table = (ended.folder / "table.md").read_text()
-    assert "VanillaRAG chunking.size=12" in table
-    assert "VanillaRAG chunking.size=18" in table
-
-
-def test_a_build_setting_may_be_swept_past_methods_that_do_not_build_it() -> None:
-    sweep = ["-m", *TOY, "reference_rows=off", "method=vanilla,hipporag", "answer=off"]
-    assert ran(*sweep, "build.extraction=nlp").methods == ["vanilla", "hipporag"]
-    assert "build.extraction" in refused(*VANILLA, "build.extraction=nlp")
-
-
 def test_a_sweep_over_how_much_is_done_has_a_row_for_each_and_one_folder() -> None:
     ended = ran("-m", *VANILLA, "limit=2,4")
     assert len(ended.folders) == 1
@@ -78,22 +55,11 @@ def test_a_sweep_takes_launchers_and_sweepers_of_hydra() -> None:
     assert len(set(ended.folders)) == 2
 
 
-def test_glob_takes_every_method() -> None:
-    ended = ran("-m", *TOY, *QUICK["gfmrag"], "method=glob(*)", "limit=1")
-    assert {"bm25", "hipporag", "oracle", "vanilla", "zeroshot"} <= set(ended.methods)
-    assert len(ended.folders) == len(set(ended.folders))
-
-
 def test_a_home_with_signs_of_a_sweep_in_its_name_works(home: Path) -> None:
     folder = home / "a, b (c)"
     folder.mkdir()
     ended = ran("-m", *VANILLA, "limit=1", "method.top_k=1,2", f'paths.home="{folder}"')
     assert all(folder in path.parents for path in ended.folders)
-
-
-def test_the_plan_of_a_sweep_counts_different_runs() -> None:
-    planned = command("plan", "-m", *TOY, "method=vanilla,hipporag", "method.damping=0.3,0.5")
-    assert planned.out.splitlines()[-1] == "cells: 4, different runs: 3, same: 1"
 
 
 @pytest.fixture
@@ -184,11 +150,6 @@ def test_an_error_of_the_program_ends_its_cell_alone_and_is_shown(
     assert "cell 1 failed: RuntimeError: a fault of ours" in ended.err
     assert "Traceback" in ended.err
     assert [row["status"] for row in manifest(home)] == ["failed", "done"]
-
-
-def test_a_cell_that_does_not_compose_is_refused_before_any_is_run(home: Path) -> None:
-    assert "damping" in refused("-m", *TOY, "method=hipporag", "method.damping=0.3,7")
-    assert not (home / "runs").exists()
 
 
 def test_equal_cells_are_worked_on_once_and_say_so(home: Path) -> None:

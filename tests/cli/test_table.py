@@ -35,13 +35,6 @@ def test_alone_it_lists_every_table_with_its_caption() -> None:
     assert "zhou2025/table5" not in command("table", "pathrag").out
 
 
-def test_a_papers_table_runs_nothing_and_says_what_would_fill_it(home: Path) -> None:
-    ended = command("table", "zhou2025/table5")
-    assert ended.code == 0
-    assert "missing cells: graphrag-bench run -m" in ended.out.replace("\n", " ")
-    assert list(home.iterdir()) == []
-
-
 def test_run_small_fills_every_row_with_grade_c_and_no_difference() -> None:
     ended = command("table", "zhou2025/table5", "--run", "--small", *TOY)
     assert ended.code == 0, ended.err
@@ -69,59 +62,11 @@ def test_a_small_table_names_itself_for_its_gaps_and_what_its_set_has_no_gold_fo
     assert "missing cells" not in after
 
 
-def test_runs_that_were_made_before_appear_at_once() -> None:
-    ran("-m", "method=vanilla,hipporag", "limit=10", "reference_rows=off", *TOY)
-    rows = long_rows("zhou2025/table5")
-    filled = {row["method"] for row in rows if row["ours"]}
-    assert filled == {"VanillaRAG", "HippoRAG"}
-
-
-def test_a_failing_row_is_shown_with_its_error_and_the_others_are_filled() -> None:
-    ended = command("table", "zhou2025/table8", "--run", "--small", *TOY, "method.level=1")
-    assert ended.code == 1
-    assert "There is no setting 'method.level' in 'raptor'. " in ended.err
-    kept = command("table", "zhou2025/table8")  # which runs nothing
-    assert "failed, RAPTOR" in kept.out
-    rows = long_rows("zhou2025/table8")
-    assert {row["method"] for row in rows if row["ours"]} == {"LGraphRAG"}
-
-
-def test_the_formats_and_the_file(home: Path) -> None:
-    assert command("table", "pathrag/table6", "--format", "latex").out.count(r"\toprule") == 1
-    assert command("table", "pathrag/table6", "--format", "markdown").out.startswith("**pathrag")
-    assert command("table", "pathrag/table6", "--out", "t.tex").code == 0
-    assert r"\bottomrule" in (home / "t.tex").read_text()
-    assert "16728" in (home / "t.tex").read_text()
-
-
-def test_a_gap_that_a_judge_fills_names_the_papers_judge() -> None:
-    for name, words in (("pankrag/table2", "judge RUN"), ("pathrag/table1", "compare RUN_A RUN_B")):
-        shown = " ".join(command("table", name).out.split())
-        assert f"missing cells: graphrag-bench {words} llm_judge=openai_compatible" in shown
-
-
-def test_a_free_table_splits_by_hops() -> None:
-    ran("-m", "method=bm25,vanilla", "answer=off", "reference_rows=off", *TOY)
-    ended = command("table", "rows=method", "cols=dataset", "values=evidence_recall@2", "by=hops",
-                    "--format", "csv")  # fmt: skip
-    rows = list(csv.DictReader(io.StringIO(ended.out)))
-    assert {row["method"] for row in rows} == {"bm25", "vanilla"}
-    assert [row["hops"] for row in rows] == ["1", "2", "3"] * 2
-    assert all(0 <= float(row["low"]) <= float(row["mean"]) <= float(row["high"]) for row in rows)
-
-
 def test_a_free_table_takes_folders_and_beginnings_of_keys() -> None:
     folders = ran("-m", "method=bm25,vanilla", "answer=off", "reference_rows=off", *TOY).folders
     layout = ["rows=method", "cols=dataset", "values=evidence_recall@5", "--format", "csv"]
     for words, n_rows in (("runs/toy", 2), (str(folders[0]), 1), (folders[1].name[:8], 1)):
         assert len(command("table", words, *layout).out.splitlines()) == 1 + n_rows
-
-
-def test_a_setting_may_be_a_row() -> None:
-    ran("-m", "method=hipporag", "method.damping=0.1,0.5", "answer=off", "reference_rows=off", *TOY)
-    ended = command("table", "rows=damping", "cols=method", "values=all_evidence@5", "--format",
-                    "csv")  # fmt: skip
-    assert [line.split(",")[0] for line in ended.out.splitlines()[:3]] == ["damping", "0.1", "0.5"]
 
 
 @pytest.mark.parametrize(
@@ -139,8 +84,3 @@ def test_a_setting_may_be_a_row() -> None:
 )
 def test_what_is_wrong_is_said_with_what_would_be_right(words: list[str], message: str) -> None:
     assert message in refused(*words, name="table")
-
-
-def test_help_teaches_with_an_example() -> None:
-    text = command("table", "--help").out
-    assert "graphrag-bench table zhou2025/table5 --run --small" in text

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, asked, command, metrics, ran, records, refused
+from toy_runs import TOY, asked, metrics, ran, records, refused
 
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.splits import is_dev
@@ -109,35 +109,3 @@ def test_an_objective_needs_a_sweep_and_never_looks_at_the_test_part() -> None:
     sweep = ["-m", *HIPPORAG, "method.damping=0.3,0.5", "answer=off", "objective=evidence_recall@5"]
     assert "report it on split=test" in refused(*sweep, "split=test")
     assert "use split=dev" in ran(*sweep).out
-
-
-def test_an_objective_that_has_no_better_or_no_run_is_refused_before_anything_is_run() -> None:
-    sweep = ["-m", *HIPPORAG, "method.damping=0.3,0.5", "answer=off", "split=dev"]
-    for name, said in {
-        "evidence_cut": "more is not better",
-        "evidence_recal@5": "Did you mean 'evidence_recall@5'",
-        "evidence_recall@3": "Did you mean 'evidence_recall@5' or 'evidence_recall@2'",
-        "accuracy": "Metrics of answers need answer=on",
-    }.items():
-        assert said in refused(*sweep, f"objective={name}")
-    assert "more is not better" in refused(*OPTUNA, INTERVAL, "objective=evidence_cut")
-
-
-def test_a_free_table_marks_what_was_chosen_and_drops_what_it_was_chosen_on() -> None:
-    """Of the five questions with evidence three are of the dev part and two of the test part."""
-    sweep = ["-m", *HIPPORAG, "method.damping=0.3,0.5", "answer=off", "split=dev"]
-    told = ran(*sweep, "objective=evidence_recall@5").out.splitlines()
-    table = ["table", "rows=damping", "values=evidence_recall@5"]
-    dev = command(*table).out
-    assert (dev.count("* ["), dev.count("n=3")) == (1, 2)
-    assert "(selected on this split, 2 configurations)" in dev
-    ran(*shlex.split(next(line for line in told if "graphrag-bench run" in line))[2:])
-    test = command(*table).out
-    assert "selected" not in test
-    assert (test.count("n=2"), test.count("n=3")) == (1, 1)
-
-
-def test_the_plan_counts_the_questions_of_a_part() -> None:
-    assert "plan one of them" in refused(*OPTUNA, INTERVAL, name="plan")
-    said = command("plan", *HIPPORAG, "split=dev").out
-    assert f"questions: {len(DEV)} selected" in said

@@ -93,25 +93,10 @@ def test_a_node_that_is_named_twice_counts_once(graph, scorer):
     assert asked(graph, scorer, [ADA, ADA]).items() == asked(graph, scorer, [ADA]).items()
 
 
-def test_without_a_node_to_start_at_nothing_is_found(graph, scorer):
-    assert not len(asked(graph, scorer, []))
-
-
 def test_only_the_best_are_kept(graph, scorer):
     every = asked(graph, scorer, [ADA], top_k=None)
     assert len(every) == 4
     assert asked(graph, scorer, [ADA], top_k=2).items() == every.items()[:2]
-
-
-def test_a_question_gets_what_it_would_get_alone(graph, scorer):
-    texts = ["Who founded Norvik?", "Where is Tarn?", ""]
-    starts = [Ranked(np.array(rows, np.int64), np.ones(len(rows))) for rows in ([0], [1, 2], [])]
-    questions = [Question(str(at), text) for at, text in enumerate(texts)]
-    shared = {"entity_scorer": scorer, "graph": graph, "embedder": WORDS}
-    together = query_gnn(questions, starts, **shared)
-    single = alone(query_gnn)
-    for question, start, found in zip(questions, starts, together, strict=True):
-        assert single(question, start, **shared).items() == found.items()
 
 
 # ---- the method

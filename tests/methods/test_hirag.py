@@ -67,9 +67,3 @@ def test_a_node_that_cannot_be_reached_starts_a_way_of_its_own(graph) -> None:
 def test_a_node_too_many_hops_away_starts_a_way_of_its_own(graph) -> None:
     _, way = bridge(ranked(A, D), graph=graph, max_hops=1)
     assert [path.nodes for path in way.paths] == [(A,), (D,)]
-
-
-def test_without_nodes_there_is_no_bridge(graph) -> None:
-    found, way = bridge(ranked(), graph=graph)
-    assert not len(found)
-    assert not len(way)

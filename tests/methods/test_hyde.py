@@ -60,10 +60,6 @@ def test_vectors_that_cancel_out_leave_the_order_of_the_ids():
     assert found("west") == [(0, 0.0), (1, 0.0), (2, 0.0)]
 
 
-def test_a_query_without_a_text_finds_nothing():
-    assert found() == []
-
-
 def test_passages_and_question_are_embedded_as_what_they_are():
     embedder = Compass()
     vdb_mean(ASKED, Query(("north",)), chunk_index=INDEX, embedder=embedder)

@@ -85,12 +85,6 @@ def test_with_types_only_these_are_ranked_and_the_walk_passes_through_all(graph)
     assert mass.values.sum() == pytest.approx(1)
 
 
-def test_without_entry_points_nothing_is_reached(graph):
-    best, mass = shallow(at(), graph=graph)
-    assert not len(best)
-    assert not mass.values.any()
-
-
 MASS = NodeScores([0.4, 0.3, 0.2, 0.0, 0.1, 0.0])
 
 

@@ -147,15 +147,6 @@ def test_synonyms_join_facts_and_are_both_on_the_path():
     assert paths.paths[0].relationships == (0, 2, 1)
 
 
-def test_no_chunk_gives_no_path(graph):
-    assert searched(graph, max_facts=3).paths
-    none = alone(beam)(
-        Question("q", "?"), Ranked.empty(), graph=graph, embedder=Angles(), types=FACTS,
-        node_index=VectorIndex(Angles().encode(TEXTS, kind="passage")),
-    )  # fmt: skip
-    assert none == RankedPaths()
-
-
 def test_the_texts_of_a_block_are_embedded_together(graph):
     embedder = Angles()
     asked = [Question("q", "?"), Question("r", "?")]
@@ -193,11 +184,6 @@ def test_of_the_first_paths_alone(graph):
     assert of_paths(rest, graph=graph, types=("entity",), n_paths=1).ids.tolist() == [ADA, BO, CY]
 
 
-@pytest.mark.parametrize("paths", [RankedPaths(), RankedPaths((Path((MET,), (), -0.1),))])
-def test_paths_that_say_nothing_give_no_entities(graph, paths):
-    assert len(of_paths(paths, graph=graph, types=("entity",))) == 0
-
-
 # ---- the walk among some chunks
 
 
@@ -229,10 +215,6 @@ def test_without_damping_the_chunks_have_their_scores(shared):
 def test_nodes_outside_the_chunks_are_left_out(shared):
     found = walked(shared, ranked(BO), 0, 2, dense=(1, 0, 0), damping=0.0)
     assert found.items() == [(0, 1.0), (2, 0.0)]
-
-
-def test_no_chunks_give_none(shared):
-    assert len(walked(shared, ranked(ADA))) == 0
 
 
 def test_so_many_chunks_are_given(shared):

@@ -213,11 +213,3 @@ def test_equal_windows_of_one_document_are_one_chunk():
     table = token(corpus=dataset(("d", "", "go go go go")), size=2, overlap=0)
     assert texts(table) == ["go go"]
     assert table.documents_of(0) == ["d"]
-
-
-def test_a_chunk_table_comes_back_from_disk(tmp_path):
-    table = presplit(corpus=dataset(("a", "T", "same"), ("b", "", "東京"), ("c", "T", "same")))
-    table.save(tmp_path)
-    loaded = ChunkTable.load(tmp_path)
-    assert [loaded.passage(row) for row in range(len(loaded))] == ["T\nsame", "東京"]
-    assert list(loaded.ranked_documents([0, 1])) == ["a", "c", "b"]

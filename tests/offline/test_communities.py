@@ -28,11 +28,3 @@ def test_the_largest_component_alone_is_the_reading_of_the_released_code():
 
 def test_a_low_resolution_leaves_a_component_whole():
     assert members(leiden(graph=TRIANGLES, resolution=0.1)) == [[0, 1, 2, 3, 4, 5], [6, 7]]
-
-
-def test_it_is_the_same_when_saved_and_loaded(tmp_path):
-    found = leiden(graph=TRIANGLES)
-    found.save(tmp_path)
-    again = Communities.load(tmp_path)
-    assert members(again) == members(found)
-    assert again.chunks.toarray().tolist() == found.chunks.toarray().tolist()

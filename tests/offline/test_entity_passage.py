@@ -81,13 +81,6 @@ def test_a_corpus_without_a_name_is_refused() -> None:
         made(ChunkTable.of([("a", "", "nothing here")]))
 
 
-def test_the_weights_are_kept_on_disk(tmp_path) -> None:
-    graph = made()
-    graph.save(tmp_path)
-    kept = Graph.load(tmp_path)
-    assert kept.node_chunk.toarray().tolist() == graph.node_chunk.toarray().tolist()
-
-
 CURIES = ChunkTable.of(
     [
         ("a", "Marie Curie (chemist)", "Curie came."),

@@ -226,13 +226,6 @@ def test_the_share_of_sentences_with_a_relation_is_reported():
     assert made.statistics == {"triples": 1, "relation_share": 0.3333}
 
 
-def test_an_extraction_comes_back_from_disk(tmp_path):
-    row = ChunkExtraction(("Ada", "東京"), (Triple("Ada", "saw", "東京", 2.0),))
-    made = Extraction((row, ChunkExtraction((), ())), {"triples": 1.0})
-    made.save(tmp_path)
-    assert Extraction.load(tmp_path) == made
-
-
 # ---- the packaged tagger
 
 

@@ -176,9 +176,3 @@ def test_entities_are_described_by_their_sentence():
     assert made.rows[0].facts == (
         FactRecord("Otto came", (EntityRecord("Otto", "", "Otto came"),), 10.0),
     )
-
-
-def test_facts_come_back_as_they_were_saved(tmp_path):
-    made = FactExtraction.of([ChunkFacts((FOUNDED_READ, STANDS_READ)), ChunkFacts()], {})
-    made.save(tmp_path)
-    assert FactExtraction.load(tmp_path) == made

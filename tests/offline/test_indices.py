@@ -132,16 +132,6 @@ def test_tfidf_is_fitted_on_the_descriptions_of_the_nodes():
     assert np.flatnonzero(index.scores("norvik")).tolist() == [1]
 
 
-def test_tfidf_is_the_same_when_saved_and_loaded(tmp_path):
-    made = tfidf(graph=RICH)
-    made.save(tmp_path)
-    again = Tfidf.load(tmp_path)
-    assert again.scores("a keeper on the mount").tolist() == (
-        made.scores("a keeper on the mount").tolist()
-    )
-    assert not list(tmp_path.glob("*.pkl"))
-
-
 def test_texts_without_a_word_are_refused():
     with pytest.raises(UserError, match="hold no word"):
         Tfidf.of(["?", "!"])

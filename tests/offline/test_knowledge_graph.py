@@ -120,17 +120,6 @@ def test_a_graph_without_a_node_is_refused_with_the_likely_causes():
         graph_of(([], []), (["--"], [("a", "", "b")]))
 
 
-def test_a_graph_comes_back_from_disk(tmp_path):
-    graph = graph_of(([TARN], [(ADA, "founded", NORVIK)]), ([], [(ADA, "left", NORVIK)]))
-    graph.save(tmp_path)
-    loaded = Graph.load(tmp_path)
-    assert facts(loaded) == facts(graph)
-    assert chunks_of(loaded.node_chunk) == chunks_of(graph.node_chunk)
-    assert loaded.attributes == graph.attributes == {
-        "node.name", "relationship.name", "relationship.weight",
-    }  # fmt: skip
-
-
 # ---- indices over the graph
 
 

@@ -164,13 +164,6 @@ def test_an_extraction_that_found_nothing_is_refused():
         )
 
 
-def test_an_extraction_comes_back_from_disk(tmp_path):
-    row = SchemaRecords((EntityRecord("Ada", "person"),), (), (AttributeRecord("Ada", "a", "b"),))
-    made = SchemaExtraction.of([row, SchemaRecords()], {"failed_chunks": 1})
-    made.save(tmp_path)
-    assert SchemaExtraction.load(tmp_path) == made
-
-
 # ---- by a language model
 
 REPLY = {

@@ -115,15 +115,6 @@ def test_negatives_are_drawn_half_of_them_near_the_topic_entities(world: Dataset
 # ---- training
 
 
-def test_the_same_training_gives_the_same_bytes(world: Dataset, tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        small = learnt(training_set(world), questions=20, epochs=3)
-        small.save(tmp_path / name)
-    first, second = (tmp_path / name / "weights.npz" for name in ("first", "second"))
-    assert first.read_bytes() == second.read_bytes()
-
-
 def test_questions_without_an_answer_in_their_graph_teach_nothing(tmp_path: Path) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (RIVER, EMPTY)))
     with pytest.raises(UserError, match="0 training questions"):

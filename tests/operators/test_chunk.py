@@ -161,10 +161,6 @@ def test_of_several_texts_the_scores_add_up(animals):
     np.testing.assert_allclose(both.scores, one.scores)
 
 
-def test_a_query_without_texts_finds_nothing(animals):
-    assert len(bm25(asked("dog"), Query(()), bm25=animals)) == 0
-
-
 # ---- chunk.vdb
 
 
@@ -196,17 +192,3 @@ def test_of_several_texts_the_best_score_counts(library):
     found = alone(vdb)(asked(""), Query(("a red dog", "the green cat")), **library, top_k=3)
     assert found.ids.tolist() == [0, 2, 1]
     np.testing.assert_allclose(found.scores[:2], 1.0, atol=1e-6)
-
-
-def test_no_texts_find_nothing(library):
-    assert len(alone(vdb)(asked("dog"), Query(()), **library)) == 0
-
-
-def test_many_questions_are_answered_each_as_if_alone(library):
-    questions = [asked("red"), asked("green cat"), asked("blue")]
-    queries = [None, Query(("a red dog", "blue")), Query(())]
-    together = vdb(questions, queries, **library)
-    for question, query, found in zip(questions, queries, together, strict=True):
-        single = alone(vdb)(question, query, **library)
-        assert found.ids.tolist() == single.ids.tolist()
-        np.testing.assert_allclose(found.scores, single.scores)

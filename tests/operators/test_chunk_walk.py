@@ -62,10 +62,6 @@ def test_of_several_texts_the_best_counts(three_ways):
     np.testing.assert_allclose(found.values, [1.0, 0.8, 0.0], atol=1e-6)
 
 
-def test_without_a_text_every_chunk_has_0(three_ways):
-    assert alone(similarity)(ASKED, Query(()), **three_ways).values.tolist() == [0.0, 0.0, 0.0]
-
-
 def test_chunks_that_are_all_alike_have_1(three_ways):
     alike = {**three_ways, "chunk_index": VectorIndex(np.array([[1, 0], [1, 0]], np.float32))}
     assert alone(similarity)(ASKED, **alike).values.tolist() == [1.0, 1.0]
@@ -154,15 +150,6 @@ def test_negative_scores_count_as_0_and_the_best_of_a_node_given_twice(chain):
     assert again.scores.tolist() == once.scores.tolist()
 
 
-def test_many_walks_at_once_are_each_as_if_alone(chain):
-    starts, dense = [seeds(a=1.0), seeds(), seeds(c=0.3)], [scores(0.1, 0.2, 0.3)] * 3
-    together = ppr(starts, dense, graph=chain, top_k=3)
-    for start, found in zip(starts, together, strict=True):
-        single = alone(ppr)(start, dense[0], graph=chain, top_k=3)
-        assert found.ids.tolist() == single.ids.tolist()
-        assert found.scores.tolist() == single.scores.tolist()
-
-
 # ---- the bonus of active nodes
 
 
@@ -184,11 +171,3 @@ def test_without_active_nodes_the_scores_are_only_stretched(mentions):
     quiet = NodeScores(np.array([0.0, -1.0]))
     found = alone(activated)(scores(0.4, 1.0), quiet, tri_graph=mentions, ratio=2.0)
     np.testing.assert_allclose(found.values, [0.8, 2.0])
-
-
-def test_many_bonuses_at_once_are_each_as_if_alone(mentions):
-    active = [NodeScores(np.array([1.0, 0.5])), NodeScores(np.array([0.0, 1.0]))]
-    dense = [scores(1.0, 0.0), scores(0.2, 0.3)]
-    for at, found in enumerate(activated(dense, active, tri_graph=mentions)):
-        single = alone(activated)(dense[at], active[at], tri_graph=mentions)
-        np.testing.assert_allclose(found.values, single.values)

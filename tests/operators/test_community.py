@@ -65,10 +65,6 @@ def test_communities_below_the_level_or_without_a_report_are_left_out(held):
     assert entity(seeds(0), level=0, **held).ids.tolist() == [X]
 
 
-def test_nodes_without_a_community_give_none(held):
-    assert len(entity(seeds(), **held)) == 0
-
-
 def test_only_the_best_communities_are_given(held):
     assert entity(seeds(0, 1, 2), top_k=1, **held).ids.tolist() == [X]
 
@@ -138,10 +134,6 @@ def test_similar_reports_below_the_level_are_left_out(search):
 def test_of_several_texts_the_best_one_counts(search):
     found = alone(vdb)(Question("q", "1"), Query(("1", "0")), top_k=1, **search)
     assert found.ids.tolist() == [Y]
-
-
-def test_a_query_without_texts_finds_none(search):
-    assert len(alone(vdb)(Question("q", "0"), Query(()), **search)) == 0
 
 
 @pytest.mark.parametrize(("level", "expected"), [(0, [Y, X]), (1, [Y, Z]), (3, [Y, FINE])])

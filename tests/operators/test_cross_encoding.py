@@ -49,11 +49,6 @@ def test_the_given_chunks_come_by_the_score_of_the_model_and_ties_by_id() -> Non
     assert model.asked[0] == ("Who?", TABLE.passage(2))
 
 
-def test_no_chunks_stay_no_chunks() -> None:
-    found = cross_encoder_rerank(ASKED, ranked(), chunk_table=TABLE, cross_encoder=CrossEncoder())
-    assert len(found) == 0
-
-
 def tiny(folder: Path, n_labels: int = 1, seed: int = 0) -> str:
     """A cross-encoder with random weights and ten words."""
     import torch

@@ -248,11 +248,6 @@ def test_only_the_nodes_given_are_candidates_where_the_step_uses_them(graph):
     assert [hop.score for hop in after.last] == [0.6]
 
 
-def test_without_a_candidate_there_is_no_path(graph):
-    nodes, hops = gone(graph, model(), Choice(TARN, "founded", True, 1.0))
-    assert len(nodes) == len(hops) == 0
-
-
 def test_of_many_candidates_the_heaviest_are_scored(graph):
     llm = model()
     _, hops = gone(graph, llm, FOUNDED, max_candidates=1)

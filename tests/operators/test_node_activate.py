@@ -97,12 +97,6 @@ def test_two_nodes_may_take_the_same_sentence_in_one_round(three_sentences):
     assert weights(found) == {B: 2.92, D: 2.92}  # 1 + 0.96 + 0.96
 
 
-def test_many_questions_at_once_are_each_as_if_alone(three_sentences):
-    given = [seeds(A), seeds(), seeds(B, D)]
-    for one, found in zip(given, activate(given, [ASKED] * 3, **three_sentences), strict=True):
-        assert weights(found[0]) == weights(alone(activate)(one, ASKED, **three_sentences)[0])
-
-
 def test_sentences_of_another_graph_are_refused(three_sentences):
     other = {**three_sentences, "graph": Graph.from_arrays([], [], n_nodes=3)}
     with pytest.raises(UserError, match="build.graph=entities"):

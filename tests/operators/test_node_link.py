@@ -78,19 +78,9 @@ def test_a_name_that_no_node_resembles_enough_is_left_out(directions):
     assert found.ids.tolist() == [1]
 
 
-def test_no_names_give_no_nodes(directions):
-    assert len(alone(link)(Mentions(()), ASKED, **directions)) == 0
-
-
 def test_an_empty_index_gives_no_nodes(directions):
     empty = {**directions, "node_index": VectorIndex(np.zeros((0, 2), np.float32))}
     assert len(alone(link)(Mentions(("east",)), ASKED, **empty)) == 0
-
-
-def test_names_of_many_questions_find_their_way_back(directions):
-    asked = [Mentions(("east", "north")), Mentions(()), Mentions(("north",))]
-    found = link(asked, [ASKED] * 3, **directions)
-    assert [one.ids.tolist() for one in found] == [[1, 0], [], [0]]
 
 
 # ---- exact names first

@@ -110,14 +110,6 @@ def test_similar_seeds_weigh_by_their_best_score_and_negative_ones_nothing(in_ch
     assert start(in_chunks, found, "similarity") == [0.75, 0.0, 0.25, 0.0]
 
 
-def test_many_questions_at_once_are_each_as_if_alone(path):
-    several = [seeds(A), seeds(), seeds(C, D), seeds(B)]
-    for one, (nodes, scores) in zip(several, ppr(several, graph=path), strict=True):
-        expected_nodes, expected_scores = alone(ppr)(one, graph=path)
-        assert nodes.ids.tolist() == expected_nodes.ids.tolist()
-        assert np.array_equal(scores.values, expected_scores.values)
-
-
 def test_without_weights_every_pair_counts_alike():
     graph = Graph.from_arrays(source=[A, B], target=[B, C], weight=[1, 3], n_nodes=4)
     _, scores = alone(ppr)(seeds(A), graph=graph, weighted=False)

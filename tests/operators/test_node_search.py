@@ -71,16 +71,6 @@ def test_nodes_below_the_threshold_are_left_out(circle):
     assert alone(vdb)(Question("q", "0"), min_score=0.4, **circle).ids.tolist() == [0, 1]
 
 
-def test_a_query_without_texts_finds_nothing(circle):
-    assert len(alone(vdb)(Question("q", "0"), Query(()), **circle)) == 0
-
-
-def test_each_of_many_questions_gets_its_own_nodes(circle):
-    asked = [Question("q", "0"), Question("r", "90"), Question("s", "60")]
-    found = vdb(asked, [None, Query(()), Query(("90", "0"))], top_k=1, **circle)
-    assert [one.ids.tolist() for one in found] == [[0], [], [0]]
-
-
 # ---- node.tfidf
 
 
@@ -223,8 +213,3 @@ def test_with_types_only_neighbours_of_these_are_brought(star):
 
 def test_a_node_that_was_given_is_not_brought_again(star):
     assert expand(ranked(A, C), graph=star).ids.tolist() == [D, B]
-
-
-def test_nothing_brings_nothing(star):
-    assert len(expand(Ranked.empty(), graph=star)) == 0
-    assert len(expand(ranked(A), graph=Graph.from_arrays([], [], n_nodes=1))) == 0

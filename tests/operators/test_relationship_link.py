@@ -62,10 +62,6 @@ def test_cosines_can_be_left_as_they_are(facts):
     np.testing.assert_allclose(found.scores, [1.0, 1.0, 0.8], atol=1e-6)
 
 
-def test_without_a_text_there_is_no_fact(facts):
-    assert len(alone(link)(ASKED, Query(()), **facts)) == 0
-
-
 # ---- the filter
 
 
