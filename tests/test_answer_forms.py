@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran, refused, write_set
+from toy_runs import TOY, WEIGHTLESS, asked, ran, refused, write_set
 
 from graphrag_bench.answer_forms import FORMS, answer_form, form_of_part
 from graphrag_bench.config.choices import names
@@ -195,18 +195,6 @@ def test_subgraphrag_lists_where_a_list_is_wanted_alone() -> None:
                prompt=prompt.settings["prompt"])  # fmt: skip
         assert ('beginning with "ans:"' in llm.told) == lists
         assert llm.most == [answer_form(form).max_tokens]
-
-
-def test_in_a_run_the_abstract_question_alone_is_asked_for_a_paragraph(tmp_path: Path) -> None:
-    asked.clear()
-    ended = ran(*TOY, "method=ggraphrag", "reference_rows=off", f"paths.home={tmp_path}",
-                "--columns", "all")  # fmt: skip
-    ends = [text.rsplit("\n", 1)[-1] for text in asked]
-    assert (ends.count("Short answer:"), ends.count("Answer:")) == (5, 1)
-    assert metrics(ended.folder)["answer_forms"] == {"short": 5, "paragraph": 1}
-    assert "toy: forms of the answers (questions): short (5), paragraph (1)" in ended.out.replace(
-        "\n", " "
-    )
 
 
 def test_the_answers_of_parts_have_the_form_of_the_whole_or_a_paragraph(tmp_path: Path) -> None:

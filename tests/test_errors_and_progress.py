@@ -75,15 +75,6 @@ def test_a_log_shows_count_rate_and_time_left():
     ]
 
 
-def test_no_time_left_is_told_before_enough_is_done():
-    """A model that loads for a minute before the first of 1,000 told 59,940 s left."""
-    said = shown(1, 20, 29, 950, total=1000).splitlines()
-    assert [" s left" in line for line in said] == [False, False, True, False]
-    assert said[2] == "embedding: 50/1000, 0.4/s, 2327 s left"
-    long = shown(1, 99, 100, total=100_000).splitlines()
-    assert [" s left" in line for line in long] == [False, False, True]
-
-
 def test_no_time_left_is_told_in_the_first_seconds(monkeypatch):
     seconds = itertools.count(step=4.0)
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(seconds)))

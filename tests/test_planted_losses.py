@@ -214,18 +214,6 @@ def test_the_stages_of_a_method_are_those_it_has() -> None:
     assert tog == [*seen[:2], "extracted", "linked", *seen[2:]]
 
 
-def test_the_terminal_shows_a_bar_for_each_stage_and_a_table_over_the_runs() -> None:
-    folders = [ran(*WORLD, *m).folder for m in (["method=vanilla"], HIPPORAG)]
-    shown = command("funnel", *map(str, folders), "--questions")
-    assert shown.code == 0, shown.err
-    lines = shown.out.splitlines()
-    bars = [line for line in lines if line.startswith("  retrieved ")]
-    assert len(bars) == 2 and all("█" in bar and "▒" in bar for bar in bars)
-    table = next(line for line in lines if "│ VanillaRAG" in line)
-    assert table.count("–") == 2  # no graph: neither extracted nor linked
-    assert "lost before 'retrieved': " in shown.out
-
-
 def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Path) -> None:
     folder = ran(*WORLD, *HIPPORAG).folder
     before = json.loads(command("funnel", str(folder), "--json").out)[0]
@@ -239,14 +227,6 @@ def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Pat
     counts = {count["stage"]: count for count in after["stages"]}
     assert counts["linked"]["unknown"] == after["documents"]
     assert [c["left"] for c in after["stages"][4:]] == [c["left"] for c in before["stages"][4:]]
-
-
-def test_the_graph_of_a_shared_store_is_found_when_it_is_named(home: Path) -> None:
-    ran(*WORLD, *HIPPORAG, "paths.home=theirs")
-    shared = str(home / "theirs" / "artifacts")
-    folder = ran(*WORLD, *HIPPORAG, f"paths.shared_artifacts={shared}").folder
-    assert "graph is gone" in command("funnel", str(folder)).out
-    assert "not known" not in command("funnel", str(folder), "--shared", shared).out
 
 
 def test_a_run_that_is_not_there_and_a_set_without_evidence_are_refused(home: Path) -> None:

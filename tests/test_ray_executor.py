@@ -20,7 +20,6 @@ from dying_models import (
     WorldModel,
     always_dying,
     refusing_seven,
-    squared_but_dying_at_seven,
 )
 from fake_openai import FakeOpenAI
 from toy_runs import command
@@ -122,12 +121,6 @@ def test_results_come_in_order_and_few_blocks_are_taken_ahead() -> None:
     for number in range(30):
         assert next(results) == 2**number
         assert len(taken) <= number + BLOCKS_AHEAD * 2
-
-
-def test_a_block_whose_worker_was_killed_is_worked_on_again(_marks: Path) -> None:
-    found = list(OnRay(workers=2).map(squared_but_dying_at_seven, range(20)))
-    assert found == [number * number for number in range(20)]
-    assert (_marks / "seven").exists()
 
 
 def test_a_block_that_kills_every_worker_is_one_clear_error() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from toy_runs import WEIGHTLESS
 
 import graphrag_bench
-from graphrag_bench.analysis.papers.printed import load_paper, load_table, paper_names, table_names
+from graphrag_bench.analysis.papers.printed import load_paper, load_table, table_names
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import read_words
@@ -19,7 +18,6 @@ from graphrag_bench.sweeps.cells import one_method_only
 
 FOLDER = Path(graphrag_bench.__file__).parents[1] / "scripts" / "reproduce"
 PAPERS = ("zhou2025", "pathrag", "pathcorag", "pankrag", "pathpooling")
-VERBS = {"run", "plan", "table", "fetch", "questions", "judge", "compare", "time"}
 RUNS = ("run", "plan")
 MODELS = ("llm=", "llm.", "embedder=", "embedder.")
 
@@ -46,18 +44,6 @@ RECIPES = [(name, words) for name in table_names()
 RUN_LINES = sorted({tuple(words) for _, words in [*GIVEN, *RECIPES] if words[0] in RUNS})
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_every_paper_has_recipes_at_its_settings_and_small_ones(paper: str) -> None:
-    names = {path.name for path in (FOLDER / paper).iterdir()}
-    assert names == {"README.md", "paper.sh", "small.sh"}
-    text = (FOLDER / paper / "README.md").read_text(encoding="utf-8")
-    assert all(f"**{word}.**" in text for word in ("Data", "Models", "Settings", "Cost", "Tables"))
-
-
-def test_every_word_after_the_program_is_a_command() -> None:
-    assert {words[0] for _, words in GIVEN} <= VERBS
-
-
 @pytest.mark.parametrize("words", RUN_LINES, ids=lambda words: " ".join(words)[:80])
 def test_every_run_of_a_recipe_can_be_planned(words: tuple[str, ...]) -> None:
     """The first and the last cell, on the toy set and with models that need no weights."""
@@ -74,12 +60,6 @@ def _chosen(word: str, at: int) -> str:
     """A setting with one of its values."""
     name, _, values = word.partition("=")
     return f"{name}={values.split(',')[at]}"
-
-
-@pytest.mark.parametrize("words", [words for _, words in [*GIVEN, *RECIPES] if words[0] == "table"])
-def test_every_table_of_a_recipe_is_there(words: list[str]) -> None:
-    assert load_table(words[1]).shape.caption
-    assert set(words[2:]) <= {"--run", "--small"}
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -118,15 +98,3 @@ def test_abstract_questions_are_made_before_a_table_asks_them(paper: str) -> Non
                          for word in table.settings_of_paper(cell) or ())}  # fmt: skip
         assert wanted <= set(making), table.full_name
     assert making
-
-
-def test_the_data_sets_of_the_recipes_are_those_of_the_papers() -> None:
-    cards = {place.card for name in paper_names() for place in load_paper(name).datasets.values()}
-    named = {word.partition("=")[2] for _, words in [*GIVEN, *RECIPES] for word in words
-             if word.startswith("dataset=") and "$" not in word}  # fmt: skip
-    scripts = [path.read_text(encoding="utf-8") for path in FILES]
-    looped = {name for text in scripts for line in re.findall(r"for set in (.*); do", text)
-              for name in line.split()}  # fmt: skip
-    assert {name for text in named for name in text.split(",")} | looped <= {
-        *cards, "sample", "jsonl",
-    }  # fmt: skip

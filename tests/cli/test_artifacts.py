@@ -58,12 +58,6 @@ def test_an_exported_graph_comes_with_what_it_is_built_from_and_is_not_built_aga
     assert "reuse  graph.kg_synonymy" in planned and "reuse  extraction" in planned
 
 
-def test_importing_twice_changes_nothing() -> None:
-    command("artifacts", "export", key_of("graph"), "graph.tar.gz")
-    again = command("artifacts", "import", "graph.tar.gz")
-    assert again.code == 0 and "new: " not in again.out and "there already: " in again.out
-
-
 def test_alone_leaves_out_what_it_is_built_from() -> None:
     told = command("artifacts", "export", key_of("graph"), "a.tar.gz", "--alone").out
     assert told.splitlines()[0] == "1 artifacts to a.tar.gz"
@@ -131,11 +125,6 @@ def test_a_shared_store_is_read_and_never_written(home: Path) -> None:
     ran(*more)
     assert files_below(Path("group")) == before
     assert [path.parent.parent.name for path in Path("mine").glob("artifacts/toy/*/*/recipe.json")]
-
-
-def test_a_shared_store_that_is_not_there_is_an_error() -> None:
-    said = refused(*HIPPORAG, "paths.shared_artifacts=nowhere")
-    assert "there is no folder 'nowhere'" in said
 
 
 def test_the_key_of_every_recipe_is_the_one_it_gives() -> None:

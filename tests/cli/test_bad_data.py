@@ -9,7 +9,6 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, refused, write_set
 
 VANILLA = [*TOY, "method=vanilla"]
-HIPPORAG = [*TOY, "method=hipporag"]
 PASSAGES = [
     {"id": "a", "title": "Anna", "text": "Anna met Bert in Cologne."},
     {"id": "b", "title": "Bert", "text": "Bert lives in Dresden."},
@@ -127,20 +126,11 @@ def test_an_openie_file_of_another_corpus_is_refused_with_the_first_passage(home
     assert "Bert lives in Dresden." in message
 
 
-@pytest.mark.parametrize("docs", ["{oops", {"documents": []}, {"docs": [{"text": "x"}]}])
-def test_an_openie_file_of_another_shape_is_refused(home: Path, docs: object) -> None:
-    assert "openie.json" in openie(home, docs)
-
-
 @pytest.mark.parametrize("entities", [None, "Anna", 3])
 def test_entities_that_are_no_list_are_refused(home: Path, entities: object) -> None:
     body = {"passage": "Anna\nAnna met Bert in Cologne.", "extracted_entities": entities}
     assert "openie.json" in openie(home, {"docs": [body]})
     assert "extracted_entities" in openie(home, {"docs": [body]})
-
-
-def test_a_missing_openie_file_is_named() -> None:
-    assert "'triples.json'" in refused(*HIPPORAG, "dataset.openie=triples.json")
 
 
 def test_a_graph_without_entities_is_refused_with_the_likely_causes(home: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from toy_runs import TOY, command, ran, refused
 
 from graphrag_bench.cli.ask import UNREAD
-from graphrag_bench.cli.main import COMMANDS, GROUPS
+from graphrag_bench.cli.main import COMMANDS
 from graphrag_bench.config.settings import RunSettings, explained
 
 
@@ -21,38 +21,6 @@ def test_every_command_shows_an_example_of_itself_within_100_columns(name: str) 
     assert [line for line in text.splitlines() if len(line) > 100] == []
 
 
-def test_the_commands_are_named_in_groups_and_each_once() -> None:
-    shown = command("--help").out
-    assert shown == command().out
-    heads = [line[:-1] for line in shown.splitlines() if line[:-1] in GROUPS and line[-1] == ":"]
-    assert heads == list(GROUPS)[:-1]
-    names = [line.split()[0] for line in shown.partition("start here")[0].splitlines()
-             if line.startswith("  ") and line[2] != "-"]  # fmt: skip
-    assert sorted(names) == sorted(COMMANDS)
-    assert shown.index("run and plan") < shown.index("  ask ") < shown.index("look at what was run")
-
-
-def test_help_of_ask_names_what_ask_reads_and_no_more() -> None:
-    asked, ran_by = command("ask", "--help").out, command("run", "--help").out
-    for name in (
-        "limit=",
-        "split=",
-        "reference_rows=",
-        "repeats=",
-        "evaluation.cuts=",
-        "llm_judge=",
-    ):
-        assert f"  {name}" in ran_by
-        assert f"  {name}" not in asked
-    for name in ("method=", "llm=", "budget_context=", "cache.mode=", "seed=", "paths.home="):
-        assert f"  {name}" in asked
-
-
-def test_plan_offers_no_sweeper_which_it_refuses() -> None:
-    assert "hydra/sweeper" not in command("plan", "--help").out
-    assert "hydra/sweeper" in command("run", "--help").out
-
-
 def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> None:
     ran(*TOY, "method=bm25", "answer=off", "reference_rows=off", f"paths.home={tmp_path}")
     for words in (["runs", "ls"], ["table", "rows=method", "values=mrr"], ["artifacts", "ls"]):
@@ -63,13 +31,6 @@ def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> Non
 
 def test_an_unknown_option_is_answered_with_the_nearest() -> None:
     assert "Did you mean '--questions'" in refused("0a1b", "--qestions", name="funnel")
-
-
-@pytest.mark.parametrize("words", [["runs", "rm"], ["artifacts", "export"], ["cache", "stats"]])
-def test_an_action_shows_its_own_options(words: list[str]) -> None:
-    shown = command(*words, "--help")
-    assert shown.code == 0
-    assert "--home HOME" in shown.out
 
 
 def test_a_setting_and_an_option_that_are_near_are_named() -> None:
@@ -98,11 +59,6 @@ def test_what_ask_refuses_are_settings_of_a_run() -> None:
     known = {*RunSettings.model_fields, *(name for name, *_ in explained())}
     assert set(UNREAD) <= known
     assert set(UNREAD) == {word.partition("=")[0].removesuffix(".cuts") for word in UNREAD_BY_ASK}
-
-
-def test_ask_has_no_sweep() -> None:
-    assert "--multirun" not in command("ask", "--help").out
-    assert "'-m' is not an option" in refused(*TOY, "-m", "Who?", name="ask")
 
 
 def test_a_plan_takes_the_words_of_the_run_that_it_plans() -> None:

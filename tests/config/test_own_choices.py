@@ -71,12 +71,6 @@ def test_a_method_of_ones_own_runs_from_wherever_it_is(place: str, here: Path) -
     assert "method.top_k = 2" in command("plan", *TOY, *words).out
 
 
-def test_an_absolute_path_comes_to_the_same_run_as_a_name(here: Path) -> None:
-    file = write(here / "configs" / "method" / "mine.yaml", "mine")
-    by_path, by_name = (ran(*TOY, *NO_ANSWER, f"method={one}") for one in (file, "mine"))
-    assert by_path.folder == by_name.folder
-
-
 def test_the_command_line_and_python_find_the_same_file(here: Path) -> None:
     write(here / "mine.yaml", "mine")
     values = composed(checked_words(["dataset=toy", "embedder=hashing", "method=./mine.yaml"]))
@@ -90,13 +84,6 @@ def test_a_sweep_takes_files_and_names_and_job_arrays_take_its_cells(here: Path)
     assert "method=./a.yaml" in command("sweep", "list", *settings).out
     cell = command("sweep", "run", "cell=2", *settings)
     assert (cell.code, cell.folder.parent.name) == (0, "a")
-
-
-def test_one_question_is_asked_of_a_file(here: Path) -> None:
-    write(here / "mine.yaml", "mine")
-    asked = command("ask", *TOY, "method=./mine.yaml", "Who founded the Norvik Observatory?")
-    assert asked.code == 0, asked.err
-    assert "chunk.bm25" in asked.out
 
 
 def test_data_sets_models_and_studies_are_files_too(here: Path) -> None:
@@ -149,13 +136,6 @@ def test_a_data_set_of_your_own_is_found_by_name_and_a_built_in_name_is_refused(
     assert "Did you mean 'musique'" in refused("dataset=musiqe", "method=bm25")
 
 
-def test_a_copy_of_the_checkouts_configs_clashes_with_nothing(here: Path) -> None:
-    copy = here / "configs" / "method" / "vanilla.yaml"
-    copy.parent.mkdir(parents=True)
-    copy.write_bytes((project_folder("configs") / "method" / "vanilla.yaml").read_bytes())
-    assert ran(*TOY, *NO_ANSWER, "method=vanilla").methods == ["vanilla"]
-
-
 def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(here: Path) -> None:
     write(here / "configs" / "method" / "mine.yaml", "mine")
     broken = here / "configs" / "method" / "broken.yaml"
@@ -189,13 +169,6 @@ def test_a_path_and_a_folder_that_are_not_there_are_refused() -> None:
     assert "there is no folder 'nowhere'" in refused(*TOY, "--config-dir", "nowhere")
     Path("empty").mkdir()
     assert "empty/method" in refused(*TOY, "--config-dir", "empty")
-
-
-def test_list_shows_what_is_the_users_own(here: Path) -> None:
-    write(here / "configs" / "method" / "mine.yaml", "mine")
-    listed = command("list").out
-    assert f"mine ({here / 'configs' / 'method' / 'mine.yaml'})" in listed
-    assert "mine" in command("run", "--help").out
 
 
 def test_python_takes_files_folders_and_plug_ins(here: Path) -> None:

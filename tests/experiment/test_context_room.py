@@ -77,18 +77,6 @@ def test_four_chunks_of_1200_tokens_reach_the_prompt_of_every_method(books: list
     assert kinds(tables.folder).count("chunk") >= 4
 
 
-def test_a_plan_says_what_the_budget_means_for_the_corpus(books: list[str]) -> None:
-    said = command("plan", *books, "method=vanilla", "llm.window=8192").out
-    assert "context: at most 6,500 tokens (budget_context); auto: 15," in said
-    assert "within the reader's window of 8,192" in said
-    assert (
-        "context.chunks           top_k=6500, form=text, 1 of 6,500 = 6,500 tokens, 5 whole" in said
-    )
-    native = command("plan", *books, "method=vanilla", "budget_context=native",
-                     "llm.window=8192").out  # fmt: skip
-    assert "at most 6,500 tokens: no budget, within the reader's window of 8,192" in native
-
-
 def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_do(
     books: list[str],
 ) -> None:
@@ -113,10 +101,3 @@ def test_a_budget_beyond_the_readers_window_is_refused(books: list[str]) -> None
 def test_a_budget_of_a_profile_is_cut_to_the_readers_window(books: list[str]) -> None:
     said = command("plan", *books, "method=llightrag", "profile=upstream", "llm.window=8192").out
     assert "the method's own 30,000 tokens, within the reader's window of 8,192" in said
-
-
-def test_the_window_of_zhou_et_al_bounds_every_method_under_their_profile(books: list[str]) -> None:
-    """PathCoRAG, which they do not run, had no bound in their regime."""
-    for method in ("vanilla", "pathcorag", "kgp"):
-        said = command("plan", *books, f"method={method}", "profile=zhou2025").out
-        assert "context: at most 7,500 tokens" in said, method

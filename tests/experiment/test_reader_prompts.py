@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, asked, metrics, ran
+from toy_runs import TOY, WEIGHTLESS
 
 from graphrag_bench.answer_forms import REFUSAL, FormName, answer_form
 from graphrag_bench.config.choices import names
@@ -18,7 +18,6 @@ from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.reader_prompts import COMMON, own_answers
 from graphrag_bench.prompts import Message, Prompt
-from graphrag_bench.report.notes import asking_notes
 from graphrag_bench.values import Piece, Question
 from methods.reader import READER, reader_values
 
@@ -138,35 +137,6 @@ def test_sub_answers_are_shown_and_a_closed_book_is_told_of_no_context() -> None
     empty = text_of(COMMON.render(reader_values(Question("q", "Who?"), ())))
     assert REFUSAL in empty
     assert shown().endswith("Question: Who?\nShort answer:")
-
-
-def test_points_triples_and_reasoning_reach_the_reader(tmp_path: Path) -> None:
-    for method, wanted in (("ggraphrag", "-----Statements-----\n[importance 80] Ada Marsh"),
-                           ("dalk", "-----Reasoning-----\nAda Marsh"),
-                           ("tog", "Question: ")):  # fmt: skip
-        asked.clear()
-        ran(*TOY, f"method={method}", "reader_prompt=common", "reference_rows=off", "limit=1",
-            f"paths.home={tmp_path}")  # fmt: skip
-        assert wanted in asked[-1]
-
-
-def test_tables_name_it_and_warn_of_a_mixture(tmp_path: Path) -> None:
-    settings = [*TOY, "method=vanilla", f"paths.home={tmp_path}", "reference_rows=off"]
-    auto, own, common = (
-        metrics(ran(*settings, f"reader_prompt={name}").folder)
-        for name in ("auto", "own", "common")
-    )
-    assert list(asking_notes([common]))[-1:] == [
-        "one reader prompt for all methods (reader_prompt=common)"
-    ]
-    mixed = [note for note in asking_notes([auto, common]) if note.startswith("!")]
-    assert mixed == [
-        "! reader prompts differ: auto for VanillaRAG; common for VanillaRAG (reader_prompt)"
-    ]
-    assert list(asking_notes([auto]))[-1:] == [
-        "one reader prompt for all methods: paragraph (reader_prompt=auto)"
-    ]
-    assert "reader_prompt=own" in list(asking_notes([own]))[-1]
 
 
 def test_the_common_prompt_asks_for_no_more_than_every_answer_is_given() -> None:

@@ -28,7 +28,6 @@ def crowds(*centres: tuple[float, float, float], each: int = 20) -> np.ndarray:
 
 
 TWO = crowds((0, 0, 0), (5, 5, 5))
-ONE_TOKEN_EACH = np.ones(len(TWO), np.int64)
 
 
 def mixture(**other: object) -> Mixture:

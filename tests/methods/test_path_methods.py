@@ -24,11 +24,9 @@ from graphrag_bench.models.vector_index import VectorIndex
 from graphrag_bench.pipeline.build import build
 from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import Outcome, run_steps
-from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Context, Node, Question, Ranked, Relationship, RetrievalState
 from methods.context import nodes_context, relationships_context
 from methods.paths import paths_context
-from methods.reader import reader_values
 from operators.node.step import by_step
 from operators.path.between_steps import k_shortest
 from operators.path.flow import flow_prune
@@ -78,24 +76,6 @@ def test_the_golden_example_stands_in_the_prompt_with_the_most_reliable_path_las
     paths = flow_prune(asked, graph=graph, theta=0.05, top_k=3)
     told = paths_context(paths, graph=graph, tokenizer=BytePairs())
     assert of_kind(told, "path") == ["A -> C -> D", "A -> B -> D", "E -> D"]
-
-
-@pytest.mark.parametrize(
-    ("layout", "place", "first"), [("paper", "user", "question"), ("code", "system", "context")]
-)
-def test_the_layout_says_where_the_context_stands_and_what_comes_first(
-    layout: str, place: str, first: str
-) -> None:
-    method = compose({"method": {**load("method", "pathrag"), "layout": layout}}, {})["method"]
-    rows = [{"kind": "path", "head": "", "rows": ["Ada -> Norvik"]}]
-    asked = {**reader_values(Question("q", "Who?")), "blocks": rows}
-    chat = Prompt(method["generate"][-1]["prompt"]).render(asked)
-    roles = {one.role: one.content for one in chat}
-    assert "Ada -> Norvik" in roles[place] and "Question: Who?" in roles["user"]
-    assert sum("Ada -> Norvik" in text for text in roles.values()) == 1
-    whole = roles["system"] + roles["user"]
-    before = whole.index("Question: Who?") < whole.index("Ada -> Norvik")
-    assert before == (first == "question")
 
 
 PAIRS = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1])

@@ -131,16 +131,6 @@ def test_as_many_relationships_as_are_asked_for_stand_in_the_prompt() -> None:
     assert len(of_kind(found.get("context"), "relationship")) == 230
 
 
-def test_the_budgets_of_the_papers_stand_in_the_profiles() -> None:
-    held = {
-        name: method(name, "paper")["budget"] for name in ("pathrag", "pathrag_lt", "pathcorag")
-    }
-    assert held == {"pathrag": 8000, "pathrag_lt": 8000, "pathcorag": None}
-    light = method("pathrag_lt", "paper")
-    assert (light["n_nodes"], light["top_k"], light["direction"]) == (20, 5, "out")
-    assert (light["theta"], light["theta_on_start"]) == (0.05, False)
-
-
 def test_the_prompt_of_the_released_code_has_its_five_blocks_in_order() -> None:
     """By the question two of the squares' names are found; every relationship is near it."""
     made = method("pathrag", "upstream", n_nodes=2, min_score=-1.0, n_edges=3)
@@ -152,14 +142,6 @@ def test_the_prompt_of_the_released_code_has_its_five_blocks_in_order() -> None:
     low = of_kind(found.get("context"), "node")[-2:]
     assert [row.split(",")[1] for row in low] == [A.casefold(), E.casefold()]
     assert len(found.get("nodes")) == 2 and len(found.get("chunks"))
-
-
-def test_each_block_of_the_released_code_has_tokens_of_its_own() -> None:
-    steps = method("pathrag", "upstream")["generate"]
-    high, texts = steps[1]["steps"][-1], steps[3]["steps"][0]["branch"]
-    assert (steps[0]["share"], high["share"], steps[5]["share"]) == (3000, 5000, 5000)
-    assert [arm[-1]["tokens"] for arm in texts.values()] == [4000, 4000]
-    assert steps[4]["share"] < 1 and method("pathrag", "upstream")["budget"] is None
 
 
 # ---- PathCoRAG
@@ -220,12 +202,3 @@ def test_the_tables_follow_the_paths_of_the_prompt_and_lose_what_the_worst_paths
     fewer = packed(method("pathcorag", n_table_nodes=3, n_table_relationships=3), golden, graph)
     assert [row.split(",")[1] for row in of_kind(fewer, "node")] == list("ACD")
     assert [row.split(",")[3] for row in of_kind(fewer, "relationship")] == ["ac", "cd", "de"]
-
-
-def test_a_relationship_is_compared_by_its_description_unless_the_context_is_asked_for() -> None:
-    assert method("pathcorag")["build"]["relationship_index"] == {"text": "description"}
-    wider = method("pathcorag", edge_text="context")
-    assert wider["build"]["relationship_index"] == {"text": "context"}
-    assert (method("pathcorag")["max_pairs"], method("pathcorag", "paper")["max_pairs"]) == (
-        2000, None,
-    )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rog_sets import ROWS, rog_folder
-from toy_runs import WEIGHTLESS, Ended, metrics, ran, records, refused
+from toy_runs import WEIGHTLESS, Ended, metrics, ran, records
 from toy_runs import asked as prompts
 
 from graphrag_bench.columns import Texts
@@ -203,16 +203,6 @@ def test_the_metrics_of_lists_are_those_of_the_answers(tmp_path: Path, monkeypat
     assert "Hit@1" in (folder / "table.md").read_text()
 
 
-def test_the_trained_scorer_and_paths_are_a_setting_each(tmp_path: Path) -> None:
-    folder = run(tmp_path, "method.scorer=mlp", "build.triple_weights.hidden=4").folder
-    assert all(row["status"] == "answered" for row in records(folder))
-    prompts.clear()
-    run(tmp_path, "method.form=paths", "method.order=best_first", "method.top_k=2")
-    (team,) = [text for text in prompts if "mascot Rolf" in text]
-    assert team.startswith("Paths:\n")
-    assert "Rolf the Ram->sports.mascot.team->Norvik F.C." in team
-
-
 def team_prompt(home: Path, *settings: str) -> list[str]:
     """The lines of the user's turn of the question about the team; no call is in a cache."""
     prompts.clear()
@@ -254,12 +244,3 @@ def test_five_hundred_triples_stand_in_the_prompt_of_a_reader_whose_window_holds
         budget=block.budget,
     )  # fmt: skip
     assert len(found.pieces) == 500 and found.n_tokens > 8000 and not found.cut
-
-
-def test_a_graph_of_texts_is_asked_as_a_whole(tmp_path: Path) -> None:
-    settings = ["dataset=toy", "method=subgraphrag", *WEIGHTLESS, f"paths.home={tmp_path}"]
-    folder = ran(*settings, "reference_rows=off", "answer=off").folder
-    assert "evidence_recall@5" in metrics(folder)["metrics"]
-    assert "has no training questions" in refused(
-        *settings, "method.scorer=mlp", "reference_rows=off"
-    )

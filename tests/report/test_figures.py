@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import matplotlib
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from graphrag_bench.errors import UserError
@@ -20,7 +18,7 @@ from graphrag_bench.report.figures.bars import Bar, plot_bars
 from graphrag_bench.report.figures.grid import Grid, plot_heat, plot_wins
 from graphrag_bench.report.figures.lines import Mark, plot_lines
 from graphrag_bench.report.figures.of_runs import heat_of
-from graphrag_bench.report.figures.paper import COLOURS, check_plot, hatch, marker, plain
+from graphrag_bench.report.figures.paper import check_plot, plain
 from graphrag_bench.report.figures.pareto import front, plot_pareto
 
 NASTY = r"a $\frac{1}{2}$ _b^c \undefined{ $x <script>"
@@ -64,19 +62,6 @@ def test_the_same_figure_is_the_same_bytes_whatever_matplotlib_is_set_to(
     assert first.read_bytes() == second.read_bytes()
     assert b"CreationDate" not in first.read_bytes()
     assert b"<dc:date>" not in first.read_bytes()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_figure_is_as_wide_as_one_or_two_columns(kind: str, tmp_path: Path) -> None:
-    for span, millimetres in ((1, 85), (2, 175)):
-        path = tmp_path / "a.svg"
-        KINDS[kind](path, span)
-        found = re.search(rb'<svg [^>]*width="([\d.]+)pt"', path.read_bytes())
-        assert found is not None
-        assert float(found[1]) / 72 * 25.4 == pytest.approx(millimetres, abs=0.5)
-        KINDS[kind](tmp_path / "a.png", span)
-        (wide,) = struct.unpack(">I", (tmp_path / "a.png").read_bytes()[16:20])
-        assert wide / 300 * 25.4 == pytest.approx(millimetres, abs=0.5)
 
 
 def test_text_of_a_pdf_is_a_truetype_font(tmp_path: Path) -> None:
@@ -139,15 +124,6 @@ def test_bars_stand_at_their_means_with_their_intervals(
     assert [one.get_text() for one in axes.get_yticklabels()] == ["A", "B"]
 
 
-def test_every_series_differs_in_colour_or_in_marker_and_hatch() -> None:
-    assert len(set(COLOURS)) == 8
-    for n in (8, 24):
-        assert len({(place % 8, marker(place)) for place in range(n)}) == n
-        assert len({(place % 8, hatch(place)) for place in range(n)}) == n
-    assert len({marker(place) for place in range(8)}) == 8
-    assert len({hatch(place) for place in range(8)}) == 8
-
-
 def test_the_front_is_what_nothing_beats_in_tokens_and_score() -> None:
     def mark(name: str, x: float, y: float, reference: bool = False) -> Mark:
         return Mark(name, x, y, y, y, reference)
@@ -171,14 +147,6 @@ def test_a_heat_map_has_its_values_where_they_belong(tmp_path: Path, drawn: list
     plot_heat(tmp_path / "a.pdf", grid)
     (axes,) = drawn[0].axes
     assert [one.get_text() for one in axes.texts] == ["0.200", "0.300", "–", "0.100"]
-
-
-def test_numbers_are_white_on_dark_cells_and_black_on_light_ones(
-    tmp_path: Path, drawn: list[Figure]
-) -> None:
-    plot_wins(tmp_path / "a.pdf", [Grid("", "", "", ["a", "b"], ["a", "b"], [[50, 90], [10, 50]])])
-    axes: Axes = drawn[0].axes[0]
-    assert [one.get_color() for one in axes.texts] == ["black", "black", "white", "black"]
 
 
 def test_a_file_that_cannot_be_written_and_a_missing_package_are_refused(

@@ -106,33 +106,12 @@ def test_tokens_of_the_context_and_evidence_cut_from_it_have_columns_where_there
     assert "context" not in run_table([run()]).heads
 
 
-def test_notes_explain_the_columns_that_are_there_and_no_others() -> None:
-    bare = "\n".join(run_table([run(answered=0, metrics={"evidence_recall@2": MEAN})]).below)
-    for words in ("closed-book", "oracle", "faults", "fallback", "cut:", "context:", "answered:",
-                  "seconds"):  # fmt: skip
-        assert words not in bare
-    floor = run("closed-book", role="floor")
-    packed = with_context("A", 7.0, rates={"generate.0": {"calls": 2, "failed": 0.5,
-                          "unreadable": 0.0, "fallbacks": 0.5}})  # fmt: skip
-    said = "\n".join(run_table([floor, packed]).below)
-    for words in ("closed-book is the reader's floor", "faults: ", "fallback calls: ", "context: "):
-        assert words in said
-    assert "oracle" not in said
-
-
 def test_failed_questions_are_counted_marked_and_explained() -> None:
     table = run_table([run(failed=1, errors=["1 x generate.0: no reply"])])
     (row,) = table.rows
     assert row[2] == "1"
     assert "0.250! [0.00, 0.50]" in row
     assert any("1 x generate.0: no reply" in note for note in table.notes)
-
-
-def test_every_table_prints_models_limit_and_commit() -> None:
-    table = run_table([run(limit=20, llm="gpt:1", embedder="mini:2", extraction="nlp")])
-    text = markdown(table)
-    for words in ("limit: 20", "gpt:1", "mini:2", "nlp", "commit abc"):
-        assert words in text
 
 
 def nasty_table() -> Table:
@@ -280,19 +259,3 @@ def test_intervals_over_few_scopes_are_called_too_narrow() -> None:
     many = run(metrics={"accuracy": {**MEAN, "clusters": 80}})
     (said,) = [note for note in run_table([many]).notes if "bootstrap" in note]
     assert "over scopes (80 that questions share)" in said
-
-
-def test_a_cost_table_names_what_further_repeats_cost() -> None:
-    part = {"calls": 12, "prompt_tokens": 1200, "completion_tokens": 30, "usd": 0.5}
-    cost = {"paid": part, "cached": {**part, "calls": 4}}
-    held = {"n": 3, "questions": 4, "changed": 1, "metrics": {}, "cost": cost}
-    (said,) = [note for note in cost_table([run(repeats=held)]).notes if "repeat" in note]
-    assert "its 2 further repeat(s) paid 12 calls, 1,200 + 30 tokens, 0.5000 USD" in said
-
-
-def test_reports_that_were_not_read_are_told_under_the_table() -> None:
-    usage = {**run()["usage"], "reports_per_question": 900.0, "reports_cut_per_question": 388.0}
-    notes = run_table([run("GGraphRAG", usage=usage)]).notes
-    assert any("GGraphRAG: 388 of 900 community reports" in note for note in notes)
-    usage["reports_cut_per_question"] = 0.0
-    assert not any("reports" in note for note in run_table([run(usage=usage)]).notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, asked, command, metrics, ran, refused, write_set
+from toy_runs import TOY, asked, command, ran, refused, write_set
 
 pytestmark = pytest.mark.slow
 
@@ -44,10 +44,6 @@ def test_without_answers_the_baselines_cost_nothing_and_stand_there() -> None:
     assert asked == []
 
 
-def test_reference_rows_off_leaves_them_out() -> None:
-    assert ran(*TOY, "method=hipporag", "reference_rows=off", "limit=2").methods == ["hipporag"]
-
-
 def test_a_baseline_keeps_its_own_settings_beside_a_changed_one() -> None:
     ended = ran(*TOY, "method=vanilla", "method.top_k=1", "limit=2")
     assert ended.methods == ["vanilla", "zeroshot", "bm25", "vanilla", "oracle"]
@@ -62,44 +58,6 @@ def test_a_set_without_evidence_has_no_ceiling(home: Path) -> None:
     rest = [word for word in TOY if word != "dataset=toy"]
     ended = ran("dataset=jsonl", "dataset.root=mine", *rest, "method=hipporag")
     assert ended.methods == ["hipporag", "zeroshot", "bm25", "vanilla"]
-
-
-def test_every_method_is_compared_with_vanillarag_under_the_table() -> None:
-    ended = ran(*TOY, "method=hipporag", "answer=off")
-    table = (ended.folder / "table.md").read_text()
-    assert "differences from VanillaRAG" in table
-    below = table.partition("differences from")[2]
-    assert "| BM25 | VanillaRAG | evidence\\_recall@5 | 5 |" in below.replace("_", "\\_")
-    assert "| HippoRAG | VanillaRAG |" in below
-    assert "p (Holm, 2 tests)" in below
-
-
-def test_another_baseline_may_be_chosen_or_none() -> None:
-    run = [*TOY, "method=hipporag", "answer=off", "limit=3"]
-    other = (ran(*run, "evaluation.baseline=bm25").folder / "table.md").read_text()
-    assert "differences from BM25" in other
-    none = (ran(*run, "evaluation.baseline=none").folder / "table.md").read_text()
-    assert "differences from" not in none
-
-
-def test_metrics_to_compare_may_be_named() -> None:
-    run = [*TOY, "method=hipporag", "answer=off", "limit=3", "evaluation.compared=[all_evidence@2]"]
-    table = (ran(*run).folder / "table.md").read_text()
-    assert "| HippoRAG | VanillaRAG | all_evidence@2 |" in table
-    assert "| evidence_recall@5 |" not in table
-
-
-def test_the_floor_and_the_ceiling_are_no_competitors() -> None:
-    table = (ran(*TOY, "method=hipporag", "limit=3").folder / "table.md").read_text()
-    below = table.partition("differences from")[2]
-    assert "closed-book" not in below
-    assert "oracle" not in below
-    assert "accuracy" in below
-
-
-def test_a_reference_row_is_as_long_as_the_run(home: Path) -> None:
-    ended = ran(*TOY, "method=hipporag", "limit=2")
-    assert [metrics(folder)["n"] for folder in ended.folders] == [2] * 5
 
 
 def test_a_baseline_that_is_no_method_is_refused_before_anything_runs() -> None:
@@ -127,12 +85,3 @@ def test_with_answer_off_nothing_speaks_of_answers(methods: str) -> None:
     assert "and a longer one finds more: bm25 does not fill" in shown(
         "run", *words, "--columns", "all"
     )
-
-
-def test_with_answers_the_same_lines_speak_of_them() -> None:
-    words = ["-m", *TOY, "method=hipporag,bm25", "limit=2"]
-    planned, said = shown("plan", *words), shown("run", *words, "--columns", "all")
-    for line in ("shares of right answers", "for each answered question", "answer.direct"):
-        assert line in planned
-    for line in ("answers by scripted", "finds and answers more", "is the reader's floor"):
-        assert line in said

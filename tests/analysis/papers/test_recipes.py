@@ -168,70 +168,6 @@ def test_the_command_in_the_csv_makes_questions_then_runs_then_compares() -> Non
     assert fills and all(order.match(fill) for fill in fills)
 
 
-def rows_of(name: str) -> dict[str, Words]:
-    """A printed method to the settings of its run, of the first cell that has one."""
-    table = load_table(name)
-    found: dict[str, Words] = {}
-    for cell in table.cells:
-        if settings := table.settings_of_paper(cell):
-            found.setdefault(cell.method, settings)
-    return found
-
-
-@pytest.mark.parametrize("number", range(1, 7))
-def test_every_row_of_pathrag_has_8000_tokens(number: int) -> None:
-    for method, settings in rows_of(f"pathrag/table{number}").items():
-        assert "budget_context=8000" in settings, method
-        assert "profile=paper" in settings
-        assert not any(word.startswith("method.budget=") for word in settings)
-    assert "method.top_k=60" in rows_of("pathrag/table1")["LightRAG"]
-
-
-def test_pathcorag_has_no_ceiling_from_the_mean_that_its_table_4_prints() -> None:
-    held = rows_of("pathcorag/table2")
-    assert "budget_context=native" in held["PathCoRAG"]
-    assert "embedder.model=text-embedding-3-small" in held["PathCoRAG"]
-    assert "budget_context=21074" in held["LightRAG"]
-    assert "budget_context=8000" in held["PathRAG"]
-    assert "limit=1000" in rows_of("pathcorag/table6")["HippoRAG"]
-    assert "method=hoprag" in rows_of("pathcorag/table6")["HopRAG"]
-
-
-def test_the_arms_of_pathrag_s_ablations_select_paths_and_shuffle_the_flat_prompt() -> None:
-    arms = {**rows_of("pathrag/table2"), **rows_of("pathrag/table3")}
-    for name, select in (("Random", "random"), ("Hop-first", "hop_first")):
-        assert {f"method.path_select={select}", f"method.path_order={select}"} <= set(arms[name])
-    assert "method.prompt_format=flat" in arms["Flat"]
-    for name in ("Random", "Hop-first", "Flat"):
-        assert load_paper("pathrag").methods[name].seeds == "method.path_seed=0..9", name
-
-
-def test_path_pooling_orders_every_prompt_alike_and_merges_paths() -> None:
-    for name in ("pathpooling/table1", "pathpooling/table3"):
-        for method, settings in rows_of(name).items():
-            assert "method.order=recency" in settings
-            assert "budget_context=20000" in settings
-            form = "triplets" if method == "S-RAG" else "paths"
-            assert f"method.form={form}" in settings
-
-
-@pytest.mark.parametrize(("method", "form"), [("S-RAG", "triplets"), ("S-RAG w/ours", "paths")])
-def test_the_prompt_of_500_triples_is_packed_as_the_recipe_says(method: str, form: str) -> None:
-    words = weightless(rows_of("pathpooling/table3")[method])
-    steps = Experiment.prepare(composed(read_words(words)), swept=True).method.pipeline.describe()
-    held = {one["op"]: one["settings"] for one in steps if "op" in one}
-    assert held["context.triples"] == {"form": form, "budget": 20000}
-    assert held["relationship.placed"] == {"order": "recency"}
-    assert held["relationship.triple_scores"] == {"top_k": 500, "types": ()}
-
-
-def test_one_budget_for_all_of_pankrag_and_local_search_for_specific_questions() -> None:
-    for number in range(1, 5):
-        assert all("budget_context=12000" in s for s in rows_of(f"pankrag/table{number}").values())
-    assert "method=lgraphrag" in rows_of("pankrag/table2")["GraphRAG"]
-    assert "method=ggraphrag" in rows_of("pankrag/table1")["GraphRAG"]
-
-
 @pytest.mark.parametrize("name", paper_names())
 def test_what_a_recipe_sets_names_the_section_that_says_so(name: str) -> None:
     paper = load_paper(name)
@@ -245,12 +181,6 @@ def test_what_a_recipe_sets_names_the_section_that_says_so(name: str) -> None:
     said |= {key: row.source for key, row in paper.settings_of_rows.items()
              if row.also or row.seeds or row.levels}  # fmt: skip
     assert all(section.search(source) for source in said.values()), said
-
-
-def test_the_sections_stand_under_the_table() -> None:
-    told = notes("pathrag/table1")
-    assert any(note.startswith("settings of every row: profile=paper") for note in told)
-    assert any(note.startswith("LightRAG: method.top_k=60; LightRAG's code") for note in told)
 
 
 def test_commands_that_differ_in_one_setting_are_one_sweep() -> None:
