@@ -14,8 +14,6 @@ asked: list[str] = []
 """Every prompt that reached a judge, in order."""
 prose_on: set[str] = set()
 """A judge writes prose, which cannot be read, to a prompt that holds one of these."""
-fails_on: set[str] = set()
-"""A judge gives no reply to a prompt that holds one of these."""
 stops_on: set[str] = set()
 """A judge stops the command at a prompt that holds one of these."""
 
@@ -25,13 +23,11 @@ def strict(replies: object = None) -> Scripted:
     return Scripted(answer=strictly)
 
 
-def strictly(chat: Chat) -> str | CallFailed:
+def strictly(chat: Chat) -> str:
     system, text = chat[0].content, last_user_message(chat)
     asked.append(text)
     if any(words in chat[1].content for words in prose_on):
         return "That is a hard one."
-    if any(words in text for words in fails_on):
-        return CallFailed("refused", "the judge was told to fail")
     if '"offered"' in system:
         parts = text.partition("Text:\n")[2].split(",")
         return json.dumps({"offered": [part.strip(" .") for part in parts]})
@@ -78,8 +74,6 @@ def _of_pair(chat: Chat, first_wins: Callable[[str, str], bool]) -> str | CallFa
     asked.append(text)
     if any(words in chat[1].content for words in prose_on):
         return "Both are fine."
-    if any(words in text for words in fails_on):
-        return CallFailed("refused", "the judge was told to fail")
     shown, _, second = text.partition("\n\nAnswer 2:\n")
     winner = "Answer 1" if first_wins(shown.partition("\n\nAnswer 1:\n")[2], second) else "answer 2"
     criteria = re.findall(r"(?m)^- (\w+): the answer that", system)

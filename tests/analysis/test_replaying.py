@@ -211,13 +211,3 @@ def test_an_ablation_has_every_step_that_can_be_without_and_says_what_cannot(hom
     table = ablation_table(made)
     assert table.rows[0][0] == "the whole method"
     assert len(table.rows) == len(made.rows) + 1
-
-
-def test_ablate_is_one_command(home: Path) -> None:
-    words = ["method=hipporag", "method.top_k=2", f"paths.home={home}"]
-    shown = command("ablate", *QUIET, *words, "--metric", "evidence_recall@2")
-    assert shown.code == 0, shown.err
-    for part in ("node.link", "always 'empty'", "damping=0", "-> chunk.vdb"):
-        assert part in shown.out, part
-    unknown = command("ablate", *QUIET, *words, "--metric", "evidence_recall@3")
-    assert "'evidence_recall@2'" in unknown.err

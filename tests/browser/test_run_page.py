@@ -176,30 +176,6 @@ def test_filters_narrow_the_list_and_a_question_opens(browser: Browser) -> None:
     assert "Who was taught" in calls[-1].text and "reply" in calls[-1].text
 
 
-def test_won_and_lost_against_another_run(browser: Browser) -> None:
-    browser.at("questions/r0")
-    peer = browser.until(lambda: browser.one("#peer-filter"))
-    Select(peer).select_by_value("r2")
-    browser.until(lambda: browser.all("#verdict-filter"))
-    counts = []
-    for verdict in ("a", "b", "same"):
-        Select(browser.one("#verdict-filter")).select_by_value(verdict)
-        counts.append(int(browser.one("#shown").text.split()[0]))
-    assert sum(counts) == 3
-
-
-def test_the_table_is_sorted_and_filtered(browser: Browser) -> None:
-    browser.at("overview")
-    runs = [one.text for one in browser.all("tbody th, tbody td:first-child")][:5]
-    table = browser.one("table")
-    head = next(one for one in table.find_elements(By.TAG_NAME, "button") if one.text == "run")
-    head.click()
-    sorted_runs = [one.text for one in table.find_elements(By.CSS_SELECTOR, "tbody tr a")]
-    assert sorted_runs == sorted(sorted_runs, key=str.lower) != runs
-    browser.one("input[type=search]").send_keys("hippo")
-    browser.until(lambda: len(table.find_elements(By.CSS_SELECTOR, "tbody tr")) == 1)
-
-
 def test_plots_have_every_run_tell_by_hovering_and_show_markup_as_text(browser: Browser) -> None:
     browser.at("overview")
     browser.js(
@@ -260,20 +236,6 @@ def test_the_graph_reacts_to_hover_and_click(browser: Browser) -> None:
     there = neighbour.text
     neighbour.click()
     browser.until(lambda: browser.one("#graph-about h4").text == there)
-
-
-def test_paths_are_switched_on_one_by_one(browser: Browser) -> None:
-    browser.at("question/r2/1")
-    browser.drawn()
-    switches = browser.all(".switch input")
-    assert switches
-    switches[0].click()
-    lit = "return grb.drawing.edges('.path').length"
-    assert browser.js(lit) == browser.js(
-        "return grb.held.get('r2/q0').questions['q2'].graph.paths[0].edges.length"
-    )
-    switches[0].click()
-    assert browser.js(lit) == 0
 
 
 def test_everything_is_reached_by_keyboard_alone(browser: Browser) -> None:

@@ -183,28 +183,6 @@ def test_show_tells_a_stored_question_with_its_gold(
     assert "row " in gone
 
 
-def test_show_tells_what_the_budget_cut_and_what_became_of_the_evidence() -> None:
-    folder = ran(*TOY, "method=bm25", "budget_context=30", "reference_rows=off").folder
-    rows = [json.loads(line) for line in (folder / "records.jsonl").open()]
-    n_cut = 0
-    found = {fate: 0 for fate in ("in the context", "retrieved, not in the context", "missed")}
-    for row in rows:
-        out = command("show", str(folder), row["question"]).out
-        kinds = [f"chunk {name}" for _, name in row["context"]["cut"]]
-        n_cut += len(kinds)
-        assert (f"cut by the budget: {', '.join(kinds)}" in out) == bool(kinds)
-        held = json.loads(command("show", str(folder), row["question"], "--json").out)
-        kept = {piece["id"] for piece in row["context"]["pieces"]}
-        assert set(held["found"]["in the context"]) <= kept
-        left_out = set(held["found"]["retrieved, not in the context"])
-        assert left_out <= set(row["documents"]) - kept
-        assert not set(held["found"]["missed"]) & set(row["documents"])
-        assert sorted(sum(held["found"].values(), [])) == sorted(held["gold"].get("evidence", []))
-        found = {fate: n + len(held["found"][fate]) for fate, n in found.items()}
-    assert n_cut
-    assert found["in the context"] and found["retrieved, not in the context"]
-
-
 def test_show_has_each_call_as_it_was_sent(home: Path) -> None:
     folder = ran(*TOY, "method=vanilla", "reference_rows=off", "limit=1").folder
     (row,) = [json.loads(line) for line in (folder / "records.jsonl").open()]

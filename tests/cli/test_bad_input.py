@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, command, ran, records, refused, shell, stops_on, write_set
+from toy_runs import TOY, WEIGHTLESS, ran, records, refused, shell, stops_on, write_set
 
 pytestmark = pytest.mark.slow
 
@@ -137,12 +137,6 @@ def test_a_home_that_cannot_hold_runs_is_named(home: Path) -> None:
     assert "notes.txt" in refused(*VANILLA, "paths.home=notes.txt")
 
 
-def test_a_missing_gguf_file_is_named() -> None:
-    settings = ["dataset=toy", "embedder=hashing", "method=vanilla", "llm=local"]
-    assert "/no/such.gguf" in refused(*settings, "llm.model_path=/no/such.gguf")
-    assert "llm.context='big'" in refused(*settings, "llm.context=big")
-
-
 def test_an_unreachable_model_stops_the_run_and_leaves_no_error_rows(home: Path) -> None:
     message = refused(
         *["dataset=toy", "embedder=hashing", "method=vanilla", "llm=openai_compatible"],
@@ -153,17 +147,6 @@ def test_an_unreachable_model_stops_the_run_and_leaves_no_error_rows(home: Path)
     assert "llm.base_url" in message
     assert not list(home.rglob("journal.jsonl"))
     assert not list(home.rglob("records.jsonl"))
-
-
-def test_a_sweep_that_a_model_stops_names_every_cell_and_shows_no_traceback() -> None:
-    stops_on.add("Question")
-    try:
-        ended = command("run", "-m", *TOY, "method=vanilla,bm25")
-    finally:
-        stops_on.clear()
-    assert ended.code == 1
-    assert ended.err.count("failed: the reader was told to stop") == 2
-    assert "Traceback" not in ended.err
 
 
 def test_earlier_work_is_untouched_by_whatever_is_refused(home: Path) -> None:

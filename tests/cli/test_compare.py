@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import planted_judges
 import pytest
 from toy_runs import TOY, command, ran, refused
-
-from graphrag_bench.report.figures.grid import Grid, plot_wins
 
 FIRST = ["llm_judge=scripted", "llm_judge._target_=planted_judges.takes_first"]
 LONGER = ["llm_judge=scripted", "llm_judge._target_=planted_judges.takes_longer"]
@@ -20,7 +17,7 @@ WORDY = ["llm._target_=planted_judges.wordy"]
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "250")
-    for held in ("asked", "prose_on", "fails_on", "stops_on"):
+    for held in ("asked", "prose_on", "stops_on"):
         getattr(planted_judges, held).clear()
 
 
@@ -93,30 +90,6 @@ def test_the_calls_are_known_before_they_are_made(runs: list[str]) -> None:
     compared(*runs, *more)
     assert len(planted_judges.asked) == 12
     assert compared(*runs, *more, "--plan").startswith("at most 0 calls, 0 prompt tokens")
-
-
-def test_the_win_matrices_are_a_figure_with_the_numbers_of_the_tables(
-    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn: list[Grid] = []
-
-    def keeping(path: Path, grids: Sequence[Grid], *, span: int) -> None:
-        drawn.extend(grids)
-        plot_wins(path, grids, span=span)
-
-    monkeypatch.setattr("graphrag_bench.cli.compare.plot_wins", keeping)
-    path = tmp_path / "wins.pdf"
-    out = compared(*runs, *LONGER, "--plot", str(path), "--span", "2")
-    assert f"plot: {path}" in out
-    assert path.read_bytes().startswith(b"%PDF")
-    assert len(drawn) == 4
-    for grid in drawn:
-        after = out[out.index(f"{grid.title.partition(':')[0]}: win rates") :]
-        for name, values in zip(grid.rows, grid.values, strict=True):
-            assert cells(after, name)[1:] == [f"{value:.1f}" for value in values]
-    assert "does not go with --plan" in refused(
-        *runs, *LONGER, "--plot", str(path), "--plan", name="compare"
-    )
 
 
 def test_two_judges_of_the_same_runs_have_a_kappa(runs: list[str]) -> None:

@@ -91,11 +91,6 @@ def test_scopes_share_one_cache_and_keep_no_file_open(fake: FakeOpenAI) -> None:
     assert n_threads <= before[1]
 
 
-def test_scopes_do_not_explain_why_each_of_them_is_built(fake: FakeOpenAI) -> None:
-    ran = command("run", *SCOPED, *served(fake.scenario(reads=True)))
-    assert "build " not in ran.err
-
-
 def test_a_kill_before_the_scratch_folder_is_gone_counts_no_call_twice(
     fake: FakeOpenAI, home: Path
 ) -> None:

@@ -200,26 +200,6 @@ def test_an_artifact_of_an_earlier_version_gets_its_manifest_when_asked(
     assert ran(*words, "paths.home=home").code == 0
 
 
-def test_a_damaged_recipe_of_another_artifact_hurts_nobody(
-    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(built.parent, tmp_path / "home")
-    monkeypatch.chdir(tmp_path)
-    folder = Path("home/artifacts/toy/graph/000000000000")
-    folder.mkdir()
-    (folder / "recipe.json").write_text("")
-    listed = command("artifacts", "ls", "--home", "home")
-    assert listed.code == 0 and "left out: The artifact" in " ".join(listed.out.split())
-    words = [
-        *TOY,
-        "method=hipporag",
-        "answer=off",
-        "reference_rows=off",
-        "build.graph.synonymy_threshold=0.95",
-    ]
-    assert ran(*words, "paths.home=home").code == 0
-
-
 # ---- archives
 
 

@@ -39,26 +39,6 @@ def test_metrics_questions_and_settings_are_compared_over_the_shared_questions(h
     assert "method.damping: – -> 0.5" in shown.out
 
 
-def test_a_higher_value_is_called_higher_and_not_better(home: Path) -> None:
-    shown = command("diff", folder(home, "bm25"), folder(home, "hipporag")).out
-    assert (
-        "B higher" in shown and "A higher" in shown and "better" not in shown.split("over the")[0]
-    )
-    assert "more is not better" in " ".join(shown.split())
-
-
-def test_a_run_compared_with_itself_does_not_differ(home: Path) -> None:
-    shown = command("diff", folder(home, "bm25"), folder(home, "bm25")).out
-    assert "+0.000 [+0.000, +0.000]" in shown and "1.0000" in shown
-    assert shown.rstrip().endswith("settings that differ")
-
-
-def test_a_setting_that_leaves_every_context_as_it_is_is_named(home: Path) -> None:
-    runs = [ran(*QUIET, "method=bm25", f"method.top_k={k}", f"paths.home={home}") for k in (8, 9)]
-    shown = command("diff", *(str(run.folder) for run in runs)).out  # the set has 8 passages
-    assert "2 runs have the same contexts: method.top_k changes nothing here: A, B" in shown
-
-
 def changed_corpus(folder: Path, home: Path, text: str, *more: str) -> Path:
     """A run of BM25 on one question, over a corpus that says something else each time."""
     corpus = [{"id": "a", "text": f"Una rows. {text}"}, {"id": "b", "text": "Bo sinks."}]

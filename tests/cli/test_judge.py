@@ -22,7 +22,7 @@ JUDGE = ["llm_judge=scripted", "llm_judge._target_=planted_judges.strict", "embe
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    for held in (planted_judges.asked, planted_judges.prose_on, planted_judges.fails_on):
+    for held in (planted_judges.asked, planted_judges.prose_on):
         held.clear()
 
 

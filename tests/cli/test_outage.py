@@ -65,13 +65,6 @@ def test_an_outage_stops_the_build_and_the_next_run_asks_for_the_rest_alone(
     }
 
 
-def test_an_outage_is_noticed_after_a_few_calls(fake: FakeOpenAI, home: Path) -> None:
-    failing = fake.scenario(reads=True, out_after=3, retry_after=None)
-    stopped = run(failing, "llm.limits={concurrency: 1}", "failures.in_a_row=3")
-    assert stopped.code == 1
-    assert "the server failed 3 calls in a row" in stopped.err
-
-
 def test_a_part_that_the_server_failed_is_never_sealed(fake: FakeOpenAI, home: Path) -> None:
     stopped = run(fake.scenario(reads=True, fail_word=UNREAD))
     assert stopped.code == 1
@@ -106,16 +99,6 @@ def test_incomplete_is_said_in_key_and_tables_and_the_next_run_asks_for_the_rest
     assert done.folder.name == whole.folder.name
     assert n_chunk_prompts(fake, healthy) == 4  # two passages: entities, then triples
     assert good["key"] in {one["key"] for one in sealed(home, "extraction")}
-
-
-def test_an_incomplete_run_is_scored_and_explained_later(fake: FakeOpenAI, home: Path) -> None:
-    asked = ["failures.allow_incomplete=true", "answer=off"]
-    part = run(fake.scenario(reads=True, fail_word=UNREAD), *asked)
-    scored = command("score", str(part.folder))
-    assert scored.code == 0, scored.err
-    assert "(incomplete)" in scored.out
-    funnel = command("funnel", str(part.folder))
-    assert funnel.code == 0, funnel.err
 
 
 def test_calls_of_building_are_in_the_faults_of_a_table(fake: FakeOpenAI, home: Path) -> None:

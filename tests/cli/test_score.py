@@ -129,14 +129,6 @@ def test_a_run_whose_data_set_is_gone_is_not_scored(
     assert "is not at hand; its gold is needed" in refused(str(run), name="score")
 
 
-def test_a_run_of_one_part_of_the_questions_is_scored_anew_on_that_part(run: Path) -> None:
-    part = ran(*QUIET, "method=vanilla", "split=dev").folder
-    before = metrics(part)
-    assert 0 < before["n"] < metrics(run)["n"]
-    scored(part)
-    assert metrics(part) == before
-
-
 def test_a_baseline_that_is_given_is_compared_with_whether_it_is_named_or_stored(run: Path) -> None:
     other = ran(*QUIET, "method=vanilla").folder
     every = ("evaluation.baseline=vanilla", "--columns", "all")

@@ -73,20 +73,6 @@ def test_a_run_that_was_chosen_stays_marked_wherever_it_is_shown() -> None:
     assert MARK in ran(*HIPPORAG, chosen, "answer=off").out  # all questions hold those of dev
 
 
-def test_the_same_sweep_tries_the_same_and_runs_nothing_twice() -> None:
-    first, second = ran(*OPTUNA, INTERVAL), ran(*OPTUNA, INTERVAL)
-    assert first.folders == second.folders
-    assert (first.folder / "table.md").read_bytes() == (second.folder / "table.md").read_bytes()
-    assert "retrieving" not in second.err
-
-
-def test_optuna_takes_choices_of_methods_and_a_metric_of_answers() -> None:
-    words = ["-m", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", *TOY, "reference_rows=off"]
-    ended = ran(*words, "method=bm25,vanilla", "answer=on", "objective=f1")
-    assert set(ended.methods) == {"bm25", "vanilla"}
-    assert "best of 2 configurations by f1 on split=dev" in ended.out
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -77,15 +77,6 @@ def test_the_command_line_and_python_find_the_same_file(here: Path) -> None:
     assert gb.method("./mine.yaml").method == values["method"]
 
 
-def test_a_sweep_takes_files_and_names_and_job_arrays_take_its_cells(here: Path) -> None:
-    write(here / "a.yaml", "a")
-    settings = [*TOY, *NO_ANSWER, "method=./a.yaml,vanilla", "method.top_k=1,2"]
-    assert ran("-m", *settings).methods == ["a", "a", "vanilla", "vanilla"]
-    assert "method=./a.yaml" in command("sweep", "list", *settings).out
-    cell = command("sweep", "run", "cell=2", *settings)
-    assert (cell.code, cell.folder.parent.name) == (0, "a")
-
-
 def test_data_sets_models_and_studies_are_files_too(here: Path) -> None:
     write(here / "mine.yaml", "mine")
     (here / "set.yaml").write_text("name: toy\n")

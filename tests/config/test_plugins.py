@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from toy_runs import TOY, Ended, shell
-
-import graphrag_bench
 
 pytestmark = pytest.mark.slow
 
@@ -82,36 +77,7 @@ def test_an_error_of_a_package_is_told_with_its_file_and_line() -> None:
     assert "graphrag_bench/" not in said
 
 
-def test_an_operator_that_breaks_the_contract_is_told_with_its_file() -> None:
-    lab("from mylab import retrieval\n", retrieval=OPERATOR.replace("top_k: int = 3", "*, k=3"))
-    assert "mylab/retrieval.py" in refused("plugins=[mylab]")
-    untyped = OPERATOR.replace("top_k: int = 3", "top_k = 3")
-    lab("from mylab import retrieval\n", retrieval=untyped)
-    said = refused("plugins=[mylab]")
-    assert "parameter 'top_k' has no type" in said
-    assert 'mylab/retrieval.py", line ' in said
-
-
 @pytest.mark.parametrize("name", ["nowhere", "mylab.nowhere", "../mylab"])
 def test_a_package_that_is_not_there_is_refused_by_its_name(name: str) -> None:
     lab("from mylab import retrieval\n", retrieval=OPERATOR)
     assert f"'{name}'" in refused(f"plugins=[{name}]")
-
-
-def test_python_loads_a_package_after_other_pipelines() -> None:
-    lab("from mylab import retrieval\n", retrieval=OPERATOR)
-    script = (
-        "import graphrag_bench as gb\n"
-        "settings = dict(embedder='hashing', llm='scripted')\n"
-        "gb.method('bm25', **settings).run('toy', answer='off')\n"
-        "mine = gb.method('./mine.yaml', plugins=['mylab'], **settings)\n"
-        "print(mine.run('toy', answer='off').folder)\n"
-    )
-    Path("script.py").write_text(script)
-    root = str(Path(graphrag_bench.__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, "script.py"], capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": root},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "runs/toy/mine/" in done.stdout

@@ -67,14 +67,3 @@ def test_the_runs_of_a_growing_corpus_are_named_by_their_part(tmp_path: Path) ->
     assert curve.code == 0
     assert "corpus=" not in curve.out
     assert "one value" not in curve.out
-
-
-def test_a_part_in_python_is_the_part_of_the_command_line(tmp_path: Path) -> None:
-    data = gb.dataset("toy", part=1, parts=2)
-    settings = {"embedder": "hashing", "paths": {"home": str(tmp_path)}, "answer": "off"}
-    run = gb.method("vanilla", **settings).run(data)
-    assert run.experiment.settings.dataset.parts == 2
-    assert run.metrics["n"] == 2
-    words = ["dataset=toy", "dataset.part=1", "dataset.parts=2", "method=vanilla", "answer=off"]
-    same = ran(*words, "embedder=hashing", f"paths.home={tmp_path}", "reference_rows=off")
-    assert same.folder.name == run.key

@@ -190,14 +190,6 @@ def test_reference_rows_have_the_budget_too_and_the_floor_goes_without() -> None
     assert held == {"hipporag": 60, "bm25": 60, "vanilla": 60, "oracle": 60, "zeroshot": None}
 
 
-def test_a_method_without_a_packed_context_has_reference_rows_at_the_common_budget() -> None:
-    """DALK packs nothing within a budget; BM25 and VanillaRAG stand once in its table."""
-    for given in ((), ("budget_context=60",)):
-        ended = ran("-m", *TOY, "answer=off", "method=dalk,vanilla", *given)
-        held = [folder.parent.name for folder in ended.folders]
-        assert sorted(held) == ["bm25", "dalk", "vanilla"]
-
-
 def test_what_cannot_be_kept_is_refused() -> None:
     assert "no step of 'zeroshot' packs" in refused(*QUIET, "method=zeroshot", "budget_context=60")
     said = refused(*QUIET, "method=kgp", "method.budget=500", "budget_context=60")

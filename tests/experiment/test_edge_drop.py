@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, ran, refused
+from toy_runs import TOY, ran
 
 from graphrag_bench.graph.graph import Graph
 
@@ -32,16 +32,3 @@ def test_methods_share_the_thinned_graph_and_never_the_whole_one() -> None:
     sizes = sorted(len(graph.pairs.source) for graph in graphs())
     assert sizes[0] == sizes[1] - round(0.4 * sizes[1])
     assert all(graph.n_nodes == first.n_nodes for graph in graphs())
-
-
-def test_dropping_nothing_is_the_graph_itself() -> None:
-    words = [*QUIET, "method=gretriever"]
-    keys = [command("plan", *words, *more).out.strip().splitlines()[-1] for more in
-            ([], ["build.graph.edge_drop=0"], ["build.graph.edge_drop=0.1"])]  # fmt: skip
-    assert keys[0] == keys[1] != keys[2]
-
-
-def test_a_share_of_one_and_a_wrong_name_are_refused() -> None:
-    words = [*QUIET, "method=gretriever"]
-    assert "edge_drop" in refused(*words, "build.graph.edge_drop=1.0")
-    assert "Did you mean 'edge_drop'" in refused(*words, "build.graph.edge_dro=0.2")

@@ -85,13 +85,6 @@ def test_the_same_texts_of_several_runs_are_one_note() -> None:
     assert second.endswith("and are cut: 71 % of their tokens are not embedded (B)")
 
 
-def test_a_window_that_is_not_known_is_a_warning(fake: FakeOpenAI) -> None:
-    ended = ran(*served(fake.scenario(), *ALONE, "embedder.window=null"))
-    table = " ".join((ended.folder / "table.md").read_text().split())
-    assert "! how many tokens the embedder reads is not known" in table
-    assert table.count("VanillaRAG") >= 2
-
-
 def test_a_table_that_knows_identities_alone_names_who_cuts() -> None:
     assert cut_notes([("A", "x:unit:long=windows(256):prefixes=,")]) == []
     assert cut_notes([("A", "x:unit:long=cut(256):prefixes=,"), ("B", "")]) == [

@@ -85,10 +85,6 @@ def test_documents_that_hang_together_make_a_rate_less_certain() -> None:
     assert widths[1] / widths[0] == pytest.approx(8**0.5, rel=0.15)
 
 
-PEOPLE = {("q1", "a", "b", "overall"): "A", ("q2", "a", "b", "overall"): "B",
-          ("q3", "a", "b", "overall"): "A", ("q4", "a", "b", "overall"): "B"}  # fmt: skip
-
-
 def test_kappa_draws_the_criteria_of_a_question_together() -> None:
     """Both criteria of q1 are alike and both of q2 are not: as two items, and not as four."""
     ours, theirs = (

@@ -19,7 +19,6 @@ from graphrag_bench.analysis.papers.offered import decided, holds, stated
 from graphrag_bench.analysis.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.analysis.papers.runs import (
     SMALL,
-    finished,
     keep_failures,
     kept_failures,
     run_rows,
@@ -284,18 +283,6 @@ def test_a_row_that_fails_is_kept_and_the_others_go_on(home: Path) -> None:
     assert kept_failures(TABLE5, home) == {("method=tog",): "no server"}
     keep_failures(TABLE5, home, [one for one in done if not one.error])
     assert kept_failures(TABLE5, home) == {}
-
-
-def test_small_rows_are_the_runs_that_the_command_line_makes() -> None:
-    """The cells of `run -m ... budget_context=native` are what `table --run --small` looks for."""
-    stored = ran("-m", "dataset=toy", "method=vanilla,zeroshot", "limit=10", "reference_rows=off",
-                 "budget_context=native", *WEIGHTLESS).folders  # fmt: skip
-    rows = wanted_rows(TABLE5, GIVEN, small=True)
-    for one in rows:
-        if one.row in (("method=vanilla",), ("method=zeroshot",)):
-            experiment = Experiment.prepare(composed(read_words(one.settings)), swept=True)
-            assert experiment.folder.path.resolve() in stored
-            assert finished(experiment)
 
 
 def test_stored_rows_are_not_run_again() -> None:
