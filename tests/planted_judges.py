@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.outcomes import CallFailed, RunStopped
+from graphrag_bench.models.outcomes import RunStopped
 from graphrag_bench.models.scripted import Scripted, last_user_message
 
 asked: list[str] = []
@@ -67,7 +67,7 @@ def takes_longer(replies: object = None) -> Scripted:
     return Scripted(answer=lambda chat: _of_pair(chat, lambda a, b: len(a) >= len(b)))
 
 
-def _of_pair(chat: Chat, first_wins: Callable[[str, str], bool]) -> str | CallFailed:
+def _of_pair(chat: Chat, first_wins: Callable[[str, str], bool]) -> str:
     system, text = chat[0].content, last_user_message(chat)
     if any(words in text for words in stops_on):
         raise RunStopped("the judge was told to stop")

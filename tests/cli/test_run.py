@@ -1,4 +1,4 @@
-"""Runs, sweeps, plans and questions from the command line, over the toy set."""
+"""Runs, plans and questions from the command line, over the toy set."""
 
 from __future__ import annotations
 

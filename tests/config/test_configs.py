@@ -1,4 +1,4 @@
-"""Every configuration file loads, composes in both ways to the same run, and can be planned."""
+"""Every configuration file composes, alike in both ways, and models are made without loading."""
 
 from __future__ import annotations
 

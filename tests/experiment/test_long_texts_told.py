@@ -1,4 +1,4 @@
-"""What plan, run, doctor and the table say of texts that are longer than the embedder reads."""
+"""What plan, run and their notes say of texts that are longer than the embedder reads."""
 
 from __future__ import annotations
 
