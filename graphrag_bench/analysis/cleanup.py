@@ -109,8 +109,7 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
 def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
     """Remove what is still garbage of these, and return it; what is being built stays.
 
-    With the last artifact of a corpus goes its history, and with the last of a resource what tells
-    which version of the corpus they grew from.
+    With the last artifact of a corpus, or of a resource in it, goes its folder.
     """
     still = {item.path for item in garbage(home)[0]}
     gone = []

@@ -25,7 +25,7 @@ COMMANDS = {
     "ask": "answer one question of your own, by one method or several, and say why",
     "judge": "let a language model judge the answers of finished runs one by one",
     "score": "re-score finished runs with other metrics or settings; calls no model",
-    "compare": "let a language model, or people, compare the answers of runs head to head",
+    "compare": "let a language model compare the answers of runs head to head",
     "questions": "make abstract or specific questions for a corpus, and read their review back",
     "diff": "compare two finished runs question by question",
     "funnel": "at which stage finished runs lost the gold evidence",
