@@ -122,7 +122,14 @@ def test_the_question_is_a_slot_from_the_start():
 
 
 def test_a_question_holds_no_gold():
-    assert set(Question.__dataclass_fields__) == {"id", "text", "scope", "entities", "form"}
+    assert set(Question.__dataclass_fields__) == {
+        "id",
+        "text",
+        "scope",
+        "entities",
+        "form",
+        "open_tokens",
+    }
 
 
 def test_a_type_lives_in_one_slot_and_nodes_are_no_chunks():

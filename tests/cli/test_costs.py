@@ -62,15 +62,17 @@ def test_the_building_of_every_scope_is_part_of_the_cost(fake: FakeOpenAI) -> No
 
 def test_a_budget_counts_what_earlier_scopes_have_cost(fake: FakeOpenAI) -> None:
     url = fake.scenario(reads=True)
-    stopped = command("run", *SCOPED, *served(url), "budget.tokens=2800")
+    own = "{variant: llm, max_entity_tokens: 512, max_triple_tokens: 2048}"
+    words = ["run", *SCOPED, f"build.extraction={own}", *served(url)]
+    stopped = command(*words, "budget.tokens=2800")
     assert stopped.code == 1
     assert "budget.tokens=2800 could be passed" in stopped.err
     n_tokens = fake.stats(url).tokens
     assert 400 < n_tokens <= 2800
-    again = command("run", *SCOPED, *served(url), "budget.tokens=2800")
+    again = command(*words, "budget.tokens=2800")
     assert again.code == 1
     assert fake.stats(url).tokens == n_tokens
-    assert command("run", *SCOPED, *served(url)).code == 0
+    assert command(*words).code == 0
     assert set(fake.stats(url).answered.values()) == {1}
 
 

@@ -190,6 +190,7 @@ def test_an_artifact_of_an_earlier_version_gets_its_manifest_when_asked(
 ) -> None:
     shutil.copytree(built.parent, tmp_path / "home")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     for path in Path("home").rglob(MANIFEST):
         path.unlink()
     words = [*TOY, "method=hipporag", "answer=off", "reference_rows=off", "method.damping=0.3"]

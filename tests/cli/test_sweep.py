@@ -26,6 +26,7 @@ VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     return tmp_path
 
 

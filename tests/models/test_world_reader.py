@@ -129,7 +129,7 @@ def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None
     parts = [f"{WORKED} Ada Marsh was born in Sol Bay.", FOUNDED]
     points = []
     for part in parts:
-        values = {"question": QUESTION, "pieces": [{"text": part}]}
+        values = {"question": QUESTION, "pieces": [{"text": part}], "max_characters": 300}
         points += json.loads(told("methods:msgraphrag/prompts/map.j2", **values))["points"]
     assert points == [{"description": WORKED, "score": 100}, {"description": FOUNDED, "score": 50}]
     rows = [{"analyst": 1, "score": 50, "text": point["description"]} for point in points]

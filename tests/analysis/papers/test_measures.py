@@ -81,12 +81,12 @@ def beside(table: PaperTable, runs: list[Told], home: Path, dataset: str) -> dic
     }
 
 
+RANDOM = ("method.path_select=random", "method.path_order=random")
+
+
 def random_runs(n: int) -> list[Told]:
     flow = at("flow", told("pathrag", "method.path_order=ascending"))
-    seeds = [
-        at(f"seed{i}", told("pathrag", "method.path_order=random", f"method.path_seed={i}"))
-        for i in range(n)
-    ]
+    seeds = [at(f"seed{i}", told("pathrag", *RANDOM, f"method.path_seed={i}")) for i in range(n)]
     return [flow, *seeds]
 
 
