@@ -58,6 +58,18 @@ def test_tokens_of_a_block_s_own_are_the_same_part_of_another_budget() -> None:
     assert [step["share"] for step in changed] == [500, 375, 1125]
 
 
+@pytest.mark.parametrize("profile", ["paper", "zhou2025", "upstream"])
+@pytest.mark.parametrize("name", names("method"))
+def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(
+    name: str, profile: str
+) -> None:
+    """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
+    method = compose({"method": name}, {"profile": profile})["method"]
+    own = [step["share"] for step in packing(method) if str(step["op"]).startswith("context.")
+           and isinstance(step.get("share"), int)]  # fmt: skip
+    assert not own or sum(own) <= method["budget"]
+
+
 def test_a_plan_names_the_lists_that_a_number_of_ours_may_cut() -> None:
     lines = [line for line in context_lines(planned("lgraphrag")) if "the last are cut" in line]
     assert [(line.split()[0], "beyond 200 rows" in line) for line in lines] == [
