@@ -14,7 +14,7 @@ from graphrag_bench.experiment.execute import selection
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured, planned_lines
 from graphrag_bench.experiment.reader_prompts import READERS, common_forms, own_answers, unlicensed
-from graphrag_bench.offline.parts import MOST_TOKENS
+from graphrag_bench.offline.parts import MOST_TOKENS, reply_limits
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.edit import every_list
 
@@ -45,7 +45,8 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
         state = "reuse" if store.holds(item) else "build"
         own = ", ".join(f"{k}={v}" for k, v in item.said.items())
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
-        if item.builder.calls and any(_is_open(*pair) for pair in item.settings.items()):
+        limits = [item.settings[name] for name in reply_limits(item.settings)]
+        if item.builder.calls and None in limits:
             yield f"         replies: at most {MOST_TOKENS:,} tokens, or what the window leaves"
     yield from planned_lines(experiment, measured)
     yield ""
@@ -58,10 +59,6 @@ def _lines(experiment: Experiment, measured: Measured) -> Iterator[str]:
     yield from _fallbacks(settings)
     yield ""
     yield from _extent(experiment)
-
-
-def _is_open(name: str, value: object) -> bool:
-    return value is None and name.startswith("max_") and name.endswith("tokens")
 
 
 def _fallbacks(settings: RunSettings) -> Iterator[str]:

@@ -74,6 +74,11 @@ class Extractor:
         return {REPLIES: self.n_replies, CUT: self.n_cut}
 
 
+def reply_limits(settings: Mapping[str, object]) -> list[str]:
+    """Return the settings of a builder that end the replies of its model."""
+    return [name for name in settings if name.startswith("max_") and name.endswith("tokens")]
+
+
 def share_cut(statistics: Mapping[str, float]) -> float:
     """The share of the replies of an extraction that were cut; 0 for what has no replies."""
     return statistics.get(CUT, 0) / max(statistics.get(REPLIES, 0), 1)
@@ -83,7 +88,7 @@ def refuse_cut(planned: Planned, statistics: Mapping[str, float], allowed: float
     """Raise UserError when more than that share of the replies of an extraction was cut."""
     if (share := share_cut(statistics)) <= allowed:
         return
-    limits = [name for name in planned.settings if name.startswith("max_") and "tokens" in name]
+    limits = reply_limits(planned.settings)
     named = " or ".join(f"build.{planned.resource}.{name}" for name in limits)
     held = ", ".join(f"{planned.settings[name] or MOST_TOKENS:,}" for name in limits)
     raise UserError(

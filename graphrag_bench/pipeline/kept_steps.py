@@ -19,7 +19,6 @@ from graphrag_bench.pipeline.packed import Unpackable, packed
 from graphrag_bench.pipeline.steps import Done, Execution, OperatorStep, Outcome
 from graphrag_bench.values import RetrievalState
 
-VERSION = 1
 _DIGITS = 32
 _REMEMBERED = 2**14
 """Digests of values, and results, that stay in memory: those of some thousand questions."""
@@ -75,7 +74,7 @@ class KeptSteps:
     def _of_step(self, step: OperatorStep) -> str:
         if id(step) not in self._steps:
             needs = {name: self.identities[name] for name in step.operator.needs}
-            self._steps[id(step)] = (step, digest(VERSION, step.describe(), needs))
+            self._steps[id(step)] = (step, digest(step.describe(), needs))
         return self._steps[id(step)][1]
 
     def _digest(self, value: Any) -> str:

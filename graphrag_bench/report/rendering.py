@@ -74,7 +74,7 @@ def shown_interval(low: float, high: float, n: int) -> str:
 
 
 def show(table: Table) -> None:
-    """Print the table; its cells fold where it is wider than the terminal.
+    """Print the table; its heads break where it is wider than the terminal, then its cells fold.
 
     `COLUMNS` is taken for the width where it is set, and `WIDTH` where the output is a file or a
     pipe.
@@ -85,16 +85,23 @@ def show(table: Table) -> None:
 
     width, height = shutil.get_terminal_size((WIDTH, 24))
     console = Console(file=raw(sys.stdout), width=width, height=height)
-    drawn = RichTable()
-    for head in table.heads:
-        drawn.add_column(
-            Text(clean_line(head)),
-            justify="left" if head in table.texts else "right",
-            overflow="fold",
-        )
-    for row in table.rows:
-        drawn.add_row(*[Text(clean_line(cell)) for cell in row])
-    unbroken = console.measure(drawn, options=console.options.update(width=10**6)).minimum
+    wide = console.options.update(width=10**6)
+    rows = [tuple(map(clean_line, row)) for row in table.rows]
+
+    def drawn_with(heads: Iterable[str]) -> RichTable:
+        drawn = RichTable()
+        for name, head in zip(table.heads, heads, strict=True):
+            left = name in table.texts
+            drawn.add_column(Text(head), justify="left" if left else "right", overflow="fold")
+        for row in rows:
+            drawn.add_row(*map(Text, row))
+        return drawn
+
+    heads = [clean_line(head) for head in table.heads]
+    drawn = drawn_with(heads)
+    if console.measure(drawn, options=wide).maximum > width:
+        drawn = drawn_with(map(_in_two_lines, heads))
+    unbroken = console.measure(drawn, options=wide).minimum
     if unbroken > width:  # a number would break before its spaces go
         drawn.padding = 0
     console.print(Text(clean_line(table.caption), style="italic"))
@@ -102,6 +109,13 @@ def show(table: Table) -> None:
     for note in table.below:  # a command in it is to be copied, and a pipe to be searched
         whole = not console.is_terminal or "graphrag-bench " in note
         console.print(Text(clean_line(note), style="dim"), soft_wrap=whole)
+
+
+def _in_two_lines(head: str) -> str:
+    """Two lines of which the longer one is shortest; a word stays one line."""
+    words = head.split()
+    pairs = [(" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words))]
+    return "\n".join(min(pairs, key=lambda pair: max(map(len, pair)), default=(head,)))
 
 
 def markdown(table: Table) -> str:

@@ -41,6 +41,18 @@ def test_numbers_of_many_columns_stay_whole_in_100_columns(
     assert [cell for cell in cells if cell.split()[0] not in out] == []
 
 
+def test_heads_break_before_cells_do(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Heads take 74 signs; their halves and the cells 56, with 13 of rules and spaces: 69."""
+    monkeypatch.setenv("COLUMNS", "70")
+    row = ("closed-book", "0.235 [0.06, 0.47]", "0.235 [0.06, 0.47]", "-0.10")
+    heads = ("method", "accuracy of answers [95 %]", "evidence_in_context [95 %]", "p (Holm, 5)")
+    show(Table("", heads, (row,), ()))
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if "closed-book" in one]
+    assert [cell.strip() for cell in line.strip("│").split("│")] == list(row)
+
+
 def test_a_command_in_a_note_is_printed_on_one_line_also_in_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
