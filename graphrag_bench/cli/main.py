@@ -19,8 +19,7 @@ from graphrag_bench.terminal import cleaned
 from graphrag_bench.version import __version__
 
 COMMANDS = {
-    "run": "run methods on a data set and print a scored table; -m sweeps",
-    "sweep": "list the cells of a sweep, or run one of them: for job arrays",
+    "run": "run methods on a data set and print a scored table, by Hydra; -m sweeps",
     "plan": "print what a run would build, read, write and call; touches no model",
     "ask": "answer one question of your own, by one method or several, and say why",
     "judge": "let a language model judge the answers of finished runs one by one",
@@ -45,7 +44,7 @@ COMMANDS = {
     "cache": "count, export and import the replies that were paid for",
 }
 GROUPS = {
-    "run and plan": ("run", "plan", "sweep", "ask"),
+    "run and plan": ("run", "plan", "ask"),
     "look at what was run": ("view", "runs", "show", "table", "curve", "funnel"),
     "take methods apart": ("replay", "ablate"),
     "make a method": ("new",),
@@ -60,7 +59,6 @@ _OF_THE_DISK = (
     errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
     errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
 )  # fmt: skip
-_CONFIG_DIR = "--config-dir"
 _COLLECT_AT = 50_000
 """New objects before Python looks for cycles: a start makes many objects, and hardly a cycle."""
 _START = """
@@ -117,7 +115,6 @@ def _main(given: list[str]) -> int:
                 _parser().read(given)
                 return 2
             _refuse_secrets(rest)
-            rest = _with_config_dirs(rest)
             module = import_module(f"graphrag_bench.cli.{name}")
             return int(module.main(rest))
     except SystemExit as shown:  # argparse, after it has printed the help
@@ -166,31 +163,6 @@ def _refuse_secrets(words: Sequence[str]) -> None:
             refuse_secrets(name, value)
         elif word.startswith("--"):
             refuse_secrets(word, after)
-
-
-def _with_config_dirs(words: Sequence[str]) -> list[str]:
-    """The words without `--config-dir` and Hydra's search path, whose folders are looked in.
-
-    Raises UserError for an option without a folder, and for a folder that holds no group.
-    """
-    from graphrag_bench.config.choices import look_in
-
-    rest: list[str] = []
-    folders: list[str] = []
-    left = iter(words)
-    for word in left:
-        name, equals, value = word.partition("=")
-        if name == _CONFIG_DIR:
-            folders.append(value if equals else next(left, ""))
-            if not folders[-1]:
-                raise UserError(f"{_CONFIG_DIR} needs a folder: {_CONFIG_DIR} FOLDER.")
-        elif equals and name == "hydra.searchpath":
-            listed = value.strip("[]").split(",")
-            folders += [one.strip(" '\"").removeprefix("file://") for one in listed if one.strip()]
-        else:
-            rest.append(word)
-    look_in(folders)
-    return rest
 
 
 if __name__ == "__main__":

@@ -13,10 +13,9 @@ from graphrag_bench.analysis.questions import abstract
 from graphrag_bench.analysis.questions.made import REVIEW, Made, reviewed, write_set
 from graphrag_bench.analysis.questions.specific import SPECIFIC, specific_questions
 from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.cli.settings_words import refuse_but
+from graphrag_bench.cli.settings_words import refuse_but, with_folders
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.failure_gate import FailureGate
@@ -140,7 +139,7 @@ def _checked(own: Mapping[str, str]) -> QuestionSettings:
 
 
 def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:
-    values = composed(checked_words(rest))
+    values = composed(with_folders(rest))
     if asked.kind == "abstract":
         return Experiment.prepare(values)
     build = {"graph": "kg", **(values.get("build") or {})}

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from graphrag_bench.analysis import cleanup
 from graphrag_bench.cli.parsing import RUN, Parser, command_parser
-from graphrag_bench.cli.settings_words import refuse_but
+from graphrag_bench.cli.settings_words import refuse_but, with_folders
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.reopen import read_references
 from graphrag_bench.offline.manifest import RECIPE
 from graphrag_bench.report.notes import imported_notes
@@ -115,7 +114,7 @@ def _import(asked: argparse.Namespace) -> int:
         raise UserError("runs import takes FILE dataset=NAME name=TITLE: one of them is missing.")
     refuse_but("runs import", asked.words, ("dataset",))
     words = [*asked.words, f"paths.home={asked.home}"]
-    settings = check_settings(composed(checked_words(words)))
+    settings = check_settings(composed(with_folders(words)))
     source = Source(Path(asked.file), asked.name, asked.reference)
     run = import_run(source, settings.dataset, asked.home, allow_unmatched=asked.allow_unmatched)
     for note in imported_notes([run.metrics]):

@@ -13,7 +13,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.plain_yaml import read_yaml
 from graphrag_bench.runs.rescoring import rescored
 from graphrag_bench.runs.stored import StoredRun, find_run
-from graphrag_bench.sweeps.baseline import stored_differences, with_baseline
+from graphrag_bench.experiment.baseline import stored_differences, with_baseline
 
 _ABOUT = """
 Re-scores the stored answers and contexts of finished runs, with no model call, writes their

@@ -44,7 +44,7 @@ from graphrag_bench.report.rendering import FORMATS, Table, show
 from graphrag_bench.report.run_tables import shown_tables
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.stored import stored_runs
-from graphrag_bench.sweeps.baseline import stored_differences
+from graphrag_bench.experiment.baseline import stored_differences
 
 _ABOUT = """
 Alone it lists the tables and figures of the papers.
