@@ -25,6 +25,7 @@ from graphrag_bench.config.sources import GROUPS, method_file, search_in
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean, shown_plainly
+from graphrag_bench.experiment.baseline import differences, result_tables
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.method import RESERVED
@@ -34,7 +35,6 @@ from graphrag_bench.report.rendering import show
 from graphrag_bench.report.run_tables import checked_columns
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.runs.stored import stored_runs as runs_below
-from graphrag_bench.experiment.baseline import differences, result_tables
 from graphrag_bench.text import short
 from graphrag_bench.view.notebook import question_html, tables_html
 from graphrag_bench.view.questions import question_whole, roots_of

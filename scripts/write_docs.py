@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import compose, load
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.profiles import POOLED
+from graphrag_bench.config.sources import names
 from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
 from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.experiment.experiment import Experiment

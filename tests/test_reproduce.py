@@ -6,15 +6,14 @@ import shlex
 from pathlib import Path
 
 import pytest
+from graphrag_bench.sweeps.cells import one_method_only
 from toy_runs import WEIGHTLESS
 
 import graphrag_bench
 from graphrag_bench.analysis.papers.printed import load_paper, load_table, table_names
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import read_words
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.sweeps.cells import one_method_only
 
 FOLDER = Path(graphrag_bench.__file__).parents[1] / "scripts" / "reproduce"
 PAPERS = ("zhou2025", "pathrag", "pathcorag", "pankrag", "pathpooling")
@@ -51,7 +50,7 @@ def test_every_run_of_a_recipe_can_be_planned(words: tuple[str, ...]) -> None:
     own = [word for word in own if word not in ("method.scorer=mlp", "-m")]
     ends = {tuple(_chosen(word, at) for word in own) for at in (0, -1)}
     load_plugins()
-    made = [composed(read_words(["dataset=toy", *WEIGHTLESS, *words])) for words in sorted(ends)]
+    made = [composed(["dataset=toy", *WEIGHTLESS, *words]) for words in sorted(ends)]
     keys = {Experiment.prepare(one_method_only(one), swept=True).key for one in made}
     assert len(keys) == len(ends)
 

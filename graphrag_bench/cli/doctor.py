@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from graphrag_bench.analysis.model_check import examine, examine_texts
 from graphrag_bench.cli.parsing import command_parser
 from graphrag_bench.cli.settings_words import refuse_but, with_folders
-from graphrag_bench.config.sources import names
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
+from graphrag_bench.config.sources import names
 from graphrag_bench.report.rendering import Table, show
 
 _ABOUT = """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, command_parser
 from graphrag_bench.cli.settings_words import is_setting, refuse_but, with_folders
-from graphrag_bench.config.sources import names
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import RunSettings, check_settings
+from graphrag_bench.config.sources import names
 from graphrag_bench.runs.stored import StoredRun, find_run
 
 TAKEN = ("llm_judge", "cache", "budget", "failures")

@@ -14,8 +14,8 @@ from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import Measured
 from graphrag_bench.experiment.session import Session, cell_of
-from graphrag_bench.experiment.work_left import work_left
 from graphrag_bench.experiment.unused_settings import refuse_unused
+from graphrag_bench.experiment.work_left import work_left
 
 _ABOUT = """
 Prints what a run with the same words would build, read, write and call; touches no model. Replace
@@ -30,7 +30,7 @@ examples
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the plan of one run, or of every cell of a sweep, equal cells once; 1 where one fails."""
+    """Print the plan of a run, or of each cell of a sweep, equal ones once; 1 where one fails."""
     parser = settings_parser("plan", _ABOUT, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
     parser.add_argument("words", nargs="*", metavar="WORD", help="groups and settings, as of a run")
     parser.add_argument("--config-dir", "-cd", metavar="FOLDER", help="your own choices")

@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from graphrag_bench.cli.settings_words import settings_parser, with_folders
 from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, plain_errors, settings_of
@@ -62,10 +63,10 @@ def job(config: DictConfig) -> float | None:
     """
     own = HydraConfig.get()
     folder, swept = Path(own.runtime.output_dir), own.mode == RunMode.MULTIRUN
-    number, overrides = int(own.job.get("num", 0) if swept else 0), list(own.overrides.task)
+    number, overrides = int(own.job.num) if swept else 0, list(own.overrides.task)
     cell: dict[str, Any] = {"number": number, "overrides": overrides, "status": "done"}
     runs = session()
-    runs.overrides[number] = overrides
+    runs.swept, runs.overrides[number] = swept, overrides
 
     def work() -> RunResult:
         cell["settings"] = settings_of(config, own)
@@ -86,15 +87,16 @@ def job(config: DictConfig) -> float | None:
         kind = "" if isinstance(result, UserError) else f"{type(result).__name__}: "
         cell |= {"status": "failed", "error": f"{kind}{result}"}
         runs.cells[number] = str(cell["error"])
-        LOG.error("%s", cell["error"], exc_info=None if isinstance(result, UserError) else result)
+        runs.failure = result
+        LOG.error(cell["error"])
+        if swept and kind:
+            traceback.print_exception(result)
     else:
         runs.cells[number] = result
         results = [runs.results[name] for name in runs.names_of(result.experiment)]
         cell["runs"] = [str(one.folder.path.resolve()) for one in results]
     write_whole(folder / CELL, json.dumps(cell, ensure_ascii=False, default=str) + "\n")
     if isinstance(result, Exception):
-        if not swept or not isinstance(result, UserError | OSError):
-            raise result
         return float("nan")
     _leave(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
     objective = result.experiment.settings.objective or OBJECTIVE
@@ -132,4 +134,7 @@ def main(arguments: Sequence[str]) -> int:
             hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)(job)()
     finally:
         sys.argv = before
+    failure = session().failure
+    if failure is not None and not session().swept:
+        raise failure
     return FAILED if session().errors or session().lacking() else 0

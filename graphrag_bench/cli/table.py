@@ -34,17 +34,16 @@ from graphrag_bench.cli.parsing import RUN, Parser, command_parser
 from graphrag_bench.cli.plotting import check_figure, plot_runs, take_plot, tell_plot
 from graphrag_bench.cli.table_words import take_columns
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import read_word
 from graphrag_bench.errors import UserError, did_you_mean, nearest, unknown
+from graphrag_bench.experiment.baseline import stored_differences
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.corpora import corpus_notes, refuse_across
 from graphrag_bench.report.figures.of_runs import check_metric
 from graphrag_bench.report.headline import main_metric
 from graphrag_bench.report.rendering import FORMATS, Table, show
-from graphrag_bench.report.run_tables import shown_tables
+from graphrag_bench.report.run_tables import checked_columns, shown_tables
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.stored import stored_runs
-from graphrag_bench.experiment.baseline import stored_differences
 
 _ABOUT = """
 Alone it lists the tables and figures of the papers.
@@ -77,7 +76,7 @@ examples
 """
 _USAGE = """
 PAPER/TABLE [--run [--small] [SETTING=VALUE ...]] [OPTIONS]
-RUN [RUN ...] [--columns all] [--metric NAME] [OPTIONS]
+RUN [RUN ...] [columns=all] [--metric NAME] [OPTIONS]
 [RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=WHAT] [OPTIONS]"""
 _LAYOUT = (
     ("rows", "FIELD", None, "what has a row each; default: title"),
@@ -187,8 +186,6 @@ def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace
     load_plugins()
     done: list[Done] = []
     if asked.run or asked.small:
-        for word in given:
-            read_word(word)
         done = _run(table, [*given, f"paths.home={home}"], Path(home), asked)
     made = [one.run for one in done if one.run is not None and one.run.folder.metrics()]
     runs = made if asked.small else stored_runs(home)
@@ -248,7 +245,11 @@ def _of_runs(names: Sequence[str], asked: argparse.Namespace) -> list[Table]:
         plot_runs(asked, runs, metric)
     found = stored_differences(stored)
     return shown_tables(
-        runs, found, columns=asked.columns, metric=metric, baseline=scoring.baseline
+        runs,
+        found,
+        columns=checked_columns(asked.columns),
+        metric=metric,
+        baseline=scoring.baseline,
     )
 
 

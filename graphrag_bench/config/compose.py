@@ -1,4 +1,4 @@
-"""Settings of a run from what Hydra composed, and Hydra's composition outside of its own command."""
+"""Settings of a run from what Hydra composes, and its composition outside of its own command."""
 
 from __future__ import annotations
 
@@ -50,11 +50,10 @@ def composed(
         choices = config.hydra.runtime.choices
         sources = [str(choices[name]) for name in SOURCES]
         content = applied(method, *sources[:2], pooling=sources[2])
-        chunks = (content.get("build") or {}).get("chunk_table")
         with open_dict(config):
             config.method = content
             if str(choices.chunking).startswith("of:"):
-                config.chunking = chunks if isinstance(chunks, dict) else {"variant": chunks or "auto"}
+                config.chunking = chunking_of(content)
     with open_dict(config):
         for path, value in (values or {}).items():
             whole = path not in _MERGED and isinstance(value, Mapping)
@@ -106,7 +105,7 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]]:
         if not one.is_sweep_override():
             values[name] = [str(one.input_line)]
         elif one.is_discrete_sweep():
-            values[name] = [f"{name}={text}" for text in one.sweep_string_iterator()]
+            values[name] = ["=".join((name, str(text))) for text in one.sweep_string_iterator()]
         else:
             raise UserError(f"'{one.input_line}' is an interval: it needs hydra/sweeper=optuna.")
     return [list(cell) for cell in product(*values.values())]
@@ -154,11 +153,14 @@ def settings_of(
     else:
         given = overrides
     resolved = _resolved({**plain, "method": own})
-    return {**resolved, "given": [name for name in dict.fromkeys(given) if name.startswith("method.")]}
+    return {
+        **resolved,
+        "given": [name for name in dict.fromkeys(given) if name.startswith("method.")],
+    }
 
 
 def method_of(name: str, profile: str, fidelity: str) -> dict[str, Any]:
-    """Return the resolved settings of a method as its file has them under a profile and fidelity."""
+    """Return the resolved settings of a method's file under a profile and a fidelity."""
     method: dict[str, Any] = _resolved({"method": applied(method_file(name), profile, fidelity)})
     return dict(method["method"])
 

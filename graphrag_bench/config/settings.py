@@ -381,6 +381,8 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
         known = sorted(_model_at(path[:-1]).model_fields)
         hint = did_you_mean(path[-1], known, prefix=group)
         return f"There is no setting '{'.'.join(path)}'. ", hint
+    if fault["type"] == "dict_type" and path[0] in ("llm_build", "llm_judge"):
+        return f"{path[0]}={fault['input']!r}: ", f"write llm@{path[0]}={fault['input']}."
     names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
     now = RENAMED.get(str(fault["input"])) if fault["type"] == "literal_error" else None
     hint = f" Did you mean '{now}'?" if now else ""
@@ -397,7 +399,7 @@ def _model_at(path: list[str]) -> type[BaseModel]:
 
 
 def defaults() -> dict[str, Any]:
-    """Return every setting with its default, nested as the settings are; models and method empty."""
+    """Return every setting with its default, nested as they are; models and method are empty."""
     found: dict[str, Any] = {"dataset": {}, "method": {}, "llm": {}, "embedder": {}}
     for name, field in RunSettings.model_fields.items():
         default = field.get_default(call_default_factory=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,7 @@ def file_of(group: str, name: str, within: Sequence[Path] | None = None) -> Path
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file; raises UserError with file and line where there is none."""
+    """Return the mapping in a YAML file; raises UserError, with file and line, without one."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -176,8 +176,12 @@ def _chunking(name: str, within: Sequence[Path]) -> dict[str, Any]:
     method, profile, fidelity, dataset = name.split(":")[1:]
     if chosen := papers.chunking(dataset):
         return chosen
-    build = applied(method_file(method, within), profile, fidelity).get("build") or {}
-    chunks = build.get("chunk_table", "auto")
+    return chunking_of(applied(method_file(method, within), profile, fidelity))
+
+
+def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the chunking that a method's file asks for as `build.chunk_table`; `auto` without."""
+    chunks = (method.get("build") or {}).get("chunk_table", "auto")
     return chunks if isinstance(chunks, dict) else {"variant": chunks}
 
 

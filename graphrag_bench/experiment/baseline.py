@@ -9,13 +9,13 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.experiment.execute import RunResult, selection
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.experiment.objectives import check_compared
 from graphrag_bench.experiment.repeats import scores_over_repeats
 from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.run_tables import shown_tables
 from graphrag_bench.runs.rescoring import scores_of
 from graphrag_bench.runs.stored import StoredRun, stored_runs
-from graphrag_bench.experiment.objectives import check_compared
 
 NONE = "none"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ class Results(Callback):
         print(f"sweep: {folder.resolve()}")  # noqa: T201 - read by scripts
 
 
-def _or_exit(work: Any) -> None:
+def _or_exit(work: Callable[[], object]) -> None:
     """Do what may refuse: an exception of a callback would only be a warning of Hydra's."""
     try:
         work()
@@ -109,10 +110,7 @@ def _print(runs: Session, folder: Path) -> None:
     results = runs.shown()
     lines = runs.best()
     results = runs.shown() if lines else results
-    failed = tuple(
-        (" ".join(runs.overrides[cell]) or f"cell {cell}", f"failed: {' '.join(error.split())}")
-        for cell, error in runs.errors.items()
-    )
+    failed = _failed(runs)
     tables: list[Table] = []
     if results:
         compared = differences(results)
@@ -142,7 +140,18 @@ def _print(runs: Session, folder: Path) -> None:
     sys.stderr.write("".join(f"{line}\n" for line in problems))
 
 
-def _with(table: Table, rows: tuple[tuple[str, str], ...]) -> Table:
-    width = len(table.heads)
-    padded = tuple((row + ("",) * width)[:width] for row in rows)
-    return replace(table, rows=(*table.rows, *padded))
+def _failed(runs: Session) -> dict[str, str]:
+    """Return the error of each failed cell by the overrides in which it differs from others."""
+    every = [set(overrides) for overrides in runs.overrides.values()]
+    common = set.intersection(*every) if len(every) > 1 else set()
+    return {
+        " ".join(one for one in runs.overrides[cell] if one not in common) or f"cell {cell}": error
+        for cell, error in runs.errors.items()
+    }
+
+
+def _with(table: Table, failed: Mapping[str, str]) -> Table:
+    empty = ("",) * (len(table.heads) - 2)
+    rows = tuple((name, "failed", *empty) for name in failed)
+    notes = tuple(f"{name} failed: {' '.join(error.split())}" for name, error in failed.items())
+    return replace(table, rows=(*table.rows, *rows), notes=(*notes, *table.notes))

@@ -42,7 +42,7 @@ class Session:
     """Experiments and results of one process, each made once.
 
     `cells` has the result of each cell of a sweep, or its error, by the number of its job;
-    `overrides` what the cell was given.
+    `overrides` what the cell was given. `failure` is the last error of a job.
     """
 
     datasets: dict[str, Dataset] = field(default_factory=dict)
@@ -51,6 +51,8 @@ class Session:
     results: dict[Cell, RunResult] = field(default_factory=dict)
     cells: dict[int, RunResult | str] = field(default_factory=dict)
     overrides: dict[int, Sequence[str]] = field(default_factory=dict)
+    failure: Exception | None = None
+    swept: bool = False
 
     def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
         """Return the checked experiment of composed settings; raises UserError.

@@ -1,5 +1,17 @@
 """stub"""
-def paper_names(): return []
-def names(group): return []
-def content(group, name): return None
-def chunking(dataset): return None
+
+
+def paper_names():
+    return []
+
+
+def names(group):
+    return []
+
+
+def content(group, name):
+    return None
+
+
+def chunking(dataset):
+    return None

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graphrag_bench.config.choices import ROLES, names
+from graphrag_bench.config.words import Word, read_words
+from graphrag_bench.sweeps.cells import split_cells
 from omegaconf import OmegaConf
 
 from graphrag_bench.config import choices
 from graphrag_bench.config import compose as composer
-from graphrag_bench.config.choices import ROLES, names
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import Word, read_words
 from graphrag_bench.data.card import card_names
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.locations import project_folder
-from graphrag_bench.sweeps.cells import split_cells
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ WORDS = [
 
 @pytest.mark.parametrize("words", WORDS)
 def test_words_come_to_what_hydra_composes(words: list[str], hydras: Path) -> None:
-    ours = composed(checked_words(words))
+    ours = composed(words)
     ours.pop("given")
     theirs = by_hydra(words, hydras)
     for key in composer.KEYS:
@@ -93,10 +93,10 @@ def test_a_study_may_be_based_on_another_and_words_win_over_both(configs: Path) 
     study.write_text(
         "defaults: [retrieval_only, {override /method: vanilla}]\nmethod: {top_k: 7}\n"
     )
-    held = composed(checked_words(["experiment=mine", "seed=5"]))
+    held = composed(["experiment=mine", "seed=5"])
     assert (held["answer"], held["method"]["name"], held["seed"]) == ("off", "vanilla", 5)
     assert (held["method"]["top_k"], held["given"]) == (7, ["method.top_k"])
-    assert composed(checked_words(["experiment=mine", "method.top_k=1"]))["method"]["top_k"] == 1
+    assert composed(["experiment=mine", "method.top_k=1"])["method"]["top_k"] == 1
 
 
 def test_the_cells_of_a_grid_are_those_of_hydras_own_sweeper() -> None:
@@ -111,21 +111,21 @@ def test_the_cells_of_a_grid_are_those_of_hydras_own_sweeper() -> None:
 
 
 def test_what_one_command_sets_is_not_there_in_the_next(configs: Path) -> None:
-    with_one = composed(checked_words(["method=vanilla", "method.top_k=77"]))
-    without = composed(checked_words(["method=vanilla"]))
+    with_one = composed(["method=vanilla", "method.top_k=77"])
+    without = composed(["method=vanilla"])
     assert with_one["method"]["top_k"] == 77
     assert without["method"].get("top_k") != 77
 
 
 def test_an_edited_file_is_composed_anew(configs: Path) -> None:
     file = configs / "method" / "vanilla.yaml"
-    before = composed(checked_words(["method=vanilla"]))
+    before = composed(["method=vanilla"])
     file.write_text(file.read_text() + "\nadded: 1234\n")
-    after = composed(checked_words(["method=vanilla"]))
+    after = composed(["method=vanilla"])
     assert after["method"] == {**before["method"], "added": 1234}
 
 
 def test_a_link_that_leads_nowhere_is_no_config(configs: Path) -> None:
     """Editors leave such a link beside a file while it is edited."""
     (configs / ".#run.yaml").symlink_to("nobody@nowhere")
-    assert composed(checked_words(["method=vanilla"]))["method"]["name"] == "vanilla"
+    assert composed(["method=vanilla"])["method"]["name"] == "vanilla"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from graphrag_bench.config.choices import GROUPS, ROLES, names
 from toy_runs import TOY, command
 
-from graphrag_bench.config.choices import GROUPS, ROLES, names
 from graphrag_bench.config.compose import compose, composed, load
 from graphrag_bench.data.card import card_names
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.locations import project_folder
 from graphrag_bench.models.from_config import make
 
@@ -41,7 +40,7 @@ def test_every_card_is_a_choice_of_a_data_set() -> None:
 
 
 def test_every_method_is_named_after_its_file() -> None:
-    assert {name: load("method", name)["name"] for name in names("method")} == {
+    assert {name: method_file(name)["name"] for name in names("method")} == {
         name: name for name in names("method")
     }
 
@@ -54,13 +53,13 @@ def test_every_method_is_named_after_its_file() -> None:
         (["llm_judge=scripted"], {"llm_judge": "scripted"}, {}),
         (["seed=3", "graph.per=partition"], {}, {"seed": 3, "graph": {"per": "partition"}}),
         (["build.extraction=nlp"], {}, {"build": {"extraction": "nlp"}}),
-        (["method.damping=0.3"], {"method": {**load("method", "hipporag"), "damping": 0.3}}, {}),
+        (["method.damping=0.3"], {"method": {**method_file("hipporag"), "damping": 0.3}}, {}),
     ],
 )
 def test_hydra_and_python_compose_settings_to_the_same_dict(
     settings: list[str], choices: dict[str, object], rest: dict[str, object]
 ) -> None:
-    by_hydra = composed(checked_words(settings))
+    by_hydra = composed(settings)
     of_method = [one.split("=")[0] for one in settings if one.startswith("method.")]
     assert by_hydra.pop("given") == of_method
     assert by_hydra == compose(choices, rest)  # type: ignore[arg-type]

@@ -13,7 +13,6 @@ import graphrag_bench as gb
 from graphrag_bench.config import choices
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.locations import project_folder
 
 pytestmark = pytest.mark.slow
@@ -73,7 +72,7 @@ def test_a_method_of_ones_own_runs_from_wherever_it_is(place: str, here: Path) -
 
 def test_the_command_line_and_python_find_the_same_file(here: Path) -> None:
     write(here / "mine.yaml", "mine")
-    values = composed(checked_words(["dataset=toy", "embedder=hashing", "method=./mine.yaml"]))
+    values = composed(["dataset=toy", "embedder=hashing", "method=./mine.yaml"])
     assert gb.method("./mine.yaml").method == values["method"]
 
 
@@ -93,9 +92,9 @@ def test_data_sets_models_and_studies_are_files_too(here: Path) -> None:
 
 def test_a_file_may_change_a_few_settings_of_a_built_in_method(here: Path) -> None:
     (here / "mine.yaml").write_text("defaults: [vanilla]\nname: mine\ntop_k: 1\n")
-    values = composed(checked_words(["method=./mine.yaml"]))
+    values = composed(["method=./mine.yaml"])
     assert values["method"]["top_k"] == 1
-    base = composed(checked_words(["method=vanilla"]))
+    base = composed(["method=vanilla"])
     assert values["method"]["retrieve"] == base["method"]["retrieve"]
 
 
@@ -116,7 +115,7 @@ def test_a_data_set_of_your_own_is_found_by_name_and_a_built_in_name_is_refused(
     own = here / "configs" / "dataset" / "small.yaml"
     own.parent.mkdir(parents=True)
     own.write_text("defaults: [world]\nsize: 20\nhops: 1\n")
-    held = composed(checked_words(["dataset=small"]))["dataset"]
+    held = composed(["dataset=small"])["dataset"]
     assert held == {"name": "world", "size": 20, "hops": 1}
     assert f"small ({own})" in command("list").out
     clash = own.with_name("toy.yaml")

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from toy_runs import TOY, command, metrics, ran, records, refused
 
-from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import compose, composed
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.sources import names
 from graphrag_bench.contract import operators
 from graphrag_bench.experiment.budgets import budgeted, packing
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.context_room import LEAST
 from graphrag_bench.experiment.experiment import Experiment
@@ -80,7 +79,7 @@ def test_a_plan_names_the_lists_that_a_number_of_ours_may_cut() -> None:
 def planned(name: str, *words: str) -> Experiment:
     """A checked run of a method on the toy set, whose reader has a window of 8,192 tokens."""
     base = ["dataset=toy", "embedder=hashing", f"method={name}"]
-    return Experiment.prepare(composed(checked_words([*base, *words])))
+    return Experiment.prepare(composed([*base, *words]))
 
 
 def test_filling_takes_as_many_chunks_as_fit_from_a_list_that_is_long_enough() -> None:

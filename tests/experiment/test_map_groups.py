@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.config.compose import compose, load
 from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.experiment import Experiment
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from small_worlds import dataset
 
-from graphrag_bench.config.compose import compose
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import Gold

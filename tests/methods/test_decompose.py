@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.config.compose import compose
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.llm import Metered
 from graphrag_bench.models.outcomes import CallFailed

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.config.compose import compose
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.llm import Metered

@@ -14,7 +14,7 @@ from small_worlds import Obliging, World
 from toy_runs import ada_marsh
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.sources import method_file
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.models.llm import Chat
@@ -49,7 +49,7 @@ def outcome(
     name: str, resources: dict[str, Any], question: str, answering: bool = False, **given: Any
 ) -> Outcome:
     """Where a method ends for a question over these resources."""
-    made = compose({"method": {**load("method", name), **given}}, {})["method"]
+    made = compose({"method": {**method_file(name), **given}}, {})["method"]
     pipeline, problems = build(made)
     assert not problems
     start = RetrievalState(Question("q", question))
@@ -238,7 +238,7 @@ def test_pankrag_answers_whatever_the_plan(path: dict[str, Any]) -> None:
     assert found.get("answer").text == "Ada Marsh"
     assert found.get("context").pieces
     assert found.question.text == "Who taught whom?"
-    made, _ = build(compose({"method": load("method", "pankrag")}, {})["method"])
+    made, _ = build(compose({"method": method_file("pankrag")}, {})["method"])
     assert len(asked) <= made.bound()
 
 

@@ -10,8 +10,8 @@ import pytest
 from small_worlds import World
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.config.compose import compose, load
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.sources import method_file
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.ranked_paths import RankedPaths
 from graphrag_bench.pipeline.build import build
@@ -38,7 +38,7 @@ def _plugins() -> None:
 def method(name: str, profile: str = "default", **given: Any) -> dict[str, Any]:
     """A method under a profile, with settings laid over that."""
     rest = {"profile": profile, "method": given}
-    made: dict[str, Any] = compose({"method": load("method", name)}, rest)["method"]
+    made: dict[str, Any] = compose({"method": method_file(name)}, rest)["method"]
     return made
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphrag_bench.config.choices import names
-from graphrag_bench.config.compose import load
+from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.from_config import make
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_bench.config.compose import compose
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, metrics, ran
 
-from graphrag_bench.config.compose import compose
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import UNDIRECTED
-from graphrag_bench.sweeps.objectives import check_compared, check_objective
+from graphrag_bench.experiment.objectives import check_compared, check_objective
 
 
 def test_every_metric_of_a_run_could_have_been_named_before_it(

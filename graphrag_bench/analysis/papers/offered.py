@@ -10,9 +10,8 @@ from typing import Any
 
 from graphrag_bench.analysis.papers.grading import BUDGET, NATIVE, Ours, Theirs, is_model
 from graphrag_bench.analysis.papers.printed import PaperTable, Printed, printed_sizes
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import composed, value_of
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.config.words import read_words, value_of
 from graphrag_bench.data.card import card_names, load_card
 from graphrag_bench.experiment.results import deciding
 from graphrag_bench.runs.stored import StoredRun
@@ -160,7 +159,7 @@ def decided(given: tuple[str, ...], dataset: str | None) -> dict[str, Any]:
     """
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in given if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
-    return stated(deciding(check_settings(composed(read_words(own)))), dataset)
+    return stated(deciding(check_settings(composed(own))), dataset)
 
 
 def stated(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from typing import Any
 from graphrag_bench.analysis.papers.offered import opposite
 from graphrag_bench.analysis.papers.printed import PaperTable, Printed, merged
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import read_words
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import execute, selection
 from graphrag_bench.experiment.experiment import Experiment
@@ -88,7 +87,7 @@ def run_rows(
     for number, one in enumerate(wanted, 1):
         place = f"{number} of {len(wanted)}: {' '.join(one.settings)}"
         try:
-            experiment = Experiment.prepare(composed(read_words(one.settings)), swept=True)
+            experiment = Experiment.prepare(composed(one.settings), swept=True)
             if finished(experiment):
                 say(f"{place}: stored")
             else:

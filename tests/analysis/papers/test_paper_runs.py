@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from graphrag_bench.config.words import value_of
 from toy_runs import TOY, WEIGHTLESS, command, ran
 
 from graphrag_bench.analysis.papers.candidates import Candidate
@@ -27,7 +28,6 @@ from graphrag_bench.analysis.papers.runs import (
 from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import read_words, value_of
 from graphrag_bench.data.card import load_card
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
@@ -341,9 +341,9 @@ def test_a_chunking_left_to_the_card_is_that_of_the_card() -> None:
 
 def test_settings_that_are_none_are_refused_by_name() -> None:
     with pytest.raises(UserError, match="no setting 'metod'.*method"):
-        composed(read_words(["metod=bm25"]))
+        composed(["metod=bm25"])
     with pytest.raises(UserError, match="'bm25' is not a setting"):
-        composed(read_words(["bm25"]))
+        composed(["bm25"])
 
 
 def test_the_default_chunk_size_is_that_of_the_builder() -> None:

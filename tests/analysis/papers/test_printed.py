@@ -18,7 +18,6 @@ from graphrag_bench.analysis.papers.printed import (
 )
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import read_words
 from graphrag_bench.data.card import card_names
 from graphrag_bench.errors import UserError
 
@@ -77,7 +76,7 @@ def test_every_setting_that_stands_for_a_row_composes_to_a_run(paper: str) -> No
     rows |= {tuple(place.run) for place in held.datasets.values()}
     rows |= {tuple(held.settings), ()}
     for settings in rows:
-        assert composed(read_words(settings))["method"]
+        assert composed(settings)["method"]
 
 
 def test_a_cell_is_read_with_its_settings_and_its_row() -> None:

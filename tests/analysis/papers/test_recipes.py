@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from graphrag_bench.sweeps.cells import composed_cells, one_method_only, split_cells
 from toy_runs import WEIGHTLESS
 
 from graphrag_bench.analysis.papers.commands import run_lines
@@ -27,10 +28,8 @@ from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.analysis.papers.table import comparison_tables, long_table
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import read_words
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.sweeps.cells import composed_cells, one_method_only, split_cells
 
 pytestmark = pytest.mark.slow
 
@@ -126,7 +125,7 @@ def test_a_command_and_the_run_have_one_key(name: str) -> None:
     told = {Experiment.prepare(one_method_only(one), swept=True).key
             for one in composed_cells(split_cells(checked_words(words)))}  # fmt: skip
     made = {
-        Experiment.prepare(composed(read_words(weightless(one.settings))), swept=True).key
+        Experiment.prepare(composed(weightless(one.settings)), swept=True).key
         for one in wanted_rows(load_table(name), [], small=False)
         if tuple(sorted(one.settings)) in expanded(shortest)
     }
