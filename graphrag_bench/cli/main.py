@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
 import signal
 import sys
 import threading
@@ -94,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
     gc.set_threshold(_COLLECT_AT)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # not looked for at each start
     try:
         with cleaned():
             return _main(list(sys.argv[1:] if arguments is None else arguments))
@@ -105,6 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(given: list[str]) -> int:
     if not given or given[0] == "help":
         given = ["--help"]
+    if given[0] in ("--shell-completion", "-sc"):  # as the shell asks: COMP_LINE has the command
+        os.environ["COMP_LINE"] = re.sub(r"\brun\b *", "", os.environ.get("COMP_LINE", ""), count=1)
+        given = ["run", *given]
     name, rest = given[0], given[1:]
     if name not in COMMANDS and not name.startswith("-"):
         sys.stderr.write(f"graphrag-bench: no command '{name}'. {did_you_mean(name, COMMANDS)}\n")

@@ -20,7 +20,7 @@ from omegaconf import DictConfig
 from graphrag_bench.cli.settings_words import settings_parser, with_folders
 from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, plain_errors, settings_of
 from graphrag_bench.errors import UserError, caught
-from graphrag_bench.experiment.callbacks import CELL
+from graphrag_bench.experiment.callbacks import CELL, print_results
 from graphrag_bench.experiment.execute import RunResult
 from graphrag_bench.experiment.session import OBJECTIVE, session
 from graphrag_bench.experiment.unused_settings import refuse_unused
@@ -70,6 +70,9 @@ def job(config: DictConfig) -> float | None:
 
     def work() -> RunResult:
         cell["settings"] = settings_of(config, own)
+        if own.job.chdir:  # results stay where the command was given
+            home = Path(own.runtime.cwd, cell["settings"]["paths"]["home"])
+            cell["settings"]["paths"]["home"] = str(home)
         experiment = runs.experiment(cell["settings"], swept=swept)
         if not swept:
             if experiment.settings.objective is not None:
@@ -134,6 +137,8 @@ def main(arguments: Sequence[str]) -> int:
             hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)(job)()
     finally:
         sys.argv = before
+    if "--experimental-rerun" in arguments:
+        print_results(session(), Path(HydraConfig.get().runtime.output_dir))
     failure = session().failure
     if failure is not None and not session().swept:
         raise failure

@@ -208,6 +208,9 @@ class Choices(ConfigSource):
 
     def is_config(self, config_path: str) -> bool:
         """Return whether the path is a file of one of the folders, or a choice from inside."""
+        group, _, name = _parts(config_path)
+        if group == "source":
+            return file_of("method", name.partition(":")[0], self._folders) is not None
         return self._file(config_path) is not None or self._inside(config_path) is not None
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
@@ -255,7 +258,7 @@ class Choices(ConfigSource):
         group, _, name = _parts(config_path)
         if group == "settings" and not name:
             return defaults()
-        if group == "source" and file_of("method", name.partition(":")[0], self._folders):
+        if group == "source":
             return _source(name, self._folders)
         if group == "chunking" and name.startswith("of:"):
             return _chunking(name, self._folders)

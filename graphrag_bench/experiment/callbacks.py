@@ -53,7 +53,7 @@ class Results(Callback):
     def on_run_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a run."""
         if session().shown():
-            _print(session(), Path(config.hydra.run.dir))
+            print_results(session(), Path(config.hydra.run.dir))
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a sweep, whose cells other processes may have run."""
@@ -61,7 +61,7 @@ class Results(Callback):
         for file in sorted(folder.rglob(CELL)):
             if file.stat().st_mtime >= self.began - 1:
                 _gather(session(), json.loads(file.read_text("utf-8")))
-        _or_exit(lambda: _print(session(), folder))
+        _or_exit(lambda: print_results(session(), folder))
         print(f"sweep: {folder.resolve()}")  # noqa: T201 - read by scripts
 
 
@@ -106,7 +106,8 @@ def _gather(runs: Session, cell: dict[str, Any]) -> None:
         runs.cells[number] = runs.run(experiment, swept=True)
 
 
-def _print(runs: Session, folder: Path) -> None:
+def print_results(runs: Session, folder: Path) -> None:
+    """Print the table of a session's runs, and write it into the folder of the command."""
     results = runs.shown()
     lines = runs.best()
     results = runs.shown() if lines else results
