@@ -24,7 +24,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from graphrag_bench.config.profiles import KEYS, applied
-from graphrag_bench.config.sources import FILE, folders, method_file, names
+from graphrag_bench.config.sources import FILE, chunking_of, folders, method_file, names
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 
 PRIMARY = "run"
@@ -218,8 +218,10 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except MissingConfigException as error:
-        group, _, name = (error.missing_cfg_file or "").rpartition("/")
-        if not group:
+        group, _, name = (error.missing_cfg_file or "").partition("/")
+        if group == "hydra":
+            group, _, name = (error.missing_cfg_file or "").rpartition("/")
+        if not name:
             raise UserError(str(error).splitlines()[0]) from None
         raise unknown(group, name, error.options or names(group)) from None
     except OverrideParseException as error:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from graphrag_bench.sweeps.cells import composed_cells, split_cells
 
 from graphrag_bench import api
-from graphrag_bench.config.compose import compose, composed
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.profiles import applied, changes
-from graphrag_bench.config.sources import names
+from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.report.arrange import arranged
 
@@ -70,15 +68,13 @@ def test_the_default_profile_changes_nothing() -> None:
 
 
 def test_a_profile_can_choose_the_chunks_and_a_chosen_chunking_wins() -> None:
-    given = {"method": "ketrag", "dataset": "toy"}
+    words = ["method=ketrag", "dataset=toy", "profile=upstream"]
     own = {"variant": "separator", "size": 150, "overlap": 0}
-    made = compose(given, {"profile": "upstream"})
-    assert made["chunking"] == own
-    assert "chunk_table" not in made["method"]["build"]
-    changed = compose(given, {"profile": "upstream", "chunking": {"size": 300}})
-    assert changed["chunking"] == own | {"size": 300}
-    chosen = compose(given | {"chunking": "token"}, {"profile": "upstream"})
-    assert chosen["chunking"]["variant"] == "token"
+    whole = composed(words)
+    assert whole["chunking"] == own
+    assert "chunk_table" not in whole["method"]["build"]
+    assert composed([*words, "chunking.size=300"])["chunking"] == own | {"size": 300}
+    assert composed([*words, "chunking=token"])["chunking"] == {"variant": "token"}
 
 
 def test_a_variant_of_the_paper_keeps_the_settings_of_the_profile() -> None:
@@ -99,10 +95,7 @@ def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() 
     assert api.method("hipporag", profile="zhou2025").method["damping"] == 0.1
 
 
-def test_a_sweep_over_profiles_has_a_cell_for_each_and_a_table_that_names_them() -> None:
-    words = ["dataset=toy", "embedder=hashing", "method=hipporag", "profile=default,zhou2025"]
-    found = composed_cells(split_cells(checked_words(words)))
-    assert [cell["method"]["damping"] for cell in found] == [0.5, 0.1]
+def test_the_table_of_a_sweep_over_profiles_names_them() -> None:
     runs = [
         {"dataset": "toy", "title": "HippoRAG", "role": "", "key": str(row), "profile": profile,
          "settings": {"method.damping": damping, "method.retrieve.0.damping": damping},
@@ -132,5 +125,5 @@ def test_every_profile_can_be_prepared_with_the_fidelity_of_the_paper(
     name: str, profile: str
 ) -> None:
     """Golden files have each of the two alone."""
-    groups = {"dataset": "toy", "embedder": "hashing", "method": name}
-    assert Experiment.prepare(compose(groups, {"profile": profile, "fidelity": "paper"})).key
+    words = ["dataset=toy", "embedder=hashing", f"method={name}", f"profile={profile}"]
+    assert Experiment.prepare(composed([*words, "fidelity=paper"])).key
