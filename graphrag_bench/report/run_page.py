@@ -72,8 +72,8 @@ def run_sheet(runs: Sequence[Mapping[str, Any]], settings: Sequence[Mapping[str,
         {name: run.get(name) for name in _NAMES}
         | dict(said)
         | {name: run[name] for name in ("n", "failed")}
-        | {head: held for name in metrics for head, held in _means(run, name).items()}
-        | _spending(run)
+        | {head: held for name in metrics for head, held in interval(run, name).items()}
+        | spending(run)
         | {name: run.get(name) for name in ("commit", "folder")}
         for run, said in zip(runs, settings, strict=True)
     ]
@@ -82,13 +82,18 @@ def run_sheet(runs: Sequence[Mapping[str, Any]], settings: Sequence[Mapping[str,
     return Table("", heads, tuple(map(tuple, cells)), ())
 
 
-def _means(run: Mapping[str, Any], name: str) -> dict[str, float | None]:
+def interval(run: Mapping[str, Any], name: str) -> dict[str, float | None]:
+    """The mean of a metric as `f1`, and its interval as `f1_low` and `f1_high`; None without it."""
     held = run["metrics"].get(name, {})
     sides = {"": "mean", "_low": "low", "_high": "high"}
     return {f"{name}{side}": held.get(what) for side, what in sides.items()}
 
 
-def _spending(run: Mapping[str, Any]) -> dict[str, float | None]:
+def spending(run: Mapping[str, Any]) -> dict[str, float | None]:
+    """Tokens of a context, calls and US dollars, cached ones as when paid; None for imported runs.
+
+    A run is what `metrics.json` holds.
+    """
     if run.get("imported"):
         return dict.fromkeys(("context_tokens", "calls", "usd"))
     total = run["cost"]["total"]
