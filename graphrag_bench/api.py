@@ -264,11 +264,8 @@ def stored_runs(home: str | Path = ".") -> pandas.DataFrame:
     import pandas
 
     runs = runs_below(home)
-    settings = differing_settings(runs)
-    rows = [
-        row for run, one in zip(runs, settings, strict=True) for row in _question_rows(run, one)
-    ]
-    return pandas.DataFrame(rows)
+    pairs = zip(runs, differing_settings(runs), strict=True)
+    return pandas.DataFrame([row for pair in pairs for row in _question_rows(*pair)])
 
 
 def _question_rows(run: StoredRun, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
