@@ -33,6 +33,7 @@ from graphrag_bench.experiment.method_steps import Steps
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.report.rendering import show
 from graphrag_bench.report.run_tables import checked_columns
+from graphrag_bench.runs.differing import differing_settings
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.runs.stored import stored_runs as runs_below
 from graphrag_bench.text import short
@@ -265,19 +266,25 @@ class AnsweredInRun:
 
 @shown_plainly
 def stored_runs(home: str | Path = ".") -> pandas.DataFrame:
-    """One row for each question of each stored run, with its metrics where the gold is at hand."""
+    """One row for each question of each stored run, with its metrics where the gold is at hand.
+
+    A setting that differs among the runs is a column named by its path, such as `method.damping`.
+    """
     import pandas
 
-    return pandas.DataFrame([row for run in runs_below(home) for row in _question_rows(run)])
+    runs = runs_below(home)
+    pairs = zip(runs, differing_settings(runs), strict=True)
+    return pandas.DataFrame([row for pair in pairs for row in _question_rows(*pair)])
 
 
-def _question_rows(run: StoredRun) -> list[dict[str, Any]]:
+def _question_rows(run: StoredRun, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     known = {"dataset": run.metrics.get("dataset"), "method": run.metrics.get("method")}
-    key = run.folder.path.name
+    known |= {"key": run.folder.path.name}
+    known |= {path: value for path, value in settings.items() if path != "answer"}  # the text is
     rows = []
     for name, row in run.rows.items():
         plain = {field: row.get(field) for field in ("status", "answer", "calls", "prompt_tokens")}
-        rows.append({**known, "key": key, "question": name, **plain, **run.scores.get(name, {})})
+        rows.append({**known, "question": name, **plain, **run.scores.get(name, {})})
     return rows
 
 

@@ -24,7 +24,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"sweeps"}),
     frozenset({"analysis"}),
     frozenset({"view", "inventing"}),
-    frozenset({"cli", "api"}),
+    frozenset({"cli", "api", "trackers"}),
 )
 """The modules and folders of `graphrag_bench`, lowest first."""
 
@@ -37,6 +37,7 @@ HEAVY = (
     "torch", "spacy", "faiss", "hydra", "omegaconf", "pandas", "scipy", "igraph", "networkx",
     "numpy", "sentence_transformers", "transformers", "openai", "bm25s", "xllamacpp", "pydantic",
     "rich", "jinja2", "numba", "pooch", "huggingface_hub", "httpx2", "joblib", "ray",
+    "mlflow", "wandb",
 )  # fmt: skip
 
 

@@ -50,7 +50,7 @@ PLACES = {
     "a path with a blank": ("my own/mine.yaml", ["method='./my own/mine.yaml'"]),
     "configs of the working directory": ("configs/method/mine.yaml", ["method=mine"]),
     "--config-dir": ("else/method/mine.yaml", ["method=mine", "--config-dir", "else"]),
-    "--config-dir=": ("else/method/mine.yaml", ["--config-dir=else", "method=mine", "seed=0"]),
+    "--config-dir=": ("else/method/mine.yaml", ["method=mine", "--config-dir=else"]),
     "hydra.searchpath": ("else/method/mine.yaml", ["method=mine", "hydra.searchpath=[else]"]),
     "a plug-in": ("mylab/configs/method/mine.yaml", ["method=mine", "plugins=[mylab]"]),
 }
