@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphrag_bench.config.choices import FILE
+from graphrag_bench.config.sources import FILE
 from graphrag_bench.runs.stored import StoredRun, paths_of
 
 _MODELS = ("llm", "llm_build", "embedder")
