@@ -1,6 +1,6 @@
 """How a judge marks answers whose mark is known: a line for each, and the share marked rightly.
 
-    python scripts/check_judge.py llm_judge=openai_compatible llm_judge.model=NAME \
+    python scripts/check_judge.py llm@llm_judge=openai_compatible llm_judge.model=NAME \
         llm_judge.base_url=http://localhost:11434/v1 llm_judge.api_key_env=null
 
 One call for each answer, and one more where the reply cannot be read; settings as of

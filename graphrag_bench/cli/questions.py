@@ -26,12 +26,12 @@ from graphrag_bench.text import safe_name
 _ABOUT = """
 Makes questions for a corpus and writes both into a folder. Ask them of the same data set, which
 reuses its graphs (dataset.questions=FOLDER), or run the folder as a separate data set
-(dataset=jsonl dataset.root=FOLDER). The model is llm_build=, or llm= where that is not set.
+(dataset=jsonl dataset.root=FOLDER). The model is llm@llm_build=, or llm= where that is not set.
 
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30
   graphrag-bench questions dataset=ultradomain_mix kind=abstract \\
-      llm_build=openai_compatible llm_build.model=gpt-4o
+      llm@llm_build=openai_compatible llm_build.model=gpt-4o
   graphrag-bench questions review=questions/sample/specific-0a1b2c3d/review.csv
   graphrag-bench run dataset=sample dataset.questions=questions/sample/specific-0a1b2c3d
 """
