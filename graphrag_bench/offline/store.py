@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.contract import builders
+from graphrag_bench.contract import resources
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.thinning import thinned
 from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
@@ -268,10 +268,9 @@ def loaded(produces: Any, folder: Path) -> Any:
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     found = ["its code was edited"] if old["code"] != new["code"] else []
-    made = {builder.resource for builder in builders.all()}
     for part in ("settings", "inputs"):
         for name, value in new[part].items():
             before = old[part].get(name)
-            if before != value and not (part == "inputs" and name in made):
+            if before != value and not (part == "inputs" and name in resources()):
                 found.append(f"{name} is {value}, not {before}")
     return found
