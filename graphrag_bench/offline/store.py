@@ -43,7 +43,6 @@ from graphrag_bench.offline.parts import (
     stopped,
 )
 from graphrag_bench.offline.plan import AMBIENT, Planned
-from graphrag_bench.offline.shapes import misfits, misfits_together
 from graphrag_bench.progress import Progress
 
 LEDGER = "ledger.jsonl"
@@ -116,6 +115,8 @@ class Store:
         What is only needed to build something that is already there is not loaded. Primitives are
         what is not built: the corpus, the embedder, the models.
         """
+        from graphrag_bench.offline.shapes import misfits_together
+
         by_name = {planned.resource: planned for planned in plan}
         held: dict[str, Any] = {}
 
@@ -256,6 +257,8 @@ class Store:
 
 def loaded(produces: Any, folder: Path) -> Any:
     """What a class loads from a folder, its columns checked against each other; raises Damaged."""
+    from graphrag_bench.offline.shapes import misfits
+
     try:
         made = produces.load(folder)
         wrong = next(misfits(made), None)
