@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import gc
 import os
@@ -96,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
     gc.set_threshold(_COLLECT_AT)
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # not looked for at each start
+    atexit.register(gc.freeze)  # no search for cycles at the end
     try:
         with cleaned():
             return _main(list(sys.argv[1:] if arguments is None else arguments))
