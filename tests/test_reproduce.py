@@ -9,11 +9,11 @@ import pytest
 from toy_runs import WEIGHTLESS
 
 import graphrag_bench
-from graphrag_bench.analysis.papers.printed import load_paper, load_table, table_names
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import read_words
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.papers.printed import load_paper, load_table, table_names
 from graphrag_bench.sweeps.cells import one_method_only
 
 FOLDER = Path(graphrag_bench.__file__).parents[1] / "scripts" / "reproduce"

@@ -20,12 +20,12 @@ from graphrag_bench.analysis.papers.measures import (
     seconds,
     step_tokens,
 )
-from graphrag_bench.analysis.papers.printed import PaperTable, load_table
 from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.papers.printed import PaperTable, load_table
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.stored import StoredRun, stored_runs
 from graphrag_bench.text import count_tokens

@@ -16,7 +16,6 @@ from graphrag_bench.analysis.papers.figures import collected
 from graphrag_bench.analysis.papers.filled_cells import Filled
 from graphrag_bench.analysis.papers.grading import Grade
 from graphrag_bench.analysis.papers.offered import decided, holds, stated
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.analysis.papers.runs import (
     SMALL,
     keep_failures,
@@ -31,6 +30,7 @@ from graphrag_bench.config.words import read_words, value_of
 from graphrag_bench.data.card import load_card
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.stored import StoredRun, stored_runs
 

@@ -9,9 +9,9 @@ import pytest
 from graphrag_bench.analysis.papers.commands import run_lines
 from graphrag_bench.analysis.papers.filled_cells import Figure, Filled, difference
 from graphrag_bench.analysis.papers.grading import Grade
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.analysis.papers.ranks import Pair, rank_correlation, rank_notes
 from graphrag_bench.analysis.papers.table import comparison_tables, long_table
+from graphrag_bench.papers.printed import PaperTable, Printed, load_table
 
 A = Grade("A")
 B = Grade("B", (), ("questions: 200, not 1,172", "damping: 0.5, not 0.1"))

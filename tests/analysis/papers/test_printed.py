@@ -9,18 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from graphrag_bench.analysis.papers.printed import (
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.words import read_words
+from graphrag_bench.data.card import card_names
+from graphrag_bench.errors import UserError
+from graphrag_bench.papers.printed import (
     FOLDER,
     load_paper,
     load_table,
     paper_names,
     table_names,
 )
-from graphrag_bench.config.compose import composed
-from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import read_words
-from graphrag_bench.data.card import card_names
-from graphrag_bench.errors import UserError
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.csv"))
 
@@ -128,10 +128,10 @@ def test_an_unknown_table_is_answered_with_the_nearest() -> None:
 
 
 def test_the_wheel_holds_the_tables() -> None:
-    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(FOLDER.parents[3]))
+    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(FOLDER.parents[2]))
     held = {file.distribution_path for file in builder.recurse_included_files()}
-    assert {f"graphrag_bench/analysis/papers/printed_tables/{name}" for name in FILES} <= held
-    assert f"graphrag_bench/analysis/papers/printed_tables/{paper_names()[0]}/paper.yaml" in held
+    assert {f"graphrag_bench/papers/printed_tables/{name}" for name in FILES} <= held
+    assert f"graphrag_bench/papers/printed_tables/{paper_names()[0]}/paper.yaml" in held
 
 
 @pytest.mark.parametrize("name", paper_names())

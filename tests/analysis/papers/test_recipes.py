@@ -15,13 +15,6 @@ from toy_runs import WEIGHTLESS
 from graphrag_bench.analysis.papers.commands import run_lines
 from graphrag_bench.analysis.papers.figures import collected
 from graphrag_bench.analysis.papers.filled_cells import Filled
-from graphrag_bench.analysis.papers.printed import (
-    Printed,
-    load_paper,
-    load_table,
-    paper_names,
-    table_names,
-)
 from graphrag_bench.analysis.papers.runs import wanted_rows
 from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.analysis.papers.table import comparison_tables, long_table
@@ -30,6 +23,13 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import read_words
 from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.papers.printed import (
+    Printed,
+    load_paper,
+    load_table,
+    paper_names,
+    table_names,
+)
 from graphrag_bench.sweeps.cells import composed_cells, one_method_only, split_cells
 
 pytestmark = pytest.mark.slow
