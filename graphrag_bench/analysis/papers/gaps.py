@@ -44,8 +44,10 @@ def lacking(
         found = [gap if gap.run else _stored(table, cell, offered, gap.part) for gap in found]
     own = [table.settings_of_paper(cell, gap.part.own) for gap in found if not gap.run]
     runs = tuple(dict.fromkeys(settings for settings in own if settings))
-    if metric.metric and len(own) < len(found):
-        return Filled(lacks=f"{metric.metric.split('|')[0]} of stored runs (graphrag-bench score)")
+    stored = [gap.run.run.folder.path for gap in found if gap.run]
+    if metric.metric and stored:
+        wanted = metric.metric.split("|")[0]
+        return Filled(lacks=f"{wanted} of {stored[0]} (graphrag-bench score)")
     if (metric.time or metric.seconds) and not runs:
         return Filled(reason=_SERIAL)
     if metric.judged_answer:

@@ -45,9 +45,11 @@ def comparison_notes(
     notes += [INFLATED] if any(chosen.values()) else []
     lacking = [cell for cell in cells if filled[cell].figure is None]
     notes += _grouped(lacking, named, {c: filled[c].reason for c in lacking}, "no figure")
-    notes += _grouped(cells, named, {c: filled[c].lacks for c in cells}, "missing")
     runs = {settings for cell in cells for settings in filled[cell].runs}
-    return (*notes, *([f"missing: {counted(len(runs))}"] if runs else []))
+    missing = [counted(len(runs)), *dict.fromkeys(filled[cell].lacks for cell in cells)]
+    if words := "; ".join(filter(None, missing)):
+        notes.append(f"missing: {words}")
+    return tuple(notes)
 
 
 def _pair(cell: Printed, filled: Filled) -> Pair:
