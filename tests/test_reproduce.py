@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,8 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.words import read_words
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.papers.printed import load_paper, load_table, table_names
+from graphrag_bench.papers.choices import names
+from graphrag_bench.papers.printed import load_paper, load_table
 from graphrag_bench.sweeps.cells import one_method_only
 
 FOLDER = Path(graphrag_bench.__file__).parents[1] / "scripts" / "reproduce"
@@ -29,19 +33,41 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def commands(text: str) -> list[list[str]]:
     """The words of every command of a script or page, without the program's name and `$@`."""
-    lines = [line.strip() for line in text.replace("\\\n", " ").splitlines()]
-    found = [shlex.split(line) for line in lines if line.startswith("graphrag-bench ")]
-    return [[word for word in words[1:] if word != "$@"] for words in found]
+    found = [shlex.split(line) for line in _unrolled(text) if line.startswith("graphrag-bench ")]
+    return [[word for word in words[1:] if word not in ("$@", "$small")] for words in found]
+
+
+def _unrolled(text: str) -> Iterator[str]:
+    """The lines of a script, those of a loop once for each value."""
+    name, values, body = "", [""], []
+    for line in map(str.strip, text.replace("\\\n", " ").splitlines()):
+        if loop := re.match(r"for (\w+) in (.*); do", line):
+            name, values, body = f"${loop[1]}", loop[2].split(), []
+        elif line == "done":
+            yield from (inner.replace(name, value) for value in values for inner in body)
+            name, values, body = "", [""], []
+        elif name:
+            body.append(line)
+        else:
+            yield line
 
 
 FILES = sorted(path for path in FOLDER.rglob("*") if path.suffix in (".sh", ".md"))
-GIVEN = [(path.relative_to(FOLDER).as_posix(), words)
-         for path in FILES for words in commands(path.read_text(encoding="utf-8"))]  # fmt: skip
-RECIPES = [(name, words) for name in table_names()
-           for words in commands("\n".join(load_table(name).recipe))]  # fmt: skip
+GIVEN = [words for path in FILES for words in commands(path.read_text(encoding="utf-8"))]
+OF_TABLES = re.compile(r"row=|experiment=\w+/")
+RUN_LINES = sorted({
+    tuple(words) for words in GIVEN if words[0] in RUNS and not any(map(OF_TABLES.match, words))
+})  # fmt: skip
 
 
-RUN_LINES = sorted({tuple(words) for _, words in [*GIVEN, *RECIPES] if words[0] in RUNS})
+def test_the_tables_and_rows_of_the_scripts_are_there() -> None:
+    words = [word.partition("=") for line in GIVEN for word in line]
+    tables = [value for name, _, value in words if name == "experiment" and "/" in value]
+    tables += [line[1] for line in GIVEN if line[0] == "table" and len(line) > 1]
+    assert tables and set(tables) <= set(names("experiment"))
+    rows = ",".join(value for name, _, value in words if name == "row").split(",")
+    patterns = [row.removeprefix("glob(").removesuffix(")") for row in rows]
+    assert all(fnmatch.filter(names("row"), pattern) for pattern in patterns)
 
 
 @pytest.mark.parametrize("words", RUN_LINES, ids=lambda words: " ".join(words)[:80])
@@ -63,14 +89,6 @@ def _chosen(word: str, at: int) -> str:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_a_script_runs_what_the_tables_of_its_paper_print(paper: str) -> None:
-    """Tables by `--run`; the runs of figures that are not run by themselves, word for word."""
-    text = (FOLDER / paper / "paper.sh").read_text(encoding="utf-8")
-    printed = [words for name, words in RECIPES if name.startswith((f"{paper}/", f"{paper}tr/"))]
-    assert all(words in printed for words in commands(text) if words[0] == "run")
-
-
-@pytest.mark.parametrize("paper", PAPERS)
 def test_the_cost_of_a_paper_is_planned_at_its_settings(paper: str) -> None:
     text = (FOLDER / paper / "README.md").read_text(encoding="utf-8")
     planned = [words for words in commands(text) if "dataset=sample" not in words]
@@ -81,20 +99,14 @@ def test_the_cost_of_a_paper_is_planned_at_its_settings(paper: str) -> None:
 
 @pytest.mark.parametrize("paper", ["zhou2025", "pathrag", "pathcorag", "pankrag"])
 def test_abstract_questions_are_made_before_a_table_asks_them(paper: str) -> None:
-    """The folders that the settings of the rows name, by the commands that the tables print."""
-    lines = (FOLDER / paper / "paper.sh").read_text(encoding="utf-8").splitlines()
-    making: list[str] = []
-    sets: list[str] = []
-    for line in lines:
-        if line.startswith("for set in "):
-            sets = line.removeprefix("for set in ").removesuffix("; do").split()
-        if "graphrag-bench questions" in line:
-            making += [line.strip().replace("$set", name) for name in sets]
-        if "graphrag-bench table" not in line or "--run" not in line:
-            continue
-        table = load_table(shlex.split(line)[2])
-        wanted = {table.making(cell.dataset) for cell in table.cells
-                  if any(word.startswith("dataset.questions=")
-                         for word in table.settings_of_paper(cell) or ())}  # fmt: skip
-        assert wanted <= set(making), table.full_name
-    assert making
+    made: list[list[str]] = []
+    for words in commands((FOLDER / paper / "paper.sh").read_text(encoding="utf-8")):
+        if words[0] == "questions":
+            made.append(words)
+        for name in [word.removeprefix("experiment=") for word in words if "experiment=" in word]:
+            table = load_table(name)
+            cells = [cell for cell in table.cells if table.row_words(cell)]
+            sets = {cell.dataset for cell in cells if len(table.set_words(cell)) > 1}
+            making = [shlex.split(table.making(dataset))[1:] for dataset in sets]
+            assert all(words in made for words in making if words), name
+    assert made
