@@ -28,8 +28,10 @@ from graphrag_bench.papers.printed import (
     table_names,
 )
 
-_OVERRIDDEN = ("method", "profile", "fidelity", "llm", "embedder", "chunking", "pooling")
-"""The groups of which a row takes a choice, by an override in its defaults."""
+_GROUPS = (
+    "dataset", "method", "profile", "fidelity", "llm", "embedder", "chunking", "pooling",
+)  # fmt: skip
+"""The groups of whose choices a word names one; other words set values."""
 _CONSTANTS: Mapping[str, Any] = {"null": None, "true": True, "false": False}
 
 
@@ -109,15 +111,14 @@ def content(group: str, name: str) -> dict[str, Any] | None:
         if name not in table_names() or not (runs := table_runs(name)).pairs:
             return None
         return {"hydra": {"mode": "MULTIRUN", "sweeper": {"params": runs.params}}}
-    paper, _, choice = name.partition(".")
     if group == "row":
-        table = re.split(r"[.+]", choice, maxsplit=1)[0]
-        if f"{paper}/{table}" not in table_names():
+        table = "/".join(re.split(r"[.+]", name)[:2])
+        if table not in table_names():
             return None
-        runs = table_runs(f"{paper}/{table}")
+        runs = table_runs(table)
         row = runs.rows.get(name) or runs.on_sets.get(name)
         return row.config() if row else None
-    words = _of_paper(load_paper(paper), group).get(choice) if paper in paper_names() else None
+    words = _words(group, name)
     if words is None:
         return None
     choices, values = _split(words)
@@ -128,9 +129,7 @@ def content(group: str, name: str) -> dict[str, Any] | None:
 
 def chunking(dataset: str) -> dict[str, Any] | None:
     """Return the chunking of a data set of a paper that has its own; None for every other."""
-    paper, _, choice = dataset.partition(".")
-    words = _of_paper(load_paper(paper), "dataset").get(choice) if paper in paper_names() else None
-    choices, values = _split(words or ())
+    choices, values = _split(_words("dataset", dataset) or ())
     if "chunking" not in choices:
         return None
     return {"variant": choices["chunking"], **values.get("chunking", {})}
@@ -140,20 +139,21 @@ def chunking(dataset: str) -> dict[str, Any] | None:
 def table_runs(full_name: str) -> Runs:
     """Return the runs of a table, each once: its sweeps, then all its cells with both sides."""
     table = load_table(full_name)
-    named: dict[tuple[str, ...], str] = {}
+    row_names: dict[tuple[str, ...], str] = {}
     rows: dict[str, Row] = {}
     pairs: dict[tuple[str, str], None] = {}
-    for cell, part, labels in _wanted(table):
+    for cell, part, labels in _run_sides(table):
         words = table.row_words(cell, part)
         if words is not None:
             own = f"{full_name.replace('/', '.')}.{_row_name(table, cell, labels, words)}"
-            name = named.setdefault(tuple(sorted(words)), own)
+            name = row_names.setdefault(tuple(sorted(words)), own)
             rows.setdefault(name, Row(words))
             pairs[name, _dataset(table, cell)] = None
+    assert len(rows) == len(row_names), f"{full_name} has two rows of one name"
     return Runs(rows, tuple(pairs))
 
 
-def _wanted(table: PaperTable) -> Iterator[tuple[Printed, Sequence[str], list[str]]]:
+def _run_sides(table: PaperTable) -> Iterator[tuple[Printed, Sequence[str], list[str]]]:
     """The cells that ask for a run, what else is set for it, and what its name says of that."""
     for sweep in table.shape.sweeps:
         for method in sweep.methods:
@@ -188,17 +188,25 @@ def _on_set(row: str, dataset: str) -> str:
 
 def _dataset(table: PaperTable, cell: Printed) -> str:
     words = table.set_words(cell)
-    own = _of_paper(table.paper, "dataset").items()
-    named = next((name for name, held in own if held == words), None)
-    return f"{table.owner}.{named}" if named else words[0].partition("=")[2]
+    own = _of_paper(table.paper, "dataset")
+    choice = next((name for name in own if own[name] == words), "")
+    return f"{table.owner}.{choice}" if choice else words[0].partition("=")[2]
+
+
+def _words(group: str, name: str) -> list[str] | None:
+    paper, _, choice = name.partition(".")
+    return _of_paper(load_paper(paper), group).get(choice) if paper in paper_names() else None
 
 
 def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
     """The words of the choices of a paper; a data set that is its card alone is none."""
     if group == "dataset":
         places = {_slug(name): place for name, place in paper.datasets.items() if place.ran}
-        words = {name: place.words() for name, place in places.items() if name}
-        return {name: held for name, held in words.items() if len(held) > 1}
+        return {
+            name: words
+            for name, place in places.items()
+            if name and len(words := place.words()) > 1
+        }
     models: Mapping[str, Mapping[str, Model]] = {"llm": paper.llms, "embedder": paper.embedders}
     return {name: model.run for name, model in models.get(group, {}).items()}
 
@@ -209,7 +217,7 @@ def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, Any]]:
     values: dict[str, Any] = {}
     for word in words:
         path, _, text = word.partition("=")
-        if path in (*_OVERRIDDEN, "dataset"):
+        if path in _GROUPS:
             choices[path] = text
             continue
         *above, last = path.split(".")

@@ -50,10 +50,10 @@ class Filled:
     @property
     def missing(self) -> str:
         """What would fill the cell, in words."""
-        return "; ".join(filter(None, [counted(len(self.runs)), self.lacks]))
+        return "; ".join(filter(None, [count_of_runs(len(self.runs)), self.lacks]))
 
 
-def counted(n_runs: int) -> str:
+def count_of_runs(n_runs: int) -> str:
     """The number of runs in words; "" for none."""
     return f"{n_runs} run{'s' if n_runs > 1 else ''}" if n_runs else ""
 

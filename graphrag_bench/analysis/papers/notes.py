@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphrag_bench.analysis.papers.filled_cells import Cells, Filled, counted
+from graphrag_bench.analysis.papers.filled_cells import Cells, Filled, count_of_runs
 from graphrag_bench.analysis.papers.ranks import Pair, rank_notes
 from graphrag_bench.papers.printed import PaperTable, Printed
 from graphrag_bench.report.long_texts import cut_notes
@@ -46,7 +46,7 @@ def comparison_notes(
     lacking = [cell for cell in cells if filled[cell].figure is None]
     notes += _grouped(lacking, named, {c: filled[c].reason for c in lacking}, "no figure")
     runs = {settings for cell in cells for settings in filled[cell].runs}
-    missing = [counted(len(runs)), *dict.fromkeys(filled[cell].lacks for cell in cells)]
+    missing = [count_of_runs(len(runs)), *dict.fromkeys(filled[cell].lacks for cell in cells)]
     if words := "; ".join(filter(None, missing)):
         notes.append(f"missing: {words}")
     return tuple(notes)
