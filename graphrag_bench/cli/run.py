@@ -19,6 +19,7 @@ from omegaconf import DictConfig
 
 from graphrag_bench.cli.settings_words import settings_parser, with_folders
 from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, plain_errors, settings_of
+from graphrag_bench.config.sources import Choices, search_in
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.experiment.callbacks import CELL, print_results
 from graphrag_bench.experiment.execute import RunResult
@@ -29,6 +30,8 @@ from graphrag_bench.runs.folder import write_whole
 FAILED = 1
 """The exit code of a sweep of which some cells failed, and of a run that lacks answers."""
 LOG = logging.getLogger("graphrag_bench")
+_NONE = "No trials are completed yet."
+"""What Optuna ends with when every cell has failed."""
 _HELP = ("--help", "-h")
 
 _ABOUT = """
@@ -56,12 +59,24 @@ or all of them, or a cell of a sweep; 2 for input that is wrong
 """
 
 
+class EveryCellFailed(UserError):
+    """No cell of a sweep came to a value."""
+
+    exit_code = FAILED
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"Every cell failed: {why}")
+
+
 def job(config: DictConfig) -> float | None:
     """Do one job of Hydra's, and return what a sweeper looks for: the mean of the objective.
 
-    In a sweep an error ends its cell alone, and the value is not a number then.
+    In a sweep an error ends its cell alone, and there is no value then.
     """
     own = HydraConfig.get()
+    for source in own.runtime.config_sources:
+        if source.schema == Choices.scheme():  # a worker has not seen the command's own folders
+            search_in(source.path.split(os.pathsep))
     folder, swept = Path(own.runtime.output_dir), own.mode == RunMode.MULTIRUN
     number, overrides = int(own.job.num) if swept else 0, list(own.overrides.task)
     cell: dict[str, Any] = {"number": number, "overrides": overrides, "status": "done"}
@@ -100,7 +115,7 @@ def job(config: DictConfig) -> float | None:
         cell["runs"] = [str(one.folder.path.resolve()) for one in results]
     write_whole(folder / CELL, json.dumps(cell, ensure_ascii=False, default=str) + "\n")
     if isinstance(result, Exception):
-        return float("nan")
+        return None
     _leave(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
     objective = result.experiment.settings.objective or OBJECTIVE
     metric = result.metrics["metrics"].get(objective)
@@ -135,6 +150,11 @@ def main(arguments: Sequence[str]) -> int:
     try:
         with plain_errors():
             hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)(job)()
+    except ValueError as error:
+        if str(error) != _NONE:
+            raise
+        every = session().errors.values()
+        raise EveryCellFailed(next(iter(every), "run.log in their folders says why.")) from None
     finally:
         sys.argv = before
     if "--experimental-rerun" in arguments:

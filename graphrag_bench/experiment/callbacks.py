@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -36,17 +35,15 @@ class Results(Callback):
     that says so.
     """
 
-    def __init__(self) -> None:
-        self.began = 0.0
-
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a configuration that holds a secret, before Hydra writes it down."""
         _or_exit(lambda: _refuse_secrets(config))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a sweep in which every cell is wrong, or which sets what none of them reads."""
-        self.began = time.time()
         _or_exit(lambda: _refuse_secrets(config))
+        for file in _cells_below(config):  # of an earlier command, where the folder is given
+            file.unlink()
         if str(config.hydra.sweeper.get("_target_")).endswith(_BASIC):
             _or_exit(lambda: _check_cells(config))
 
@@ -58,11 +55,14 @@ class Results(Callback):
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a sweep, whose cells other processes may have run."""
         folder = Path(config.hydra.sweep.dir)
-        for file in sorted(folder.rglob(CELL)):
-            if file.stat().st_mtime >= self.began - 1:
-                _gather(session(), json.loads(file.read_text("utf-8")))
+        for file in _cells_below(config):
+            _gather(session(), json.loads(file.read_text("utf-8")))
         _or_exit(lambda: print_results(session(), folder))
         print(f"sweep: {folder.resolve()}")  # noqa: T201 - read by scripts
+
+
+def _cells_below(config: DictConfig) -> list[Path]:
+    return sorted(Path(config.hydra.sweep.dir).rglob(CELL))
 
 
 def _or_exit(work: Callable[[], object]) -> None:
