@@ -100,7 +100,7 @@ def _ours(_: tuple[str, ...]) -> Any:
 
 
 def is_grid(config: DictConfig) -> bool:
-    """Return whether a sweep is a grid, by Hydra's basic sweeper: no other tells its cells before."""
+    """Return whether Hydra's basic sweeper makes a grid; no other tells its cells before."""
     return str(config.hydra.sweeper.get("_target_")).endswith("BasicSweeper")
 
 
