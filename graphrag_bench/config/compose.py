@@ -13,7 +13,7 @@ from typing import Any
 from hydra import compose, initialize
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import IntervalSweep, Override
 from hydra.errors import (
     ConfigCompositionException,
     HydraException,
@@ -31,6 +31,15 @@ PRIMARY = "run"
 VERSION_BASE = "1.3"
 SOURCES = ("profile", "fidelity", "pooling")
 """The groups that change a method's file: see `config/profiles.py`."""
+
+EXTRAS = {
+    "hydra/sweeper=optuna": "tuning",
+    "hydra/launcher=joblib": "joblib",
+    "hydra/launcher=submitit_local": "submitit",
+    "hydra/launcher=submitit_slurm": "submitit",
+    "hydra/launcher=ray": "ray-sweeps",
+}
+"""Plug-ins of Hydra by the choices that they register, and the extras that install them."""
 
 
 def composed(
@@ -90,11 +99,17 @@ def _ours(_: tuple[str, ...]) -> Any:
     return GlobalHydra.instance().hydra
 
 
+def is_grid(config: DictConfig) -> bool:
+    """Return whether Hydra's basic sweeper makes a grid; no other tells its cells before."""
+    return str(config.hydra.sweeper.get("_target_")).endswith("BasicSweeper")
+
+
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]]:
     """Return the overrides of every cell of a sweep, as Hydra's basic sweeper expands them.
 
     They are the sweeper's parameters in what Hydra composed and those of the command, which win;
-    the last one changes first. Raises UserError for an interval, which is not a grid.
+    the last one changes first. Of another sweeper there is one cell, of the first of all values.
+    Raises UserError for an interval, which is not a grid.
     """
     params = OmegaConf.to_container(config.hydra.sweeper.get("params") or OmegaConf.create({}))
     assert isinstance(params, dict)
@@ -106,9 +121,12 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]]:
             values[name] = [str(one.input_line)]
         elif one.is_discrete_sweep():
             values[name] = ["=".join((name, str(text))) for text in one.sweep_string_iterator()]
+        elif not is_grid(config) and isinstance(interval := one.value(), IntervalSweep):
+            values[name] = [f"{name}={interval.start}"]
         else:
             raise UserError(f"'{one.input_line}' is an interval: it needs hydra/sweeper=optuna.")
-    return [list(cell) for cell in product(*values.values())]
+    every = [list(cell) for cell in product(*values.values())]
+    return every if is_grid(config) else every[:1]
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
@@ -221,6 +239,9 @@ def plain_errors() -> Iterator[None]:
         group, _, name = (error.missing_cfg_file or "").partition("/")
         if group == "hydra":
             group, _, name = (error.missing_cfg_file or "").rpartition("/")
+        if extra := EXTRAS.get(f"{group}={name}"):
+            need = f"pip install 'graphrag-bench[{extra}]'"
+            raise UserError(f"{group}={name} is a plug-in of Hydra: {need}.") from None
         if not name:
             raise UserError(str(error).splitlines()[0]) from None
         raise unknown(group, name, error.options or names(group)) from None

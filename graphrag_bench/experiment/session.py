@@ -145,11 +145,13 @@ class Session:
         else:
             words = [one for one in self.overrides[numbers[row]] if not one.startswith(_CHOOSING)]
             lines.append("its value on questions that it was not chosen on:")
+            if any(one.startswith("experiment=") for one in words):
+                words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
             lines.append(f"  graphrag-bench run {' '.join(words)} split=test")
         return lines
 
 
-_CHOOSING = ("split=", "objective=", "experiment=tuning")
+_CHOOSING = ("split=", "objective=")
 
 
 def _waited(experiment: Experiment, progress: Progress | None) -> RunResult:
