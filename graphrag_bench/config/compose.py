@@ -246,9 +246,11 @@ def plain_errors() -> Iterator[None]:
             raise UserError(str(error).splitlines()[0]) from None
         raise unknown(group, name, error.options or names(group)) from None
     except OverrideParseException as error:
+        lines = str(error).splitlines()
+        reason = lines[lines[0].startswith("Error parsing override") and len(lines) > 1]
         raise UserError(
-            f"'{error.override}' cannot be read ({str(error).splitlines()[0]}). Inside the shell's "
-            "quotes, a value with brackets, commas, colons or quotes needs double quotes: "
+            f"'{error.override}' cannot be read ({reason}). Inside the shell's quotes, a value "
+            "with brackets, commas, colons or quotes needs double quotes: "
             "'NAME=\"VALUE\"'."
         ) from None
     except (ConfigCompositionException, HydraException) as error:
