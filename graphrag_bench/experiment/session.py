@@ -86,12 +86,17 @@ class Session:
 
         In a sweep what another process runs is waited for. `label` precedes its progress.
         """
-        for row, one in enumerate(self.with_references(experiment)):
+        every = self.with_references(experiment)
+        for row, one in enumerate(every):
             if cell_of(one) not in self.results:
                 progress = None if row else Progress(part=label)
                 done = _waited(one, progress) if swept else execute(one, progress)
                 self.results[cell_of(one)] = done
-        return self.results[cell_of(experiment)]
+        result = self.results[cell_of(experiment)]
+        own = cell_of(result.experiment)  # another one where an artifact is incomplete
+        self.results.setdefault(own, result)
+        self.rows.setdefault(own, every[1:])
+        return result
 
     def names_of(self, experiment: Experiment) -> list[Cell]:
         """Return the identities of an experiment and its reference rows."""
