@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -152,7 +153,8 @@ class Session:
             lines.append("its value on questions that it was not chosen on:")
             if any(one.startswith("experiment=") for one in words):
                 words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
-            lines.append(f"  graphrag-bench run {' '.join(words)} split=test")
+            command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
+            lines.append(f"  {command}")
         return lines
 
 
