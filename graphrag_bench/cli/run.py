@@ -130,9 +130,10 @@ def _leave(folder: Path, run: Path, subdir: str | None, log: str) -> None:
             shutil.copytree(source, copy, dirs_exist_ok=True)
         elif source.is_file():
             shutil.copyfile(source, copy)
-    link = folder / "run"
+    link = folder / f".run.{os.getpid()}"  # another process may be at work on the same folder
     link.unlink(missing_ok=True)
     link.symlink_to(os.path.relpath(run.resolve(), folder.resolve()))
+    link.replace(folder / "run")
 
 
 def _options_first(words: Sequence[str]) -> list[str]:
