@@ -25,6 +25,8 @@ from graphrag_bench.runs.folder import RunFolder, write_whole
 
 CELL = "cell.json"
 """The file of a job's folder that says what became of it: its status, error and run folders."""
+_SHOWN = 3
+"""Different errors that are shown of a sweep in which every cell is wrong."""
 
 
 class Results(Callback):
@@ -87,7 +89,7 @@ def _check_cells(config: DictConfig) -> None:
         except UserError as error:
             errors.append(error)
     if not found and errors:
-        raise errors[0]
+        raise UserError("\n".join(list(dict.fromkeys(map(str, errors)))[:_SHOWN]))
     if not errors and is_grid(config):
         refuse_unused([text for one in every for text in one], found)
 

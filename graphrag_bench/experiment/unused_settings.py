@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.config.compose import raw_method
+from graphrag_bench.config.profiles import KEYS
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.method import RESERVED
@@ -44,6 +45,8 @@ def _unused(experiment: Experiment, name: str) -> str:
     method = f"method '{experiment.method.name}'"
     if name.startswith(("build.", "method.build.")):
         return _unbuilt(experiment, [first, *rest] if name.startswith("method.") else rest)
+    if first == "method" and rest and rest[0] in KEYS:
+        return f"read from the file of {method} alone; set its parameters themselves."
     if first == "method" and rest and rest[0] not in RESERVED:
         return _unasked(experiment, rest[0])
     if first in _MODELS and rest != ["_target_"] and (rest or first == "llm_build"):
