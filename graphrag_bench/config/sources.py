@@ -232,7 +232,6 @@ class Choices(ConfigSource):
             content = self._inside(config_path)
         elif group == "method":
             content = {key: value for key, value in _own_method(file).items() if key not in KEYS}
-            content |= {} if {"prompts", "defaults"} & content.keys() else {"prompts": None}
         else:
             content, package = read(file), _package(file)
         if content is None:
