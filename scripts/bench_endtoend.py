@@ -2,8 +2,8 @@
 
 `answering` are questions a second of a run of VanillaRAG with a scripted reader and chunk vectors
 that are stored: retrieving, packing, asking, scoring and writing its files; the reference is a loop
-that embeds, searches, packs and writes by hand, with no trace, check or score. `help` and `plan`
-are starts a second of the commands, the reference `python -c "import numpy"`; the column `seconds`
+that embeds, searches, packs and writes by hand, with no trace, check or score. `help`, `plan` and
+`run` (all of it stored, without and with reference rows) are starts a second of the commands, the reference `python -c "import numpy"`; the column `seconds`
 is the median of one start.
 """
 
@@ -86,6 +86,14 @@ def starts(*arguments: str) -> Numbers:
     return 1 / took, 1 / float(np.median(other)), "starts/s", more
 
 
+def stored(*arguments: str) -> Numbers:
+    """Starts a second of a run of which everything is stored."""
+    with TemporaryDirectory() as home:
+        words = ("run", *arguments, f"paths.home={home}")
+        seconds((*GRAPHRAG_BENCH, *words))
+        return starts(*words)
+
+
 def seconds(command: tuple[str, ...]) -> float:
     """How long a process takes."""
     began = time.perf_counter()
@@ -97,4 +105,6 @@ CASES = {
     "answering": answering,
     "help": lambda: starts("--help"),
     "plan": lambda: starts("plan", "dataset=sample", "method=hipporag"),
+    "run": lambda: stored("dataset=toy", "method=bm25", "answer=off", "reference_rows=off"),
+    "run_references": lambda: stored("dataset=toy", "method=bm25", "answer=off"),
 }
