@@ -22,11 +22,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from graphrag_bench.analysis.papers.printed import load_table
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import execute
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.papers.printed import load_table
 from graphrag_bench.progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,7 +17,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     | {"progress", "unpacking", "terminal", "addresses", "version", "plain_json", "plain_yaml"}
     | {"prompts", "expected", "question_plan", "registry", "lookup"},
     frozenset({"world", "executors"}),
-    frozenset({"contract", "graph", "models", "data"}),
+    frozenset({"contract", "graph", "models", "data", "papers"}),
     frozenset({"pipeline", "offline", "evaluation", "config"}),
     frozenset({"runs", "report"}),
     frozenset({"experiment"}),

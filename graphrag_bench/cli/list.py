@@ -31,8 +31,7 @@ def _plugins(arguments: Sequence[str]) -> list[str]:
     meaning = "with what your packages hold: operators, builders, configs"
     parser.settings([("plugins", "[PACKAGE]", "[]", meaning)])
     parser.rows("folders", [CONFIG_DIR])
-    rest = [word for word in with_folders(arguments) if not word.startswith("--config-dir")]
-    found = value_of(parser.read(rest, alone=True).plugins, "plugins")
+    found = value_of(parser.read(with_folders(arguments), alone=True).plugins, "plugins")
     return [str(name) for name in (found if isinstance(found, list) else [found])]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import gc
 import os
@@ -60,6 +61,7 @@ _OF_THE_DISK = (
     errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
     errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
 )  # fmt: skip
+_FOLDERS = ("--config-dir", "-cd", "hydra.searchpath=")
 _COLLECT_AT = 50_000
 """New objects before Python looks for cycles: a start makes many objects, and hardly a cycle."""
 _START = """
@@ -95,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
     gc.set_threshold(_COLLECT_AT)
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # not looked for at each start
+    atexit.register(gc.freeze)  # no search for cycles at the end
     try:
         with cleaned():
             return _main(list(sys.argv[1:] if arguments is None else arguments))
@@ -120,6 +122,10 @@ def _main(given: list[str]) -> int:
                 _parser().read(given)
                 return 2
             _refuse_secrets(rest)
+            if name != "run" and any(word.startswith(_FOLDERS) for word in rest):
+                from graphrag_bench.cli.settings_words import with_folders
+
+                rest = with_folders(rest)
             module = import_module(f"graphrag_bench.cli.{name}")
             return int(module.main(rest))
     except SystemExit as shown:  # argparse, after it has printed the help

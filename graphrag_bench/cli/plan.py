@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from hydra.types import RunMode
 
 from graphrag_bench.cli.settings_words import settings_parser, with_folders
-from graphrag_bench.config.compose import cells, composed, composition, is_grid, parsed
+from graphrag_bench.config.compose import (
+    PRIMARY,
+    cells,
+    composed,
+    composition,
+    is_grid,
+    parsed,
+)
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
@@ -33,12 +40,14 @@ def main(arguments: Sequence[str]) -> int:
     """Print the plan of a run, or of each cell of a sweep, equal ones once; 1 where one fails."""
     parser = settings_parser("plan", _ABOUT, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
     parser.add_argument("words", nargs="*", metavar="WORD", help="groups and settings, as of a run")
-    parser.add_argument("--config-dir", "-cd", metavar="FOLDER", help="your own choices")
+    parser.option("--config-name", "NAME", "your own primary configuration", PRIMARY)
     parser.flag("--multirun", "plan a sweep: see run --help", "-m")
-    given = parser.read(arguments, alone=True)
-    with_folders(arguments)
+    given = parser.read(with_folders(arguments), alone=True)
     words = parsed(given.words)
-    config = composition([str(one.input_line) for one in words if not one.is_sweep_override()])
+    config = composition(
+        [str(one.input_line) for one in words if not one.is_sweep_override()],
+        given.config_name,
+    )
     swept = given.multirun or config.hydra.mode == RunMode.MULTIRUN
     own = [str(one.input_line) for one in words if not one.is_hydra_override()]
     every = cells(config, own) if swept else [list(given.words)]
@@ -48,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     errors = 0
     for overrides in every:
         try:
-            experiment = plans.experiment(composed(overrides), swept=swept)
+            experiment = plans.experiment(composed(overrides, name=given.config_name), swept=swept)
         except UserError as error:
             if not swept:
                 raise

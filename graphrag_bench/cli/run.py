@@ -144,8 +144,9 @@ def main(arguments: Sequence[str]) -> int:
         parser = settings_parser("run", _ABOUT, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
         parser.rows("options", [("--hydra-help", "Hydra's own options: --cfg, --info, --package")])
         parser.read(["--help"])
+    with_folders(arguments)
     session.cache_clear()
-    before, sys.argv = sys.argv, ["graphrag-bench", *with_folders(arguments)]
+    before, sys.argv = sys.argv, ["graphrag-bench", *arguments]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
     try:
         with plain_errors():

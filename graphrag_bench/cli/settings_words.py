@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -46,21 +47,21 @@ def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[
 
 
 def with_folders(words: Sequence[str]) -> list[str]:
-    """Return the words, after choices are looked for where they say.
+    """Return the words without --config-dir and hydra.searchpath, whose folders are looked in.
 
-    That is in --config-dir and hydra.searchpath, which Hydra itself reads after our folders, and in
-    the packages of `plugins=` and of the experiment that is chosen.
+    Hydra itself reads both after our folders. The packages of `plugins=`, and those of the
+    experiment that is chosen, are looked in too.
     """
-    given = {word.partition("=")[0].lstrip("+"): word.partition("=")[2] for word in words}
-    after = dict(zip(words, [*words, ""][1:], strict=False))
-    for option in ("--config-dir", "-cd", "--config-path", "-cp"):
-        if folder := given.get(option) or after.get(option):
-            search_in([folder])
-    search_in(_listed(given, "hydra.searchpath"))
+    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    options.add_argument("--config-dir", "-cd", action="append", default=[])
+    options.add_argument("--config-path", "-cp", action="append", default=[])
+    folders, rest = options.parse_known_args(words)
+    given = {word.partition("=")[0].lstrip("+"): word.partition("=")[2] for word in rest}
+    search_in([*folders.config_dir, *folders.config_path, *_listed(given, "hydra.searchpath")])
     search_in(config_folders(_listed(given, "plugins")))
     if file := file_of("experiment", given.get("experiment", "")):
         search_in(config_folders(read(file).get("plugins") or []))
-    return list(words)
+    return [word for word in rest if not word.startswith("hydra.searchpath=")]
 
 
 def _listed(given: Mapping[str, str], name: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from toy_runs import TOY, command, metrics, ran, records, refused
 
-from graphrag_bench.config.compose import compose, composed
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import names
 from graphrag_bench.contract import operators
@@ -32,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def method_of(name: str) -> dict[str, Any]:
-    made: dict[str, Any] = compose({"method": name}, {})["method"]
+    made: dict[str, Any] = composed([f"method={name}"])["method"]
     return made
 
 
@@ -50,7 +50,7 @@ def test_the_budget_reaches_every_block_of_a_context_and_leaves_the_shares() -> 
 
 def test_tokens_of_a_block_s_own_are_the_same_part_of_another_budget() -> None:
     """3,000 of 16,000 are 375 of 2,000."""
-    values = compose({"method": "fastgraphrag"}, {"profile": "upstream"})
+    values = composed(["method=fastgraphrag", "profile=upstream"])
     shares = [step.get("share") for step in packing(values["method"])]
     assert (shares, values["method"]["budget"]) == ([4000, 3000, 9000], 16000)
     changed = packing(budgeted(values["method"], 2000, fill=False))
@@ -63,7 +63,7 @@ def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(
     name: str, profile: str
 ) -> None:
     """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
-    method = compose({"method": name}, {"profile": profile})["method"]
+    method = composed([f"method={name}", f"profile={profile}"])["method"]
     own = [step["share"] for step in packing(method) if str(step["op"]).startswith("context.")
            and isinstance(step.get("share"), int)]  # fmt: skip
     assert not own or sum(own) <= method["budget"]

@@ -9,17 +9,18 @@ from dataclasses import replace
 
 import pytest
 
-from graphrag_bench.analysis.papers.printed import (
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.data.card import card_names
+from graphrag_bench.errors import UserError
+from graphrag_bench.papers.choices import table_runs
+from graphrag_bench.papers.printed import (
     FOLDER,
     load_paper,
     load_table,
     paper_names,
     table_names,
 )
-from graphrag_bench.config.compose import composed
-from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.data.card import card_names
-from graphrag_bench.errors import UserError
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.csv"))
 
@@ -56,10 +57,10 @@ def test_every_name_of_a_table_stands_for_something(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", table_names())
-def test_a_figure_without_printed_numbers_has_a_recipe_and_an_empty_paper_column(name: str) -> None:
+def test_a_figure_without_printed_numbers_has_runs_and_an_empty_paper_column(name: str) -> None:
     table = load_table(name)
     if table.shape.kind == "unprinted":
-        assert table.recipe or table.shape.grid
+        assert table_runs(name).pairs
         assert all(cell.value is None for cell in table.cells)
     else:
         assert any(cell.value is not None for cell in table.cells)
@@ -127,10 +128,10 @@ def test_an_unknown_table_is_answered_with_the_nearest() -> None:
 
 
 def test_the_wheel_holds_the_tables() -> None:
-    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(FOLDER.parents[3]))
+    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(FOLDER.parents[2]))
     held = {file.distribution_path for file in builder.recurse_included_files()}
-    assert {f"graphrag_bench/analysis/papers/printed_tables/{name}" for name in FILES} <= held
-    assert f"graphrag_bench/analysis/papers/printed_tables/{paper_names()[0]}/paper.yaml" in held
+    assert {f"graphrag_bench/papers/printed_tables/{name}" for name in FILES} <= held
+    assert f"graphrag_bench/papers/printed_tables/{paper_names()[0]}/paper.yaml" in held
 
 
 @pytest.mark.parametrize("name", paper_names())
@@ -150,3 +151,17 @@ def test_a_set_may_have_another_metric_for_a_printed_name() -> None:
     paper = table.paper.model_copy(update={"datasets": {**table.paper.datasets, "PopQA": place}})
     assert replace(table, paper=paper).metric(cell).metric == "recall_concat"
     assert table.metric(replace(cell, dataset="HotpotQA")).metric == "recall"
+
+
+@pytest.mark.parametrize("name", paper_names())
+def test_what_a_recipe_sets_names_the_section_that_says_so(name: str) -> None:
+    paper = load_paper(name)
+    section = re.compile(r"section|appendix|Table|code of", re.IGNORECASE)
+    assert section.search(paper.source)
+    assert paper.making is None or section.search(paper.making.source)
+    methods = [*paper.methods.values()]
+    methods += [one for shape in paper.tables.values() for one in shape.methods.values()]
+    rows = paper.settings_of_rows.values()
+    sources = [one.source for one in methods if one.also or one.seeds]
+    sources += [row.source for row in rows if row.also or row.seeds or row.levels]
+    assert all(section.search(source) for source in sources), sources

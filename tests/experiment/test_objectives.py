@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, metrics, ran
 
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import UNDIRECTED
@@ -18,7 +19,7 @@ def test_every_metric_of_a_run_could_have_been_named_before_it(
 ) -> None:
     """More of some is not better: they are compared, and no sweep looks for them."""
     monkeypatch.chdir(tmp_path)
-    values = compose({"dataset": "toy", "method": "bm25"}, {})
+    values = composed(["dataset=toy", "method=bm25"])
     held = metrics(ran(*TOY, "reference_rows=off", "method=bm25").folder)["metrics"]
     assert {"evidence_recall@5", "mrr", "f1", "answer_words"} <= set(held)
     for name in held:

@@ -11,24 +11,22 @@ import csv
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-from graphrag_bench.analysis.papers.commands import run_lines
-from graphrag_bench.analysis.papers.names import (
+from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.papers.names import (
     Grid,
     Method,
     Metric,
     Paper,
     PrintedSetting,
     Shape,
-    Sweep,
     values_of,
 )
-from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.plain_yaml import read_yaml
 
 FOLDER = Path(__file__).parent / "printed_tables"
@@ -69,6 +67,12 @@ class Printed:
     def suspicious(self) -> bool:
         """Whether its note gives a reason to doubt the printed figure."""
         return any(words in self.note for words in _SUSPICIOUS)
+
+    @property
+    def opposite(self) -> Printed:
+        """The cell of the other side of a pair, as far as its settings go."""
+        sides = replace(self, method=self.versus, versus=self.method)
+        return replace(sides, value=None, shown="", note="")
 
     @property
     def row(self) -> tuple[str, str, str, tuple[str, ...]]:
@@ -127,6 +131,11 @@ class PaperTable:
         return f"{self.paper_name}/{self.name}"
 
     @property
+    def owner(self) -> str:
+        """The paper whose models and data sets it has: another one where its paper is like that."""
+        return self.paper.like or self.paper_name
+
+    @property
     def datasets(self) -> tuple[str, ...]:
         """The printed names of its data sets, in printed order."""
         return tuple(dict.fromkeys(cell.dataset for cell in self.cells))
@@ -148,6 +157,12 @@ class PaperTable:
     def rows_of(self, cell: Printed) -> list[PrintedSetting]:
         """Our settings for the printed ones of a cell."""
         return [self.paper.settings_of_rows[item] for item in cell.setting]
+
+    def effective(self, cell: Printed) -> list[str]:
+        """The printed settings of a cell that set anything for its method, on every run of it."""
+        own = self.method(cell.method)
+        rows = zip(cell.setting, self.rows_of(cell), strict=True)
+        return [item for item, row in rows if _heeded(own, *row.run, *row.also)]
 
     def parts(self, cell: Printed) -> tuple[Part, ...]:
         """The runs, or pairs of runs, that the figure of a cell is made of; one for most cells."""
@@ -186,34 +201,57 @@ class PaperTable:
         return merged([*own, *part])
 
     def settings_of_paper(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
-        """All settings of the run of a cell: what is printed to fill it and what `--run` runs.
+        """All settings of the run of a cell: those of its data set, then those of its row."""
+        row = self.row_words(cell, part)
+        return None if row is None else merged([*self.set_words(cell), *row])
+
+    def set_words(self, cell: Printed) -> list[str]:
+        """The settings that choose the data set of a cell; its corpus alone where that is counted.
+
+        A table of sizes asks no questions made for a corpus, unless it counts them.
+        """
+        corpus_alone = self.counts and not self.counts_questions
+        return self.paper.datasets[cell.dataset].words(corpus=corpus_alone)
+
+    def row_words(self, cell: Printed, part: Sequence[str] = ()) -> tuple[str, ...] | None:
+        """The settings of the run of a cell apart from its data set.
 
         What a row says goes before its method, its method before the table, the table before the
         paper. The run has no reference rows, and a table of sizes needs no answers. None where
         `settings_of` is None, and where no set of ours can be run.
         """
         own = self.settings_of(cell, part)
-        place = self.paper.datasets[cell.dataset]
-        if own is None or place.ran is None:
+        if own is None or self.paper.datasets[cell.dataset].ran is None:
             return None
-        if not any(text.startswith("method=") for text in own):
-            words = place.words(corpus=not self.counts_questions)
-            return merged([*words, *own, *_COUNTING, _ALONE])
-        held = self.method(cell.method)
-        added = [*self.paper.settings, *self.shape.settings, *(held.also if held else [])]
-        added += _heeded(held, *(word for row in self.rows_of(cell) for word in row.also))
-        model = self.paper.llms.get(cell.llm or self.paper.llm)
-        embedder = self.paper.embedders.get(self.paper.embedder or "")
-        models = [*(model.run if model else []), *(embedder.run if embedder else [])]
-        counts = self.shape.kind == "counts"
-        end = [_ALONE, *(_SIZES if counts else ())]
-        return merged([*place.words(corpus=counts), *added, *own, *models, *end])
+        if not any(word.startswith("method=") for word in own):
+            return merged([*own, *_COUNTING, _ALONE])
+        method = self.method(cell.method)
+        added = [*self.paper.settings, *self.shape.settings, *(method.also if method else [])]
+        added += _heeded(method, *(word for row in self.rows_of(cell) for word in row.also))
+        end = [_ALONE, *(_SIZES if self.counts else ())]
+        return merged([*added, *own, *self._models(cell), *end])
+
+    def model(self, cell: Printed) -> str:
+        """The printed name of the model of a cell: of two names of one, that of this table."""
+        name, known = cell.llm or self.paper.llm, self.paper.llms
+        same = (one for one in self.llms if name in known and known[one].run == known[name].run)
+        return next(same, name)
+
+    def _models(self, cell: Printed) -> list[str]:
+        llm, embedder = self.model(cell), self.paper.embedder
+        chosen = [f"llm={self.owner}.{llm}"] if llm in self.paper.llms else []
+        return chosen + ([f"embedder={self.owner}.{embedder}"] if embedder else [])
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a table of sizes."""
+        return self.shape.kind == "counts"
 
     @property
     def counts_questions(self) -> bool:
         """Whether it is a table of sizes that counts questions too, and not the corpus alone."""
         counted = (self.paper.metrics[cell.metric].count for cell in self.cells)
-        return self.shape.kind == "counts" and "questions" in counted
+        return self.counts and "questions" in counted
 
     def making(self, dataset: str) -> str:
         """The command that makes the questions of a set; "" for one that has its own."""
@@ -222,21 +260,6 @@ class PaperTable:
             return ""
         words = [f"dataset={place.ran}", "kind=abstract", *self.paper.making.run]
         return shlex.join(["graphrag-bench", "questions", *words, f"out={place.made}"])
-
-    @property
-    def recipe(self) -> tuple[str, ...]:
-        """The commands of its sweeps, the making of questions first."""
-        lines: dict[str, None] = {}
-        for sweep in self.shape.sweeps:
-            if making := self.making(sweep.dataset):
-                lines[making] = None
-            runs = [self._swept(sweep, name) for name in sweep.methods]
-            lines |= dict.fromkeys(run_lines(runs))
-        return tuple(lines)
-
-    def _swept(self, sweep: Sweep, method: str) -> tuple[str, ...]:
-        cell = Printed(sweep.dataset, method, "", "", sweep.llm, (), None, "", "", "")
-        return merged([*(self.settings_of_paper(cell) or ()), *sweep.over])
 
 
 def _heeded(method: Method | None, *words: str) -> tuple[str, ...]:
