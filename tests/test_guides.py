@@ -30,7 +30,7 @@ def loaded() -> ModuleType:
 
 FOLLOW = loaded()
 PAGES = [page for page in FOLLOW.pages() if page.name not in OWN_TEST]
-OF_RUNS = {"ask", "run", "plan", "sweep"}
+OF_RUNS = {"ask", "run", "plan"}
 
 
 def small(words: list[str]) -> list[str]:
@@ -38,7 +38,7 @@ def small(words: list[str]) -> list[str]:
     words = ["dataset=toy" if word == "dataset=sample" else word for word in words]
     if words[0] not in OF_RUNS:
         return words
-    at = 2 if words[0] == "sweep" else 1
+    at = next((row for row, word in enumerate(words) if "=" in word), len(words))
     given = [word for word in WEIGHTLESS if not any(w.startswith("embedder=") for w in words)
              or not word.startswith("embedder=")]  # fmt: skip
     return [*words[:at], *given, *words[at:]]

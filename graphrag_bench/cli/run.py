@@ -23,7 +23,7 @@ from graphrag_bench.config.sources import Choices, search_in
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.experiment.callbacks import CELL, print_results
 from graphrag_bench.experiment.execute import RunResult
-from graphrag_bench.experiment.session import OBJECTIVE, session
+from graphrag_bench.experiment.session import session
 from graphrag_bench.experiment.unused_settings import refuse_unused
 from graphrag_bench.runs.folder import write_whole
 
@@ -117,8 +117,7 @@ def job(config: DictConfig) -> float | None:
     if isinstance(result, Exception):
         return None
     _leave(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
-    objective = result.experiment.settings.objective or OBJECTIVE
-    metric = result.metrics["metrics"].get(objective)
+    metric = result.metrics["metrics"].get(result.experiment.settings.objective)
     return None if metric is None else float(metric["mean"])
 
 

@@ -80,6 +80,10 @@ def _refuse_secrets(config: DictConfig) -> None:
 
 
 def _check_cells(config: DictConfig) -> None:
+    if not is_grid(config) and config.get("objective") is None:
+        raise UserError(
+            "This sweeper needs objective=METRIC and split=dev, as in experiment=tuning."
+        )
     found, errors = [], []
     every = cells(config, config.hydra.overrides.task)
     for overrides in every:

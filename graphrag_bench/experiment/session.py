@@ -25,8 +25,6 @@ from graphrag_bench.runs.folder import Occupied
 
 Cell = tuple[Path, str]
 """A run folder, and how much of the run is wanted and how it is scored."""
-OBJECTIVE = "evidence_recall@5"
-"""What a sweeper is given where `objective` names nothing."""
 _EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 _PAUSE = 2.0
 """Seconds between two looks at a run that another process is at work on."""

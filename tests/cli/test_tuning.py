@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, asked, metrics, ran, records, refused
+from toy_runs import TOY, asked, command, metrics, ran, records, refused
 
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.splits import is_dev
@@ -14,7 +14,7 @@ from graphrag_bench.data.splits import is_dev
 pytestmark = pytest.mark.slow
 
 HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
-OPTUNA = ["experiment=tuning", "hydra.sweeper.n_trials=3", *HIPPORAG]
+OPTUNA = ["experiment=tuning", "hydra.sweeper.n_trials=4", *HIPPORAG]
 INTERVAL = "method.damping=interval(0.1,0.9)"
 IDS = [question.id for question in read_dataset("toy", None, None, {}).questions]
 DEV = {name for name in IDS if is_dev(name)}
@@ -34,7 +34,7 @@ def test_optuna_sees_the_dev_part_alone_and_asks_no_model() -> None:
     asked.clear()
     ended = ran(*OPTUNA, INTERVAL)
     assert not asked
-    assert len(ended.folders) == 3
+    assert len(ended.folders) == 4
     seen = {str(row["question"]) for folder in ended.folders for row in records(folder)}
     assert seen == DEV
     assert 0 < len(DEV) < len(IDS)
@@ -44,10 +44,10 @@ def test_optuna_sees_the_dev_part_alone_and_asks_no_model() -> None:
 def test_the_best_trial_is_marked_and_its_command_runs_on_test_without_the_mark() -> None:
     ended = ran(*OPTUNA, INTERVAL)
     said = next(line for line in ended.out.splitlines() if line.startswith("best of"))
-    assert said.startswith("best of 3 configurations by evidence_recall@5 on split=dev: 0.")
-    assert said.endswith("(selected on this split, 3 configurations)")
+    assert said.startswith("best of 4 configurations by evidence_recall@5 on split=dev: 0.")
+    assert said.endswith("(selected on this split, 4 configurations)")
     tables = [(folder / "table.md").read_text() for folder in ended.folders]
-    assert [text.count(f"({MARK}3 configurations) |") for text in tables] == [1] * 3
+    assert [text.count(f"({MARK}4 configurations) |") for text in tables] == [1] * 4
     told = next(line for line in ended.out.splitlines() if "graphrag-bench run" in line)
     again = ran(*shlex.split(told)[2:])
     assert again.folder in ended.folders
@@ -75,21 +75,31 @@ def test_a_run_that_was_chosen_stays_marked_wherever_it_is_shown() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["split=test"], "split=test"),
-        (["objective=evidence_recall@3"], "evidence_recall@2"),
-        (["objective=f1"], "answer=on"),
-        (["method.dampng=interval(0.1,0.9)"], "method.damping"),
-        (["chunking.size=600"], "chunking"),
+        ([INTERVAL, "split=test"], "report it on split=test"),
+        ([INTERVAL, "objective=null"], "needs objective="),
+        ([INTERVAL, "objective=evidence_recall@3"], "evidence_recall@2"),
+        ([INTERVAL, "objective=f1"], "Metrics of answers need answer=on"),
+        (["method.damping=interval(1.1,1.9)"], "damping"),
+        (["method.dampng=interval(0.1,0.9)"], "damping"),
     ],
 )
-def test_a_study_whose_every_trial_would_fail_is_refused(more: list[str], said: str) -> None:
-    assert said in refused(*OPTUNA, INTERVAL, *more)
-    assert not Path("runs").exists()
+def test_a_sweep_that_could_not_be_honest_or_whole_is_refused(more: list[str], said: str) -> None:
+    assert said in refused(*OPTUNA, *more)
+
+
+def test_a_trial_that_fails_ends_alone_and_all_of_them_with_the_reason() -> None:
+    ended = command("run", *OPTUNA, "method.damping=interval(0.1,1.5)")
+    assert ended.code == 1
+    assert "1 failed; the same command" in ended.err
+    assert "best of 3 configurations" in ended.out
+    said = refused(*OPTUNA, "method.damping=interval(0.99,1.9)", code=1)
+    assert "Every cell failed" in said
+    assert "damping" in said
 
 
 def test_an_objective_needs_a_sweep_and_never_looks_at_the_test_part() -> None:
-    assert "-m" in refused(*HIPPORAG, "objective=evidence_recall@5")
-    assert "interval" in refused("-m", *HIPPORAG, INTERVAL)
+    assert "use it with -m" in refused(*HIPPORAG, "objective=evidence_recall@5")
+    assert "--multirun" in refused(*HIPPORAG, INTERVAL)
     sweep = ["-m", *HIPPORAG, "method.damping=0.3,0.5", "answer=off", "objective=evidence_recall@5"]
-    assert "split=test" in refused(*sweep, "split=test")
+    assert "report it on split=test" in refused(*sweep, "split=test")
     assert "use split=dev" in ran(*sweep).out
