@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -13,11 +12,11 @@ from graphrag_bench.config.compose import composed, raw_method
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.words import Word, given_names
-from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.method import RESERVED
 from graphrag_bench.experiment.pooling import refuse_for_all
+from graphrag_bench.experiment.shared import Shared
 from graphrag_bench.experiment.unused_settings import refuse_idle
 from graphrag_bench.sweeps.baseline import check_baseline
 from graphrag_bench.sweeps.manifest import CellRow
@@ -36,16 +35,14 @@ def cell_of(experiment: Experiment) -> Cell:
 
 @dataclass
 class Preparing:
-    """Experiments of settings, with one data set for all that name the same."""
+    """Experiments of settings, with what they share."""
 
-    datasets: dict[str, Dataset] = field(default_factory=dict)
+    shared: Shared = field(default_factory=Shared)
     references: dict[Cell, list[Experiment]] = field(default_factory=dict)
 
     def experiment(self, values: Mapping[str, Any], *, swept: bool = True) -> Experiment:
         """The checked experiment of resolved settings; raises UserError."""
-        source = json.dumps(values.get("dataset"), sort_keys=True, default=str)
-        made = Experiment.prepare(values, self.datasets.get(source), swept=swept)
-        self.datasets[source] = made.dataset
+        made = Experiment.prepare(values, swept=swept, shared=self.shared)
         check_baseline(made)
         return made
 
@@ -54,7 +51,7 @@ class Preparing:
         name = cell_of(experiment)
         if name not in self.references:
             self.references[name] = [
-                Experiment.prepare(held, experiment.dataset, swept=True)
+                Experiment.prepare(held, experiment.dataset, swept=True, shared=self.shared)
                 for held in references(experiment)
             ]
         return [experiment, *self.references[name]]
