@@ -17,13 +17,15 @@ from graphrag_bench.analysis.explaining.own_question import (
     question_of,
     told,
 )
-from graphrag_bench.config.compose import compose, load
-from graphrag_bench.config.plugins import look_into
-from graphrag_bench.config.profiles import DEFAULT, SELECTORS, applied
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import config_folders
+from graphrag_bench.config.profiles import applied
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
+from graphrag_bench.config.sources import GROUPS, method_file, search_in
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean, shown_plainly
+from graphrag_bench.experiment.baseline import differences, result_tables
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.method import RESERVED
@@ -31,9 +33,9 @@ from graphrag_bench.experiment.method_steps import Steps
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.report.rendering import show
 from graphrag_bench.report.run_tables import checked_columns
+from graphrag_bench.runs.differing import differing_settings
 from graphrag_bench.runs.stored import StoredRun
 from graphrag_bench.runs.stored import stored_runs as runs_below
-from graphrag_bench.sweeps.baseline import differences, result_tables
 from graphrag_bench.text import short
 from graphrag_bench.view.notebook import question_html, tables_html
 from graphrag_bench.view.questions import question_whole, roots_of
@@ -70,10 +72,10 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> Pipeline:
     `workers=2`, a mapping for a group with settings of its own). Raises UserError with every other
     name.
     """
-    look_into(settings.get("plugins") or ())
-    file = load("method", source) if isinstance(source, str) else source
-    sources = [str(settings.get(name, DEFAULT)) for name in SELECTORS]
-    raw = applied(file, *sources, pooling=settings.get("pooling"))
+    search_in(config_folders(settings.get("plugins") or ()))
+    file = method_file(source) if isinstance(source, str) else source
+    raw = applied(file, *(str(settings.get(name, "default")) for name in _SELECTORS),
+                  pooling=settings.get("pooling"))  # fmt: skip
     known = [name for name in raw if name not in RESERVED]
     run_settings: dict[str, Any] = {}
     gathered = Gathered()
@@ -86,14 +88,15 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> Pipeline:
             hint = did_you_mean(name, [*known, *_RUN_SETTINGS], known)
             gathered.add(f"There is no setting '{name}'. {hint}")
     gathered.refuse()
-    plain: dict[str, Any] = compose({"method": raw}, {})["method"]
+    plain: dict[str, Any] = composed(method=raw)["method"]
     given = tuple(f"method.{name}" for name in settings if name in known)
     return Pipeline(plain, run_settings, given, copy.deepcopy(plain))
 
 
 _OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
 _RUN_SETTINGS = tuple(sorted(set(RunSettings.model_fields) - _OF_COMMANDS))
-_GROUPS = ("llm", "llm_build", "embedder", "chunking", "pooling")
+_SELECTORS = ("profile", "fidelity")
+_ROLES = ("llm_build", "llm_judge")
 
 
 @dataclass(repr=False)
@@ -122,18 +125,25 @@ class Pipeline:
     @shown_plainly
     def experiment(self, data: Dataset, **settings: Any) -> Experiment:
         """The checked experiment on a data set; raises UserError with every problem."""
-        late = [name for name in SELECTORS if name in settings]
+        late = [name for name in _SELECTORS if name in settings]
         if late:
             raise UserError(f"{late[0]} is chosen with the method: gb.method(NAME, {late[0]}=...).")
-        rest = {**self.settings, **settings, "given": [*self.given, *self._changed()]}
-        choices = {name: rest.pop(name) for name in _GROUPS if rest.get(name) is not None}
+        rest = {**self.settings, **settings}
+        names = {name: value for name, value in rest.items() if isinstance(value, str)}
+        chosen = [
+            f"{'llm@' if name in _ROLES else ''}{name}={value}"
+            for name, value in names.items()
+            if name in (*GROUPS, *_ROLES)
+        ]
+        values = {name: value for name, value in rest.items() if name not in names}
+        values |= {name: value for name, value in names.items() if name not in (*GROUPS, *_ROLES)}
         source = {"name": data.card.name, "root": data.root, **data.settings}
         if data.root is not None and data.openie is not None:
             source["openie"] = str(data.openie)
         if data.questions_file is not None:
             source["questions"] = str(data.questions_file)
-        values = compose({**choices, "dataset": source, "method": self.method}, rest)
-        return Experiment.prepare(values, data)
+        settings = composed(chosen, {**values, "dataset": source}, method=self.method)
+        return Experiment.prepare({**settings, "given": [*self.given, *self._changed()]}, data)
 
     def _changed(self) -> Iterator[str]:
         for stage in STAGES:
@@ -256,19 +266,25 @@ class AnsweredInRun:
 
 @shown_plainly
 def stored_runs(home: str | Path = ".") -> pandas.DataFrame:
-    """One row for each question of each stored run, with its metrics where the gold is at hand."""
+    """One row for each question of each stored run, with its metrics where the gold is at hand.
+
+    A setting that differs among the runs is a column named by its path, such as `method.damping`.
+    """
     import pandas
 
-    return pandas.DataFrame([row for run in runs_below(home) for row in _question_rows(run)])
+    runs = runs_below(home)
+    pairs = zip(runs, differing_settings(runs), strict=True)
+    return pandas.DataFrame([row for pair in pairs for row in _question_rows(*pair)])
 
 
-def _question_rows(run: StoredRun) -> list[dict[str, Any]]:
+def _question_rows(run: StoredRun, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     known = {"dataset": run.metrics.get("dataset"), "method": run.metrics.get("method")}
-    key = run.folder.path.name
+    known |= {"key": run.folder.path.name}
+    known |= {path: value for path, value in settings.items() if path != "answer"}  # the text is
     rows = []
     for name, row in run.rows.items():
         plain = {field: row.get(field) for field in ("status", "answer", "calls", "prompt_tokens")}
-        rows.append({**known, "key": key, "question": name, **plain, **run.scores.get(name, {})})
+        rows.append({**known, "question": name, **plain, **run.scores.get(name, {})})
     return rows
 
 

@@ -135,7 +135,18 @@ class Builder(Registered):
 
 
 operators: Registry[Operator] = Registry("operator")
-builders: Registry[Builder] = Registry("builder")
+builders: Registry[Builder] = Registry("builder", "artifact")
+
+
+def resources() -> frozenset[str]:
+    """The names of all that builders build."""
+    return frozenset(name.partition(".")[0] for name in builders.names())
+
+
+def variants(resource: str) -> dict[str, str]:
+    """The names of the builders of a resource, by variant."""
+    names = [name for name in builders.names() if name.partition(".")[0] == resource]
+    return {name.partition(".")[2] or name: name for name in names}
 
 
 def operator(

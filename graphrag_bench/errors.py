@@ -93,6 +93,10 @@ RENAMED = {"frame": "reference_rows", "scope": "per", "per_scope": "partition"}
 """Former names, the last part of a setting's path or a value, and what they are called now."""
 
 
+_LISTED = 12
+"""Names of a message where none is near; of up to twice as many all are shown."""
+
+
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:
     """Up to `n` valid names, the most similar to `name` first; of a renamed setting the new one."""
     names = sorted(set(valid))
@@ -119,6 +123,8 @@ def did_you_mean(
     if close := nearest(name, names, n):
         return f"Did you mean {' or '.join(repr(prefix + other) for other in close)}?"
     every = [prefix + other for other in (names if listed is None else listed)]
+    if (left := len(every) - _LISTED) > _LISTED:
+        return f"There are: {', '.join(every[:_LISTED])} and {left} more."
     return f"There are: {', '.join(every) or 'none'}."
 
 

@@ -41,7 +41,6 @@ import numpy as np
 from made_up_texts import MadeUp
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import read_words
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.experiment.experiment import Experiment
@@ -323,7 +322,7 @@ def of_world(size: int, home: str) -> Experiment:
         f"dataset.words={N_WORDS}", "method=entitypassage", "answer=off", "reference_rows=off",
         f"paths.home={home}",
     )  # fmt: skip
-    return Experiment.prepare(composed(read_words(words)))
+    return Experiment.prepare(composed(words))
 
 
 def versions(size: int) -> list[Step]:

@@ -21,7 +21,6 @@ import faiss
 import numpy as np
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import read_words
 from graphrag_bench.experiment.execute import build_resources, execute
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.progress import Progress
@@ -34,11 +33,11 @@ Numbers = tuple[float, float, str, Mapping[str, float]]
 
 def prepared(home: str, *more: str) -> Experiment:
     """The run, with a reader that gives every prompt one reply."""
-    values = composed(read_words((
+    values = composed((
         "dataset=world", f"dataset.size={N_CHUNKS}", f"dataset.n_questions={N_QUESTIONS}",
         "method=vanilla", "llm=scripted", "embedder=hashing", "reference_rows=off",
         f"paths.home={home}", *more,
-    )))  # fmt: skip
+    ))  # fmt: skip
     return Experiment.prepare({**values, "llm": {**values["llm"], "replies": {"re:.": REPLY}}})
 
 

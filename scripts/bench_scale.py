@@ -22,7 +22,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import read_words
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.evaluation.retrieval import evidence_recall
 from graphrag_bench.experiment.execute import build_resources, start_state
@@ -47,7 +46,7 @@ def prepared(n_chunks: int, home: str) -> Experiment:
         f"dataset.words={N_WORDS}", f"dataset.n_questions={N_QUESTIONS}", "method=entitypassage",
         "answer=off", "reference_rows=off", "cache.mode=off", f"paths.home={home}",
     )  # fmt: skip
-    return Experiment.prepare(composed(read_words(words)))
+    return Experiment.prepare(composed(words))
 
 
 def peak_from_here() -> None:

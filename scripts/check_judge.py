@@ -1,6 +1,6 @@
 """How a judge marks answers whose mark is known: a line for each, and the share marked rightly.
 
-    python scripts/check_judge.py llm_judge=openai_compatible llm_judge.model=NAME \
+    python scripts/check_judge.py llm@llm_judge=openai_compatible llm_judge.model=NAME \
         llm_judge.base_url=http://localhost:11434/v1 llm_judge.api_key_env=null
 
 One call for each answer, and one more where the reply cannot be read; settings as of
@@ -16,7 +16,6 @@ from graphrag_bench.analysis.judging.cases import Bench, Case
 from graphrag_bench.analysis.judging.measures import MEASURES
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.config.words import read_words
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.models.llm import Metered
@@ -51,7 +50,7 @@ _LISTED = "Which rivers meet at Orm?"
 
 def main(words: Sequence[str]) -> int:
     """Mark them all, one after the other; 0."""
-    settings = check_settings(composed(read_words(words)))
+    settings = check_settings(composed(words))
     models = Models(settings, read_dataset("toy"))
     bench = Bench(Metered(models.llm_judge), lambda: models.embedder)
     right = 0

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import read_words
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.experiment.execute import execute
@@ -483,7 +482,7 @@ def recall_rows(asked: argparse.Namespace) -> Iterator[list[str]]:
                 f"paths.home={asked.home}",
                 f"build.graph.resolve=[{','.join(chosen)}]",
             ]
-            ended = execute(Experiment.prepare(composed(read_words(given))), Progress())
+            ended = execute(Experiment.prepare(composed(given)), Progress())
             scores = scores_over_repeats(ended.experiment).values()
             held = [one for one in scores if METRICS[0] in one]
             means = [sum(one[metric] for one in held) / len(held) for metric in METRICS]

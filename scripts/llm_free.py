@@ -25,7 +25,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import read_words
 from graphrag_bench.evaluation.statistics import paired_difference
 from graphrag_bench.experiment.execute import RunResult, execute
 from graphrag_bench.experiment.experiment import Experiment
@@ -147,7 +146,7 @@ def prepared(name: str, words: Sequence[str], home: str) -> Experiment:
         f"paths.home={home}",
         *(() if stores else [f"cache.mode={'write' if name.startswith('–') else 'off'}"]),
     ]
-    return Experiment.prepare(composed(read_words(given)))
+    return Experiment.prepare(composed(given))
 
 
 def run(name: str, words: Sequence[str], home: str) -> Row:

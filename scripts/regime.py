@@ -22,12 +22,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from graphrag_bench.analysis.papers.printed import load_table
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import read_words
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import execute
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.papers.printed import load_table
 from graphrag_bench.progress import Progress
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,7 +112,7 @@ def run(asked: argparse.Namespace, root: Path, settings: tuple[str, ...], profil
     ]  # fmt: skip
     began = time.monotonic()
     try:
-        ended = execute(Experiment.prepare(composed(read_words(words))), Progress(quiet=True))
+        ended = execute(Experiment.prepare(composed(words)), Progress(quiet=True))
     except UserError as error:
         return " ".join(str(error).split())
     rows = [row for row in ended.folder.rows().values() if "context" in row]

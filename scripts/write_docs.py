@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from graphrag_bench.config.choices import names
-from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.profiles import POOLED
+from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
 from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.experiment.experiment import Experiment
@@ -26,7 +26,7 @@ BEGIN, END = "<!-- profiles: scripts/write_docs.py -->", "<!-- end of profiles -
 MADE = "Written by `python scripts/write_docs.py`; a test holds it equal to the code."
 FAMILIES = ("question", "query", "node", "relationship", "chunk", "subgraph", "community", "path")
 COLUMNS = ("node", "relationship", "chunk", "subgraph", "community", "path")
-NO_CALLS = {"dataset": "toy", "embedder": "hashing"}
+NO_CALLS = ("dataset=toy", "embedder=hashing")
 MARK = "✓"
 KINDS = ("documents", "questions")
 PACKAGES = ("graphrag_bench", "operators", "methods")
@@ -98,7 +98,7 @@ def profiles(methods: Sequence[str]) -> str:
     rows = [
         f"| `{name}` | {source} | {_settings(changed)} |"
         for name in methods
-        for source, changed in _sources(load("method", name))
+        for source, changed in _sources(method_file(name))
     ]
     if not rows:
         return ""
@@ -109,7 +109,7 @@ def profiles(methods: Sequence[str]) -> str:
 
 def profile_rows(name: str) -> list[str]:
     """A row of the table of profiles for each setting of a method that one of them changes."""
-    method = load("method", name)
+    method = method_file(name)
     held = dict(_chosen(method))
     paths = dict.fromkeys(path for changed in held.values() for path in changed)
     rows = []
@@ -335,7 +335,7 @@ def _card_facts(card: Card) -> Iterator[str]:
 
 
 def _method_row(name: str) -> str:
-    experiment = Experiment.prepare(compose({**NO_CALLS, "method": name}, {}))
+    experiment = Experiment.prepare(composed([*NO_CALLS, f"method={name}"]))
     pipeline = experiment.method.pipeline
     planned = {item.resource: item.builder.variant for item in experiment.plan}
     wanted = sorted(experiment.wanted - {"graph", "chunk_table", "corpus"})

@@ -50,6 +50,7 @@ def open_registries(monkeypatch):
     """
     load_plugins()
     for registry in (operators, builders):
+        registry.all()
         monkeypatch.setattr(registry, "_items", dict(registry._items))
         monkeypatch.setattr(registry, "_frozen", False)
 

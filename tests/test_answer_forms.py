@@ -10,11 +10,10 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, asked, ran, refused, write_set
 
 from graphrag_bench.answer_forms import FORMS, answer_form, form_of_part
-from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import composed
+from graphrag_bench.config.sources import names
 from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.experiment.answer_asking import form_lines
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.models.fan_out import Request
 from graphrag_bench.models.outcomes import Completion
@@ -54,7 +53,7 @@ class Listening(Scripted):
 
 def experiment(*settings: str, dataset: str = "toy") -> Experiment:
     words = [f"dataset={dataset}", *WEIGHTLESS, *settings]
-    return Experiment.prepare(composed(checked_words(words)))
+    return Experiment.prepare(composed(words))
 
 
 # ---- cards
@@ -233,7 +232,7 @@ def test_the_form_is_not_in_the_key_of_a_prompt_that_does_not_name_it(tmp_path: 
     (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }}")
 
     def key(form: str, prompts: Path | None) -> str:
-        values = composed(checked_words([*TOY, f"answers={form}", "reader_prompt=own"]))
+        values = composed([*TOY, f"answers={form}", "reader_prompt=own"])
         own = {**values["method"], "generate": [*values["method"]["generate"]]}
         own["generate"][-1] = {**own["generate"][-1], "max_tokens": 9}
         if prompts:

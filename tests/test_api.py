@@ -200,6 +200,20 @@ def test_runs_is_a_data_frame_with_a_row_for_each_question() -> None:
     assert len(gb.stored_runs("nowhere")) == 0
 
 
+def test_a_setting_that_differs_among_runs_is_a_column_of_their_data_frame() -> None:
+    for size, drop in ((1, 0.0), (3, 0.5)):
+        settings = {"limit": 1, "answer": "off", "build": {"graph": {"edge_drop": drop}}}
+        hipporag(damping=size / 10).run("toy", **settings)
+    gb.method("bm25", **WEIGHTLESS).run("toy", limit=1)
+    frame = gb.stored_runs()
+    paths = ["method.damping", "build.graph.edge_drop"]
+    assert list(frame.columns)[3:6] == [*paths, "question"]
+    recall = frame.groupby(["dataset", *paths])["evidence_recall@5"].mean()
+    assert list(recall.index) == [("toy", 0.1, 0.0), ("toy", 0.3, 0.5)]
+    assert frame["method.damping"].isna().sum() == 1
+    assert frame.set_index("method").loc["bm25", "answer"] == "Ada Marsh"
+
+
 def test_a_question_of_your_own_has_no_scope() -> None:
     with pytest.raises(UserError, match=r"graph\.per=all"):
         hipporag(graph={"per": "partition"}).ask("Who?", "toy")

@@ -40,13 +40,12 @@ def test_the_readme_s_table_has_the_figures_of_the_pages() -> None:
 
 
 def test_the_table_of_profiles_has_every_setting_that_a_profile_changes(writer: ModuleType) -> None:
-    from graphrag_bench.config.choices import names
-    from graphrag_bench.config.compose import load
+    from graphrag_bench.config.sources import method_file, names
 
     page = writer.pages()[ROOT / "docs" / "methods.md"]
     table = page.partition("## Which setting each profile changes")[2]
     for name in names("method"):
-        for changed in (load("method", name).get("profiles") or {}).values():
+        for changed in (method_file(name).get("profiles") or {}).values():
             for path in changed:
                 shown = path if path.startswith("build.") else f"method.{path}"
                 assert f"| `{name}` | `{shown}` |" in table
@@ -56,7 +55,7 @@ def test_the_table_of_profiles_has_every_setting_that_a_profile_changes(writer: 
 
 
 def test_every_method_has_a_page(writer: ModuleType) -> None:
-    from graphrag_bench.config.choices import names
+    from graphrag_bench.config.sources import names
 
     assert all(writer.page_of(name).is_file() for name in names("method"))
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from toy_runs import TOY, command, metrics, ran, records, write_set
 
-from graphrag_bench.config.choices import names
-from graphrag_bench.config.compose import load
+from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.pipeline.build import STAGES
 from graphrag_bench.pipeline.edit import every_list
 
@@ -52,7 +51,7 @@ def test_a_table_without_a_fallback_has_no_column_for_one(tmp_path: Path) -> Non
 def test_every_empty_arm_that_retrieves_by_another_way_says_why() -> None:
     lacking = []
     for name in names("method"):
-        stages: list[list[dict[str, Any]]] = [load("method", name).get(s) or [] for s in STAGES]
+        stages: list[list[dict[str, Any]]] = [method_file(name).get(s) or [] for s in STAGES]
         for items in every_list(stages):
             for step in items:
                 empty = (step.get("cases") or {}).get("empty") or []

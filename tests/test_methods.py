@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_bench.config.choices import names
-from graphrag_bench.config.compose import load
+from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.locations import checkout
 
 METHODS = names("method")
@@ -33,15 +32,15 @@ def test_the_page_and_the_file_of_a_method_say_alike_how_far_it_is_verified() ->
     pages = {page_of(name): page_of(name).read_text(encoding="utf-8") for name in METHODS}
     marks = {page: set[str]() for page in pages}
     for name in METHODS:
-        if "verified" in load("method", name):
-            marks[page_of(name)].add(str(load("method", name)["verified"]).lower())
+        if "verified" in method_file(name):
+            marks[page_of(name)].add(str(method_file(name)["verified"]).lower())
     for page, text in pages.items():
         assert set(re.findall(r"`verified: (\w+)`", text)) == marks[page], page
         checked = re.search(r"not checked|was not at hand|were at hand", text, re.IGNORECASE)
         assert checked or not marks[page], page
 
 
-LINKING = [name for name in METHODS if "linking" in load("method", name)]
+LINKING = [name for name in METHODS if "linking" in method_file(name)]
 
 
 def test_every_method_that_links_names_says_how() -> None:

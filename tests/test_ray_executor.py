@@ -25,7 +25,6 @@ from fake_openai import FakeOpenAI
 from toy_runs import command
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import read_words
 from graphrag_bench.errors import UserError
 from graphrag_bench.executors import servers_on_ray
 from graphrag_bench.executors.executor import BLOCKS_AHEAD
@@ -294,7 +293,7 @@ def test_the_calls_at_a_time_are_told_without_a_cluster(tmp_path: Path) -> None:
              "llm._target_=dying_models.WorldModel", "llm.parallel=3"]  # fmt: skip
 
     def at_once(*more: str) -> int:
-        models = Experiment.prepare(composed(read_words([*words, *more]))).models
+        models = Experiment.prepare(composed([*words, *more])).models
         assert "ray" not in vars(models)
         return models.calls_at_once()
 

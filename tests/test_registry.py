@@ -1,12 +1,18 @@
 """Names to registered functions: clashes, nearest names, and the freeze after start-up."""
 
+import re
+import sys
+from pathlib import Path
+
 import pytest
 
 from graphrag_bench import contract
 from graphrag_bench.contract import Operator, operator
 from graphrag_bench.errors import UserError
-from graphrag_bench.registry import ContractError, Registry
+from graphrag_bench.registry import ContractError, Registry, import_modules
 from graphrag_bench.values import Query, Question
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +76,41 @@ def test_a_notebook_may_not_replace_what_a_module_holds():
     operator("question.echo")(echo_of("lab"))
     with pytest.raises(ContractError, match="already registered by lab"):
         operator("question.echo")(echo_of("__main__"))
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package whose one module registers `question.late`, noted in an open registry."""
+    folder = tmp_path / "late_steps"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "late.py").write_text(
+        "from graphrag_bench.contract import operator\n"
+        "from graphrag_bench.values import Query, Question\n\n\n"
+        '@operator(\n    "question.late", calls=0\n)\n'
+        "def late(question: Question) -> Query:\n    raise NotImplementedError\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with contract.operators.open():
+        import_modules("late_steps", folder)
+    yield "late_steps.late"
+    sys.modules.pop("late_steps.late", None)
+
+
+def test_a_module_is_imported_when_one_of_its_names_is_asked_for(package):
+    assert contract.operators.names() == ["question.late"]
+    assert package not in sys.modules
+    assert registered("question.late").function.__module__ == package
+
+
+def test_a_name_of_a_module_that_is_not_imported_yet_is_taken(package):
+    with contract.operators.open(), pytest.raises(ContractError, match="already registered by lat"):
+        operator("question.late")(echo_of("lab"))
+
+
+def test_every_built_in_name_is_written_out_in_the_text_of_its_module():
+    for folder in ("graphrag_bench/offline", "operators", "methods"):
+        for path in (ROOT / folder).rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            decorated = re.findall(r"^@(?:operator|artifact)\b(.*\n.*)", text, re.MULTILINE)
+            assert all(re.match(r'\(\s*"', after) for after in decorated), path

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel
 
-from graphrag_bench.config.choices import ROLES
 from graphrag_bench.config.settings import RunSettings
+from graphrag_bench.config.sources import ROLES
 from graphrag_bench.errors import UnreadableReply, UserError, did_you_mean
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.long_texts import chunk_line

@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from graphrag_bench.analysis.explaining.names import Names
 from graphrag_bench.analysis.explaining.own_question import asked, told
 from graphrag_bench.analysis.explaining.text import explained_lines
-from graphrag_bench.cli.settings_words import divided, refuse_unread, settings_parser
+from graphrag_bench.cli.settings_words import (
+    divided,
+    refuse_unread,
+    settings_parser,
+    with_folders,
+)
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import given_names
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
-from graphrag_bench.experiment.unused_settings import refuse_idle
+from graphrag_bench.experiment.unused_settings import refuse_unused
 
 _ONE = "there is one question of your own, asked once; `run` asks those of a data set."
 _SCORED = "nothing is scored; `run` scores the questions of a data set."
@@ -49,9 +52,8 @@ def main(arguments: Sequence[str]) -> int:
     refuse_unread("ask", words, UNREAD)
     made = []
     for settings in by_method(words):
-        checked = checked_words(settings)
-        made.append(Experiment.prepare(composed(checked)))
-        refuse_idle(given_names(checked), made[-1:])
+        made.append(Experiment.prepare(composed(with_folders(settings))))
+        refuse_unused(settings, made[-1:])
     found = [_told(experiment, questions[0]) for experiment in made]
     if given.json:
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")

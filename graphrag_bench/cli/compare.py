@@ -30,10 +30,10 @@ HOME/comparisons/<key>/verdicts.jsonl: run the same command again to resume; a s
 nothing.
 
 examples
-  graphrag-bench compare RUN_A RUN_B llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
-  graphrag-bench compare RUN_A RUN_B RUN_C --criteria pankrag llm_judge=local \\
+  graphrag-bench compare RUN_A RUN_B llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
+  graphrag-bench compare RUN_A RUN_B RUN_C --criteria pankrag llm@llm_judge=local \\
       llm_judge.model_path=weights.gguf
-  graphrag-bench compare RUN_A RUN_B RUN_C llm_judge=openai_compatible --plot wins.pdf
+  graphrag-bench compare RUN_A RUN_B RUN_C llm@llm_judge=openai_compatible --plot wins.pdf
 """
 
 
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _given(arguments: Sequence[str]) -> argparse.Namespace:
-    usage = "RUN_A RUN_B [RUN ...] llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
+    usage = "RUN_A RUN_B [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
     reader = judging_words.judging_parser("compare", _ABOUT, usage, "cache.* budget.* failures.*")
     reader.option(
         "--criteria",

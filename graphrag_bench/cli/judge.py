@@ -28,8 +28,8 @@ An unreadable reply counts as missing: it is in no mean, never a good mark. Cont
 the run stored (none with trace=off).
 
 examples
-  graphrag-bench judge 0a1b2c3d llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
-  graphrag-bench judge RUN_A RUN_B --metrics judged_correctness llm_judge=openai_compatible \\
+  graphrag-bench judge 0a1b2c3d llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
+  graphrag-bench judge RUN_A RUN_B --metrics judged_correctness llm@llm_judge=openai_compatible \\
       llm_judge.model=qwen3:8b llm_judge.base_url=http://localhost:11434/v1 \\
       llm_judge.api_key_env=null
 """
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _read(arguments: Sequence[str]) -> argparse.Namespace:
-    usage = "RUN [RUN ...] llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
+    usage = "RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]"
     taken = "embedder= cache.* budget.* failures.*"
     parser = judging_words.judging_parser("judge", _ABOUT, usage, taken)
     parser.rows("metrics", _METRICS.items())

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, command_parser
-from graphrag_bench.cli.settings_words import refuse_but
-from graphrag_bench.config.choices import names
+from graphrag_bench.cli.settings_words import is_setting, refuse_but, with_folders
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import RunSettings, check_settings
-from graphrag_bench.config.words import is_setting
-from graphrag_bench.experiment.checking import checked_words
+from graphrag_bench.config.sources import names
 from graphrag_bench.runs.stored import StoredRun, find_run
 
 TAKEN = ("llm_judge", "cache", "budget", "failures")
@@ -27,7 +25,7 @@ def judging_parser(command: str, about: str, usage: str, taken: str) -> Parser:
     made.home(None, "the folder that holds runs/; default: that of the first run")
     judges = f"{', '.join(names('llm'))}; no default: a judge has to be chosen"
     as_of_run = "as of a run; budget.usd=1 stops before it is passed"
-    made.rows("settings", [("llm_judge=", judges), (taken, as_of_run)])
+    made.rows("settings", [("llm@llm_judge=", judges), (taken, as_of_run)])
     return made
 
 
@@ -51,7 +49,7 @@ def judged_runs(
 
     The home is `home`, else that of the first run. Raises UserError for what is not a run.
     """
-    found = check_settings(composed(checked_words(settings)))
+    found = check_settings(composed(with_folders(settings)))
     runs = [find_run(name, home or ".") for name in given]
     distinct = list({run.folder.path.resolve(): run for run in runs}.values())
     own = home or str(distinct[0].folder.path.resolve().parents[3])

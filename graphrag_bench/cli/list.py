@@ -6,12 +6,13 @@ import sys
 from collections.abc import Sequence
 
 from graphrag_bench.cli.parsing import CONFIG_DIR, command_parser
-from graphrag_bench.config.choices import GROUPS, ROLES, built_in, names, path_of
-from graphrag_bench.config.compose import unreadable
+from graphrag_bench.cli.settings_words import with_folders
+from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import value_of
+from graphrag_bench.config.sources import GROUPS, built_in, file_of, method_file, names, read
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.data.card import card_names, load_card
+from graphrag_bench.errors import UserError
 
 _ABOUT = """
 Lists what can be chosen: the names of every group (dataset=, method=, llm=, ...), your
@@ -30,26 +31,27 @@ def _plugins(arguments: Sequence[str]) -> list[str]:
     meaning = "with what your packages hold: operators, builders, configs"
     parser.settings([("plugins", "[PACKAGE]", "[]", meaning)])
     parser.rows("folders", [CONFIG_DIR])
-    found = value_of(parser.read(arguments, alone=True).plugins, "plugins")
+    found = value_of(parser.read(with_folders(arguments), alone=True).plugins, "plugins")
     return [str(name) for name in (found if isinstance(found, list) else [found])]
 
 
 def _list_own() -> None:
-    groups = [group for group in GROUPS if group not in ROLES]
-    for group in groups:
-        broken = unreadable(group)
-        for name in sorted({*names(group)} - {*built_in(group)} | {*broken}):
-            if name in broken:
-                sys.stdout.write(f"  cannot be used, {group} {name}: {broken[name]}\n")
-            else:
-                sys.stdout.write(f"  yours, {group}: {name} ({path_of(group, name)})\n")
+    for group in GROUPS:
+        for name in sorted({*names(group)} - {*built_in(group)}):
+            file = file_of(group, name)
+            try:
+                _ = method_file(name) if group == "method" else read(file) if file else {}
+                sys.stdout.write(f"  yours, {group}: {name} ({file})\n")
+            except UserError as error:
+                sys.stdout.write(f"  cannot be used, {group} {name}: {error}\n")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the choices of every group, the operators and the builders."""
     load_plugins(_plugins(arguments))
     for group in GROUPS:
-        sys.stdout.write(f"{group}: {', '.join(built_in(group))}\n")
+        rows = "PAPER.TABLE.ROW" if group == "row" else ", ".join(built_in(group))
+        sys.stdout.write(f"{group}: {rows}\n")
     _list_own()
     sys.stdout.write("\ndata sets\n")
     for card in map(load_card, card_names()):

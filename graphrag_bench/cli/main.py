@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
 import gc
 import os
+import re
 import signal
 import sys
 import threading
@@ -19,8 +21,7 @@ from graphrag_bench.terminal import cleaned
 from graphrag_bench.version import __version__
 
 COMMANDS = {
-    "run": "run methods on a data set and print a scored table; -m sweeps",
-    "sweep": "list the cells of a sweep, or run one of them: for job arrays",
+    "run": "run methods on a data set and print a scored table, by Hydra; -m sweeps",
     "plan": "print what a run would build, read, write and call; touches no model",
     "ask": "answer one question of your own, by one method or several, and say why",
     "judge": "let a language model judge the answers of finished runs one by one",
@@ -45,7 +46,7 @@ COMMANDS = {
     "cache": "count, export and import the replies that were paid for",
 }
 GROUPS = {
-    "run and plan": ("run", "plan", "sweep", "ask"),
+    "run and plan": ("run", "plan", "ask"),
     "look at what was run": ("view", "runs", "show", "table", "curve", "funnel"),
     "take methods apart": ("replay", "ablate"),
     "make a method": ("new",),
@@ -60,7 +61,7 @@ _OF_THE_DISK = (
     errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT,
     errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.ENXIO,
 )  # fmt: skip
-_CONFIG_DIR = "--config-dir"
+_FOLDERS = ("--config-dir", "-cd", "hydra.searchpath=")
 _COLLECT_AT = 50_000
 """New objects before Python looks for cycles: a start makes many objects, and hardly a cycle."""
 _START = """
@@ -96,6 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     the replies that were under way have been stored; a second SIGTERM ends it at once.
     """
     gc.set_threshold(_COLLECT_AT)
+    atexit.register(gc.freeze)  # no search for cycles at the end
     try:
         with cleaned():
             return _main(list(sys.argv[1:] if arguments is None else arguments))
@@ -107,6 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(given: list[str]) -> int:
     if not given or given[0] == "help":
         given = ["--help"]
+    if given[0] in ("--shell-completion", "-sc"):  # as the shell asks: COMP_LINE has the command
+        os.environ["COMP_LINE"] = re.sub(r"\brun\b *", "", os.environ.get("COMP_LINE", ""), count=1)
+        given = ["run", *given]
     name, rest = given[0], given[1:]
     if name not in COMMANDS and not name.startswith("-"):
         sys.stderr.write(f"graphrag-bench: no command '{name}'. {did_you_mean(name, COMMANDS)}\n")
@@ -117,7 +122,10 @@ def _main(given: list[str]) -> int:
                 _parser().read(given)
                 return 2
             _refuse_secrets(rest)
-            rest = _with_config_dirs(rest)
+            if name != "run" and any(word.startswith(_FOLDERS) for word in rest):
+                from graphrag_bench.cli.settings_words import with_folders
+
+                rest = with_folders(rest)
             module = import_module(f"graphrag_bench.cli.{name}")
             return int(module.main(rest))
     except SystemExit as shown:  # argparse, after it has printed the help
@@ -166,31 +174,6 @@ def _refuse_secrets(words: Sequence[str]) -> None:
             refuse_secrets(name, value)
         elif word.startswith("--"):
             refuse_secrets(word, after)
-
-
-def _with_config_dirs(words: Sequence[str]) -> list[str]:
-    """The words without `--config-dir` and Hydra's search path, whose folders are looked in.
-
-    Raises UserError for an option without a folder, and for a folder that holds no group.
-    """
-    from graphrag_bench.config.choices import look_in
-
-    rest: list[str] = []
-    folders: list[str] = []
-    left = iter(words)
-    for word in left:
-        name, equals, value = word.partition("=")
-        if name == _CONFIG_DIR:
-            folders.append(value if equals else next(left, ""))
-            if not folders[-1]:
-                raise UserError(f"{_CONFIG_DIR} needs a folder: {_CONFIG_DIR} FOLDER.")
-        elif equals and name == "hydra.searchpath":
-            listed = value.strip("[]").split(",")
-            folders += [one.strip(" '\"").removeprefix("file://") for one in listed if one.strip()]
-        else:
-            rest.append(word)
-    look_in(folders)
-    return rest
 
 
 if __name__ == "__main__":

@@ -13,10 +13,9 @@ from graphrag_bench.analysis.questions import abstract
 from graphrag_bench.analysis.questions.made import REVIEW, Made, reviewed, write_set
 from graphrag_bench.analysis.questions.specific import SPECIFIC, specific_questions
 from graphrag_bench.cli.parsing import command_parser
-from graphrag_bench.cli.settings_words import refuse_but
+from graphrag_bench.cli.settings_words import refuse_but, with_folders
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.models.failure_gate import FailureGate
@@ -27,12 +26,12 @@ from graphrag_bench.text import safe_name
 _ABOUT = """
 Makes questions for a corpus and writes both into a folder. Ask them of the same data set, which
 reuses its graphs (dataset.questions=FOLDER), or run the folder as a separate data set
-(dataset=jsonl dataset.root=FOLDER). The model is llm_build=, or llm= where that is not set.
+(dataset=jsonl dataset.root=FOLDER). The model is llm@llm_build=, or llm= where that is not set.
 
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30
   graphrag-bench questions dataset=ultradomain_mix kind=abstract \\
-      llm_build=openai_compatible llm_build.model=gpt-4o
+      llm@llm_build=openai_compatible llm_build.model=gpt-4o
   graphrag-bench questions review=questions/sample/specific-0a1b2c3d/review.csv
   graphrag-bench run dataset=sample dataset.questions=questions/sample/specific-0a1b2c3d
 """
@@ -140,7 +139,7 @@ def _checked(own: Mapping[str, str]) -> QuestionSettings:
 
 
 def _experiment(rest: Sequence[str], asked: QuestionSettings) -> Experiment:
-    values = composed(checked_words(rest))
+    values = composed(with_folders(rest))
     if asked.kind == "abstract":
         return Experiment.prepare(values)
     build = {"graph": "kg", **(values.get("build") or {})}

@@ -1,123 +1,167 @@
-"""`graphrag-bench run`: one run, or a sweep with -m, and one table at the end."""
+"""`graphrag-bench run`: a Hydra application. One run or a sweep, and one table at the end."""
 
 from __future__ import annotations
 
+import json
+import logging
+import os
+import shutil
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from graphrag_bench.cli.settings_words import settings_parser
-from graphrag_bench.cli.table_words import take_columns
-from graphrag_bench.config.words import Word
-from graphrag_bench.experiment.checking import checked_words
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig
+
+from graphrag_bench.cli.settings_words import settings_parser, with_folders
+from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, plain_errors, settings_of
+from graphrag_bench.config.sources import Choices, search_in
+from graphrag_bench.errors import UserError, caught
+from graphrag_bench.experiment.callbacks import CELL, print_results
 from graphrag_bench.experiment.execute import RunResult
-from graphrag_bench.experiment.failing import too_many
-from graphrag_bench.report.comparisons import comparison_table
-from graphrag_bench.report.rendering import markdown, show
-from graphrag_bench.report.tables import run_table
-from graphrag_bench.runs.folder import RunFolder
-from graphrag_bench.sweeps.baseline import differences, result_tables
-from graphrag_bench.sweeps.cells import Preparing, checked_alone
-from graphrag_bench.sweeps.launching import Grid, Results, run_one
-from graphrag_bench.sweeps.tuning import Tuning, is_tuning, require_plugins, selected
+from graphrag_bench.experiment.session import OBJECTIVE, session
+from graphrag_bench.experiment.unused_settings import refuse_unused
+from graphrag_bench.runs.folder import write_whole
 
 FAILED = 1
 """The exit code of a sweep of which some cells failed, and of a run that lacks answers."""
+LOG = logging.getLogger("graphrag_bench")
+_NONE = "No trials are completed yet."
+"""What Optuna ends with when every cell has failed."""
+_HELP = ("--help", "-h")
 
 _ABOUT = """
 Answers the questions of a data set by a method, scores the answers and the evidence, and prints one
-table. Results are stored below HOME/runs: run the same command again to resume.
+table. Results are stored below HOME/runs: run the same command again to resume. It is a Hydra
+application: --cfg, --info, --multirun, --config-dir and key=value, +key, ++key, ~key work as Hydra
+documents them (--hydra-help).
 
 examples
   graphrag-bench run dataset=sample method=hipporag limit=5
   graphrag-bench run -m dataset=sample method=bm25,vanilla,hipporag answer=off
+  graphrag-bench run experiment=pathrag_sizes dataset=toy answer=off
   graphrag-bench run dataset=jsonl dataset.root=FOLDER method=raptor llm=openai_compatible \\
     llm.model=NAME llm.base_url=ADDRESS
 
-sweeps (-m): cells share what is the same; a failed one is listed, and the same command retries it
+sweeps (-m): cells share what is the same; a failed one is a row that says so, and the same command
+retries it
   graphrag-bench run -m method=hipporag method.damping=0.1,0.5 answer=off \\
     split=dev objective=evidence_recall@5     names the best cell, and the command to report it by
-  graphrag-bench run -m hydra/sweeper=optuna hydra.sweeper.n_trials=30 method=hipporag \\
-    'method.damping=interval(0.1,0.9)'        Optuna chooses the cells, on split=dev alone
-  one cell at a time, for job arrays: graphrag-bench sweep --help
+  graphrag-bench run experiment=tuning method=hipporag 'method.damping=interval(0.1,0.9)'
+                                              Optuna chooses the cells, on split=dev alone
 
 exit code: 0 when every question has a row; 1 when more questions failed than failures.limit allows,
 or all of them, or a cell of a sweep; 2 for input that is wrong
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run, print `run: <folder>` for each run and the table; 0 when every question has a row.
+class EveryCellFailed(UserError):
+    """No cell of a sweep came to a value."""
 
-    1 when more questions of a method failed than `failures.limit` allows, or all of them.
+    exit_code = FAILED
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"Every cell failed: {why}")
+
+
+def job(config: DictConfig) -> float | None:
+    """Do one job of Hydra's, and return what a sweeper looks for: the mean of the objective.
+
+    In a sweep an error ends its cell alone, and there is no value then.
     """
-    usage = "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]"
-    parser = settings_parser("run", _ABOUT, usage)
-    parser.add_argument("words", nargs="*", metavar="WORD", help="a group or a setting: see below")
-    parser.flag(
-        "--multirun",
-        "sweep over every group and setting with several values: a,b, glob(a*), range(1,4)",
-        "-m",
-    )
-    take_columns(parser)
-    given = parser.read(arguments, alone=True)
-    if given.multirun:
-        return _swept(checked_words(given.words), given.columns)
-    results: Results = {}
-    preparing = Preparing()
-    values = checked_alone(checked_words(given.words), preparing)
-    run_one(values, results, preparing)
-    _show(results, given.columns)
-    return _told(results)
+    own = HydraConfig.get()
+    for source in own.runtime.config_sources:
+        if source.schema == Choices.scheme():  # a worker has not seen the command's own folders
+            search_in(source.path.split(os.pathsep))
+    folder, swept = Path(own.runtime.output_dir), own.mode == RunMode.MULTIRUN
+    number, overrides = int(own.job.num) if swept else 0, list(own.overrides.task)
+    cell: dict[str, Any] = {"number": number, "overrides": overrides, "status": "done"}
+    runs = session()
+    runs.swept, runs.overrides[number] = swept, overrides
+
+    def work() -> RunResult:
+        cell["settings"] = settings_of(config, own)
+        if own.job.chdir:  # results stay where the command was given
+            home = Path(own.runtime.cwd, cell["settings"]["paths"]["home"])
+            cell["settings"]["paths"]["home"] = str(home)
+        experiment = runs.experiment(cell["settings"], swept=swept)
+        if not swept:
+            if experiment.settings.objective is not None:
+                raise UserError("objective names the best cell of a sweep: use it with -m.")
+            refuse_unused(overrides, [experiment])
+        label = f"cell {number + 1} ({own.job.override_dirname})" if swept else ""
+        return runs.run(experiment, swept=swept, label=label.replace("method.", ""))
+
+    result: RunResult | Exception
+    try:
+        result = caught(work)
+    except UserError as error:
+        result = error
+    if isinstance(result, Exception):
+        kind = "" if isinstance(result, UserError) else f"{type(result).__name__}: "
+        cell |= {"status": "failed", "error": f"{kind}{result}"}
+        runs.cells[number] = str(cell["error"])
+        runs.failure = result
+        LOG.error(cell["error"])
+        if swept and kind:
+            traceback.print_exception(result)
+    else:
+        runs.cells[number] = result
+        results = [runs.results[name] for name in runs.names_of(result.experiment)]
+        cell["runs"] = [str(one.folder.path.resolve()) for one in results]
+    write_whole(folder / CELL, json.dumps(cell, ensure_ascii=False, default=str) + "\n")
+    if isinstance(result, Exception):
+        return None
+    _leave(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
+    objective = result.experiment.settings.objective or OBJECTIVE
+    metric = result.metrics["metrics"].get(objective)
+    return None if metric is None else float(metric["mean"])
 
 
-def _swept(words: Sequence[Word], columns: str) -> int:
-    require_plugins(words)
-    sweep = Tuning.of(words) if is_tuning(words) else Grid.of(words)
-    results: Results = {}
-    errors = sweep.run(results)
-    lines = selected(sweep, results)
-    if results:
-        _show(results, columns)
-    print("\n".join([*lines, f"sweep: {sweep.manifest.folder.resolve()}"]))  # noqa: T201
-    for cell, error in errors.items():
-        sys.stderr.write(f"cell {cell} failed: {error}\n")
-    if errors:
-        sys.stderr.write(f"{len(errors)} failed; the same command runs those again\n")
-    return FAILED if errors else _told(results)
+def _leave(folder: Path, run: Path, subdir: str | None, log: str) -> None:
+    """Let the job's folder point to the run, and the run keep what it was composed of."""
+    for name in filter(None, (subdir, log)):
+        source, copy = folder / name, run / name
+        if source.is_dir():
+            shutil.copytree(source, copy, dirs_exist_ok=True)
+        elif source.is_file():
+            shutil.copyfile(source, copy)
+    link = folder / "run"
+    link.unlink(missing_ok=True)
+    link.symlink_to(os.path.relpath(run.resolve(), folder.resolve()))
 
 
-def _told(results: Results) -> int:
-    lines = [line for result in results.values() if (line := lacking(result))]
-    sys.stderr.write("".join(f"{line}\n" for line in dict.fromkeys(lines)))
-    return FAILED if lines else 0
+def main(arguments: Sequence[str]) -> int:
+    """Run; 0 when every question has a row.
 
-
-def lacking(result: RunResult) -> str:
-    """What a run lacks: rows, or more answers than may fail; "" where it is as it should be."""
-    metrics, settings = result.metrics, result.experiment.settings
-    n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
-    title, limit = metrics["title"], settings.failures.limit
-    if too_many(metrics, limit):
-        allowed = "all of them" if n_failed == n else f"more than failures.limit={limit:.0%}"
-        return (
-            f"{title}: {n_failed} of {n} questions failed, {allowed}; the same command tries "
-            f"them again: {result.folder.file('failures', 'txt')}"
-        )
-    if n < n_selected and settings.part == (1, 1):
-        return f"{title}: {n_selected - n} of {n_selected} questions have no row"
-    return ""
-
-
-def _show(results: Results, columns: str) -> None:
-    text = _report(list(results.values()), columns)
-    for folder in dict.fromkeys(result.folder.path for result in results.values()):
-        RunFolder(folder).write_table(text)
-        print(f"run: {folder.resolve()}")  # noqa: T201 - read by scripts
-
-
-def _report(results: Sequence[RunResult], columns: str) -> str:
-    compared = differences(results)
-    for table in result_tables(results, compared, columns):
-        show(table)
-    kept = (run_table([result.metrics for result in results]), comparison_table(compared))
-    return "\n".join(markdown(table) for table in kept if table)
+    1 when a cell failed, or more questions of a method than `failures.limit` allows, or all.
+    """
+    if any(word in _HELP for word in arguments):
+        parser = settings_parser("run", _ABOUT, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
+        parser.rows("options", [("--hydra-help", "Hydra's own options: --cfg, --info, --package")])
+        parser.read(["--help"])
+    with_folders(arguments)
+    session.cache_clear()
+    before, sys.argv = sys.argv, ["graphrag-bench", *arguments]
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
+    try:
+        with plain_errors():
+            hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)(job)()
+    except ValueError as error:
+        if str(error) != _NONE:
+            raise
+        every = session().errors.values()
+        raise EveryCellFailed(next(iter(every), "run.log in their folders says why.")) from None
+    finally:
+        sys.argv = before
+        session().shared.close()
+    if "--experimental-rerun" in arguments:
+        print_results(session(), Path(HydraConfig.get().runtime.output_dir))
+    failure = session().failure
+    if failure is not None and not session().swept:
+        raise failure
+    return FAILED if session().errors or session().lacking() else 0

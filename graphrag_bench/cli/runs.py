@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from graphrag_bench.analysis import cleanup
 from graphrag_bench.cli.parsing import RUN, Parser, command_parser
-from graphrag_bench.cli.settings_words import refuse_but
+from graphrag_bench.cli.settings_words import refuse_but, with_folders
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.reopen import read_references
 from graphrag_bench.offline.manifest import RECIPE
+from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import imported_notes
-from graphrag_bench.report.rendering import Table, show
-from graphrag_bench.report.run_page import ListedRun, run_lines, runs_table
+from graphrag_bench.report.rendering import Table, csv_text, show
+from graphrag_bench.report.run_page import ListedRun, run_lines, run_sheet, runs_table
 from graphrag_bench.runs.damage import METRICS, DamagedRun, check_run, read_json, sealed_faults
+from graphrag_bench.runs.differing import differing_settings
 from graphrag_bench.runs.folder import ENVIRONMENT, RunFolder
 from graphrag_bench.runs.imported import QRELS, TREC, Source, export_trec, import_run
 from graphrag_bench.runs.stored import StoredRun, find_run
@@ -43,6 +44,7 @@ export --trec writes run.trec and qrels.trec.
 
 examples
   graphrag-bench runs ls dataset=sample method=hipporag
+  graphrag-bench runs ls --format csv > runs.csv
   graphrag-bench runs show 0a1b2c
   graphrag-bench runs rm 0a1b2c f5e4d3 --yes
   graphrag-bench runs gc --delete
@@ -50,6 +52,11 @@ examples
   graphrag-bench runs export 0a1b2c --trec folder
 """
 _FILTERS = ("dataset", "method")
+_FORMATS = ("terminal", "csv")
+_FORMAT = (
+    "terminal, or csv: a row for each scored run, with its metrics, costs, and every setting that "
+    "is not the same in all of them as a column"
+)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -57,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = _parser().read(arguments)
     home = Path(asked.home)
     if asked.action == "ls":
-        show(_listed(home, {n: v for n in _FILTERS if (v := getattr(asked, n))}))
+        _list(home, {n: v for n in _FILTERS if (v := getattr(asked, n))}, asked.format)
         return 0
     if asked.action == "show":
         _show(cleanup.find_folder(asked.run, home), home)
@@ -77,6 +84,7 @@ def _parser() -> Parser:
     listing = parser.action("ls", "a line for each run: model, questions, failures, size")
     listing.usage = "graphrag-bench runs ls [dataset=NAME] [method=NAME] [OPTIONS]"
     listing.settings((name, "NAME", None, f"only runs with this {name}") for name in _FILTERS)
+    listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0])
     showing = parser.action("show", "its configuration, metrics, cost, artifacts and environment")
     removing = parser.action(
         "rm", "remove runs below HOME/runs that no process is running; artifacts and cache stay"
@@ -115,7 +123,7 @@ def _import(asked: argparse.Namespace) -> int:
         raise UserError("runs import takes FILE dataset=NAME name=TITLE: one of them is missing.")
     refuse_but("runs import", asked.words, ("dataset",))
     words = [*asked.words, f"paths.home={asked.home}"]
-    settings = check_settings(composed(checked_words(words)))
+    settings = check_settings(composed(with_folders(words)))
     source = Source(Path(asked.file), asked.name, asked.reference)
     run = import_run(source, settings.dataset, asked.home, allow_unmatched=asked.allow_unmatched)
     for note in imported_notes([run.metrics]):
@@ -130,7 +138,23 @@ def _export(run: StoredRun, folder: str) -> int:
     return 0
 
 
-def _listed(home: Path, filters: dict[str, str]) -> Table:
+def _list(home: Path, filters: Mapping[str, str], form: str) -> None:
+    if form not in _FORMATS:
+        raise unknown("format", form, _FORMATS)
+    runs, left_out = _chosen(home, filters)
+    if form == _FORMATS[0]:
+        table = runs_table(str(home / "runs"), runs)
+        show(replace(table, notes=(*table.notes, *left_out)))
+        return
+    for line in left_out:
+        Progress().say(line)
+    scored = [home / "runs" / run.dataset / run.method / run.key for run in runs if run.metrics]
+    stored = [StoredRun(RunFolder(folder)) for folder in scored]
+    rows = [{**run.metrics, "folder": str(run.folder.path)} for run in stored]
+    sys.stdout.write(csv_text(run_sheet(rows, differing_settings(stored))))
+
+
+def _chosen(home: Path, filters: Mapping[str, str]) -> tuple[list[ListedRun], list[str]]:
     runs, left_out = [], []
     for folder in cleanup.run_folders(home):
         try:
@@ -142,9 +166,7 @@ def _listed(home: Path, filters: dict[str, str]) -> Table:
         known = {str(getattr(run, name)) for run in runs}
         if value not in known:
             raise unknown(f"run with {name}", value, known)
-    kept = [run for run in runs if all(getattr(run, n) == v for n, v in filters.items())]
-    table = runs_table(str(home / "runs"), kept)
-    return replace(table, notes=(*table.notes, *left_out))
+    return [run for run in runs if all(getattr(run, n) == v for n, v in filters.items())], left_out
 
 
 def _of(path: Path) -> ListedRun:

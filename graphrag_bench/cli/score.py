@@ -10,10 +10,10 @@ from graphrag_bench.cli.parsing import RUN, Parser, command_parser
 from graphrag_bench.cli.settings_words import setting_rows
 from graphrag_bench.cli.table_words import take_columns
 from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.baseline import stored_differences, with_baseline
 from graphrag_bench.plain_yaml import read_yaml
 from graphrag_bench.runs.rescoring import rescored
 from graphrag_bench.runs.stored import StoredRun, find_run
-from graphrag_bench.sweeps.baseline import stored_differences, with_baseline
 
 _ABOUT = """
 Re-scores the stored answers and contexts of finished runs, with no model call, writes their
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     """Score every run, then print one table of them all."""
     asked = _parser().read(arguments)
     from graphrag_bench.report.rendering import show
-    from graphrag_bench.report.run_tables import shown_tables
+    from graphrag_bench.report.run_tables import checked_columns, shown_tables
     from graphrag_bench.report.tables import metrics_table
 
     changes, names = _read(asked.words)
@@ -72,7 +72,8 @@ def main(arguments: Sequence[str]) -> int:
     scored = [StoredRun(run.folder, run.dataset) for run in runs]
     compared = stored_differences(scored, added)
     main = next(iter(scored[0].evaluation.compared), None)
-    first, *others = shown_tables(metrics, compared, columns=asked.columns, metric=main)
+    columns = checked_columns(asked.columns)
+    first, *others = shown_tables(metrics, compared, columns=columns, metric=main)
     for table in (first, metrics_table(metrics), *others):
         show(table)
     for run in runs:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from graphrag_bench.cli.parsing import CONFIG_DIR, Parser, command_parser
-from graphrag_bench.config.choices import GROUPS, names
+from graphrag_bench.config.compose import value_of
+from graphrag_bench.config.plugins import config_folders
 from graphrag_bench.config.settings import explained
-from graphrag_bench.config.words import is_setting
+from graphrag_bench.config.sources import GROUPS, ROLES, file_of, names, read, search_in
 from graphrag_bench.errors import UserError, did_you_mean
 
 _MORE = (
@@ -18,35 +21,63 @@ _MORE = (
     ),
     ("llm.NAME=VALUE", "a setting of the model, e.g. llm.model_path=weights.gguf"),
 )
-_FILES = (
-    "GROUP=./FILE.yaml",
-    "your own file instead of a name; names are also searched in ./configs/GROUP and in "
-    "the configs of plugins=[PACKAGE], too",
-)
 
 
 def settings_parser(
     command: str, about: str, usage: str, *, without: Collection[str] = ()
 ) -> Parser:
-    """A parser of words that shows every group with its choices and every setting of a run."""
-    made = command_parser(command, about, usage)
+    """Return a parser of words that shows every group with its choices and every setting."""
+    parser = command_parser(command, about, usage)
     groups = [
-        (f"{group}=", ", ".join(names(group))) for group in GROUPS if not _within(group, without)
+        (f"{group}=", ", ".join(names(group)) if group != "row" else "PAPER.TABLE.ROW")
+        for group in GROUPS
+        if not _within(group, without)
     ]
-    made.rows("groups (chosen by name)", [*groups, _FILES, CONFIG_DIR])
-    made.rows("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
-    return made
+    roles = [(f"llm@{role}=", "another model for this: as llm=") for role in ROLES]
+    parser.rows("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])
+    parser.rows("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
+    return parser
 
 
 def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[str, str]]:
-    """`NAME=DEFAULT` and the meaning of the settings of a run, or of those below a name."""
+    """Yield `NAME=DEFAULT` and the meaning of the settings of a run, or of those below a name."""
     for name, default, meaning in explained():
         if name not in GROUPS and name.startswith(of) and not _within(name, without):
             yield f"{name}={default}", meaning
 
 
+def with_folders(words: Sequence[str]) -> list[str]:
+    """Return the words without --config-dir and hydra.searchpath, whose folders are looked in.
+
+    Hydra itself reads both after our folders. The packages of `plugins=`, and those of the
+    experiment that is chosen, are looked in too.
+    """
+    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    options.add_argument("--config-dir", "-cd", action="append", default=[])
+    options.add_argument("--config-path", "-cp", action="append", default=[])
+    folders, rest = options.parse_known_args(words)
+    given = {word.partition("=")[0].lstrip("+"): word.partition("=")[2] for word in rest}
+    search_in([*folders.config_dir, *folders.config_path, *_listed(given, "hydra.searchpath")])
+    search_in(config_folders(_listed(given, "plugins")))
+    if file := file_of("experiment", given.get("experiment", "")):
+        search_in(config_folders(read(file).get("plugins") or []))
+    return [word for word in rest if not word.startswith("hydra.searchpath=")]
+
+
+def _listed(given: Mapping[str, str], name: str) -> list[str]:
+    value = value_of(given[name], name) if name in given else []
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def is_setting(argument: str) -> bool:
+    """Return whether an argument is meant as a setting, and is not a text that holds a `=`."""
+    name, equals, _ = argument.partition("=")
+    path = re.fullmatch(r"[+~]*[\w@/]+(\.[\w@:/.]+)?", name)
+    return path is not None and bool(equals or argument.startswith("~"))
+
+
 def divided(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words that are not settings, and the settings, each in order."""
+    """Return the words that are not settings, and the settings, each in order."""
     settings = [word for word in words if is_setting(word)]
     return [word for word in words if not is_setting(word)], settings
 
@@ -81,8 +112,8 @@ def refuse_but(
 
 
 def name_of(word: str) -> str:
-    """The path that a setting sets."""
-    return word.lstrip("+~").partition("=")[0]
+    """Return the path that a setting sets; that of `llm@llm_judge=NAME` is `llm_judge`."""
+    return word.lstrip("+~").partition("=")[0].removeprefix("llm@")
 
 
 def _within(name: str, listed: Iterable[str]) -> bool:

@@ -12,39 +12,30 @@ from graphrag_bench.analysis.free_tables.figure import KINDS, plot_pivot
 from graphrag_bench.analysis.free_tables.stored import named_runs, pivot_run
 from graphrag_bench.analysis.free_tables.table import Layout, long_pivot, pivot_table
 from graphrag_bench.analysis.papers.figures import collected
-from graphrag_bench.analysis.papers.filled_cells import Filled
 from graphrag_bench.analysis.papers.plot import plot_paper
-from graphrag_bench.analysis.papers.printed import (
-    PaperTable,
-    load_paper,
-    load_table,
-    paper_names,
-    table_names,
-)
-from graphrag_bench.analysis.papers.runs import (
-    Done,
-    keep_failures,
-    kept_failures,
-    run_rows,
-    wanted_rows,
-)
 from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.analysis.papers.table import comparison_tables, long_table
 from graphrag_bench.cli.parsing import RUN, Parser, command_parser
 from graphrag_bench.cli.plotting import check_figure, plot_runs, take_plot, tell_plot
 from graphrag_bench.cli.table_words import take_columns
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import read_word
 from graphrag_bench.errors import UserError, did_you_mean, nearest, unknown
+from graphrag_bench.experiment.baseline import stored_differences
+from graphrag_bench.papers.printed import (
+    PaperTable,
+    load_paper,
+    load_table,
+    paper_names,
+    table_names,
+)
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.corpora import corpus_notes, refuse_across
 from graphrag_bench.report.figures.of_runs import check_metric
 from graphrag_bench.report.headline import main_metric
 from graphrag_bench.report.rendering import FORMATS, Table, show
-from graphrag_bench.report.run_tables import shown_tables
+from graphrag_bench.report.run_tables import checked_columns, shown_tables
 from graphrag_bench.runs.folder import write_whole
 from graphrag_bench.runs.stored import stored_runs
-from graphrag_bench.sweeps.baseline import stored_differences
 
 _ABOUT = """
 Alone it lists the tables and figures of the papers.
@@ -58,8 +49,8 @@ Data are the same where documents, tokens and questions are within 2 % of the pa
 limit= or split= is over a part.
 A difference is printed for A and B only; for C the notes give the rank correlation of the methods,
 from 6 methods and 30 questions on.
-† marks a doubtful printed figure; the note says why. A missing figure is followed by the command
-that fills it.
+† marks a doubtful printed figure; the note says why. The last note is the command that runs what
+is missing.
 
 RUN ... alone prints the table of runs: main metric, difference from the baseline, context, cost.
 
@@ -69,15 +60,14 @@ a corpus are not put into one table, unless rows or cols is corpus.
 
 examples
   graphrag-bench table zhou2025/table5
-  graphrag-bench table zhou2025/table5 --run --small
   graphrag-bench table pathrag/table1 --format latex --out pathrag.tex
   graphrag-bench table runs/sample --plot pareto.pdf --kind pareto
   graphrag-bench table rows=method cols=dataset values=accuracy by=hops
   graphrag-bench table runs/sample rows=damping cols=method values=evidence_recall@5
 """
 _USAGE = """
-PAPER/TABLE [--run [--small] [SETTING=VALUE ...]] [OPTIONS]
-RUN [RUN ...] [--columns all] [--metric NAME] [OPTIONS]
+PAPER/TABLE [OPTIONS]
+RUN [RUN ...] [columns=all] [--metric NAME] [OPTIONS]
 [RUN ...] [rows=FIELD] [cols=FIELD] [values=METRIC] [by=WHAT] [OPTIONS]"""
 _LAYOUT = (
     ("rows", "FIELD", None, "what has a row each; default: title"),
@@ -88,11 +78,6 @@ _LAYOUT = (
 _KINDS = (*KINDS, "pareto")
 _DEFAULTS = {"rows": "title", "cols": "dataset", "values": "accuracy", "by": ""}
 _OPTIONS = {
-    "--run": "run what is missing, at the paper's settings; what is stored is kept, so the same "
-    "command resumes after a stop, and a row that fails does not stop the others; SETTING=VALUE "
-    "overrides every row's, e.g. dataset.root=FOLDER llm.base_url=ADDRESS limit=20",
-    "--small": "on 10 questions of the set `sample` with the packaged model, at the methods' own "
-    "settings (grade C); alone it shows such runs and runs nothing",
     "--papers-prompts": "these runs had the prompts of the paper itself, as files of your own",
     "--across-corpora": "put runs over different versions of a corpus into one table all the same",
 }
@@ -101,7 +86,7 @@ _ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table; 1 when a row of `--run` has failed."""
+    """Print the table."""
     asked = _parser().read(arguments, alone=True)
     check_figure(asked, _KINDS)
     form = _format(asked)
@@ -109,10 +94,15 @@ def main(arguments: Sequence[str]) -> int:
     given = [word for word in asked.words if "=" in word]
     laid = {name: value for name in _DEFAULTS if (value := getattr(asked, name)) is not None}
     if len(words) == 1 and _is_of_paper(words[0]):
-        given += [f"{name}={value}" for name, value in laid.items()]
-        return _of_paper(load_table(words[0]), given, asked, form)
-    if asked.run or asked.small or asked.papers_prompts:
-        raise UserError("--run, --small and --papers-prompts go with a table of a paper.")
+        if extra := [*given, *laid]:
+            raise UserError(
+                f"The table of a paper takes no '{extra[0]}'; settings are of its runs: "
+                f"graphrag-bench run experiment={words[0]}."
+            )
+        _of_paper(load_table(words[0]), asked, form)
+        return 0
+    if asked.papers_prompts:
+        raise UserError("--papers-prompts goes with a table of a paper.")
     if given:
         name = given[0].partition("=")[0]
         raise UserError(f"A free table has no '{name}'. {did_you_mean(name, _DEFAULTS)}")
@@ -180,60 +170,18 @@ def _listing(papers: Sequence[str]) -> Table:
     return Table("tables and figures of the papers", heads, tuple(rows), notes, texts=heads[:3])
 
 
-def _of_paper(table: PaperTable, given: Sequence[str], asked: argparse.Namespace, form: str) -> int:
-    if given and not (asked.run or asked.small):
-        raise UserError(f"'{given[0]}' is a setting of runs; settings go with --run.")
-    home = next((w.partition("=")[2] for w in given if w.startswith("paths.home=")), asked.home)
+def _of_paper(table: PaperTable, asked: argparse.Namespace, form: str) -> None:
     load_plugins()
-    done: list[Done] = []
-    if asked.run or asked.small:
-        for word in given:
-            read_word(word)
-        done = _run(table, [*given, f"paths.home={home}"], Path(home), asked)
-    made = [one.run for one in done if one.run is not None and one.run.folder.metrics()]
-    runs = made if asked.small else stored_runs(home)
+    runs = stored_runs(asked.home)
     for note in corpus_notes([run.metrics for run in runs]):
         Progress().say(note)
-    filled = collected(
-        table,
-        runs,
-        FigureSource(Path(home)),
-        papers_prompts=asked.papers_prompts,
-        failures=kept_failures(table, Path(home)),
-    )
-    if asked.small:
-        filled = {cell: _small(table, one, asked.run) for cell, one in filled.items()}
+    source = FigureSource(Path(asked.home))
+    filled = collected(table, runs, source, papers_prompts=asked.papers_prompts)
     if asked.plot is not None:
         plot_paper(asked.plot, table, filled, span=asked.span)
         tell_plot(asked.plot)
     tables = [long_table(table, filled)] if form == "csv" else comparison_tables(table, filled)
     _put(tables, form, asked.out)
-    return 1 if any(one.error for one in done) else 0
-
-
-def _small(table: PaperTable, one: Filled, was_run: bool) -> Filled:
-    one = replace(one, before="")
-    if one.figure or not one.runs or one.failure:
-        return replace(one, runs=()) if one.figure else one
-    if one.after:
-        return replace(one, runs=())
-    if was_run:
-        return Filled(reason="the runs are there, but their set has no gold for this metric")
-    return replace(one, runs=(), after=f"graphrag-bench table {table.full_name} --run --small")
-
-
-def _run(
-    table: PaperTable, given: Sequence[str], home: Path, asked: argparse.Namespace
-) -> list[Done]:
-    wanted = wanted_rows(table, given, small=asked.small)
-    if not asked.run:
-        return run_rows(wanted, lambda _: None, lambda _: None)
-    if not wanted:
-        recipe = "; ".join(table.recipe) or "none"
-        raise UserError(f"{table.full_name} has no rows to run by itself; recipe: {recipe}.")
-    done = run_rows(wanted, lambda line: print(line, file=sys.stderr))  # noqa: T201
-    keep_failures(table, home, done)
-    return done
 
 
 def _of_runs(names: Sequence[str], asked: argparse.Namespace) -> list[Table]:
@@ -246,10 +194,8 @@ def _of_runs(names: Sequence[str], asked: argparse.Namespace) -> list[Table]:
     check_metric(runs, metric)
     if asked.plot is not None:
         plot_runs(asked, runs, metric)
-    found = stored_differences(stored)
-    return shown_tables(
-        runs, found, columns=asked.columns, metric=metric, baseline=scoring.baseline
-    )
+    found, columns = stored_differences(stored), checked_columns(asked.columns)
+    return shown_tables(runs, found, columns=columns, metric=metric, baseline=scoring.baseline)
 
 
 def _free(

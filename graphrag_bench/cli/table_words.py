@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphrag_bench.cli.parsing import Parser
-from graphrag_bench.report.run_tables import COLUMNS, checked_columns
+from graphrag_bench.report.run_tables import COLUMNS
 
 _COLUMNS = (
     "main (the default): n, the main metric, its difference from the baseline, context and cost of "
@@ -12,5 +12,5 @@ _COLUMNS = (
 
 
 def take_columns(parser: Parser) -> None:
-    """Let a command take `--columns main|all`."""
-    parser.option("--columns", "WHICH", _COLUMNS, COLUMNS[0], checked_columns)
+    """Let a command take `columns=main` or `columns=all`."""
+    parser.settings([("columns", "WHICH", COLUMNS[0], _COLUMNS)])

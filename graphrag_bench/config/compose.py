@@ -1,273 +1,247 @@
-"""Composes settings: files of the groups, a study, profiles, and words of a command or Python.
-
-This is the one composer. It reads values by Hydra's grammar and gives what Hydra's own `compose`
-gives (a test compares the two), in a fifth of the time, and with files from any folder.
-"""
+"""Settings of a run from what Hydra composes, and its composition outside of its own command."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.config.choices import (
-    FILE,
-    GROUPS,
-    built_in,
-    content,
-    names,
-    path_of,
-    read,
+from hydra import compose, initialize
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import (
+    ConfigCompositionException,
+    HydraException,
+    MissingConfigException,
+    OverrideParseException,
 )
-from graphrag_bench.config.profiles import DEFAULT, KEYS, SELECTORS, applied
-from graphrag_bench.config.words import Word, of_method
-from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.locations import project_folder
+from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
 
-_CODE = ("_target_", "_args_", "_partial_")
-_ELSEWHERE = re.compile(r"^\s*#\s*@package\b.*$|\$\{\s*[\w.]+\s*:[^}]*\}", re.MULTILINE)
+from graphrag_bench.config.profiles import KEYS, applied
+from graphrag_bench.config.sources import FILE, chunking_of, folders, method_file, names
+from graphrag_bench.errors import UserError, did_you_mean, unknown
 
-
-def load(group: str, name: str) -> dict[str, Any]:
-    """The content of a choice, a name or the path of a file.
-
-    A file that names another of its group in its `defaults` overrides that one.
-    Raises UserError for an unknown name, with the nearest, for a file that cannot be read, and,
-    naming both files, for a user's method with the name of a built-in one.
-    """
-    return _loaded(group, name, ())
+PRIMARY = "run"
+VERSION_BASE = "1.3"
+SOURCES = ("profile", "fidelity", "pooling")
+"""The groups that change a method's file: see `config/profiles.py`."""
 
 
-def _loaded(group: str, name: str, above: tuple[str, ...]) -> dict[str, Any]:
-    if name in above:
-        raise UserError(f"The {group} '{name}' is based on itself: {' <- '.join((*above, name))}.")
-    held = content(group, name)
-    if group == "method":
-        check_plain(path_of(group, name), held)
-    for base in held.pop("defaults", None) or []:
-        if isinstance(base, str) and base != "_self_":
-            held = _laid_over(_loaded(group, base, (*above, name)), held)
-    if group == "method" and FILE in held and held.get("name") in built_in(group):
-        other = path_of(group, held["name"])
-        raise UserError(
-            f"{held[FILE]} has the name '{held['name']}', as {other} does; give yours its own."
-        )
-    return held
-
-
-def readable(group: str) -> list[str]:
-    """The names of a group whose files can be used: what a message may offer."""
-    broken = unreadable(group)
-    return [name for name in names(group) if name not in broken]
-
-
-def unreadable(group: str) -> dict[str, str]:
-    """The names of a group whose files cannot be used, each with the reason."""
-    found = {}
-    for name in names(group):
-        try:
-            load(group, name)
-        except UserError as error:
-            found[name] = str(error)
-    return found
-
-
-def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The file that a resolved method was made of, with its interpolations; None without one."""
-    name = str(method.get(FILE) or method.get("name"))
-    return load("method", name) if FILE in method or name in built_in("method") else None
-
-
-def check_plain(path: Path, content: Mapping[str, Any]) -> None:
-    """Refuse a method's file that would set or import anything but the method.
-
-    It names operators and their settings. Code to import (`_target_`), a `@package` that puts its
-    content elsewhere, a choice of another group in its defaults, and interpolations that call
-    (`${oc.env:KEY}`) are refused: models are chosen by llm=, embedder= and nlp=.
-    """
-    if (key := _target(content)) is not None:
-        raise UserError(
-            f"{path}: '{key}' names code to import, and a method's file holds none: its steps name "
-            "operators (op:), and models are chosen by llm=, embedder= and nlp=."
-        )
-    text = path.read_text(encoding="utf-8")
-    if found := _ELSEWHERE.search(text):
-        raise UserError(f"{path}: '{found[0].strip()}' is not for a method's file; leave it out.")
-    bases = content.get("defaults") or []
-    if not isinstance(bases, list) or not all(isinstance(base, str) for base in bases):
-        raise UserError(f"{path}: defaults lists names of methods and _self_, nothing else.")
-
-
-def _target(value: object) -> str | None:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key in _CODE:
-                return str(key)
-            if (found := _target(inner)) is not None:
-                return found
-    elif isinstance(value, list):
-        return next((found for inner in value if (found := _target(inner)) is not None), None)
-    return None
-
-
-def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    inner = {
-        name: _laid_over(base[name], value)
-        for name, value in own.items()
-        if isinstance(value, Mapping) and isinstance(base.get(name), Mapping)
-    }
-    return {**base, **own, **inner}
-
-
-def compose(
-    choices: Mapping[str, str | Mapping[str, Any] | None],
-    rest: Mapping[str, Any],
-    words: Sequence[Word] = (),
+def composed(
+    overrides: Sequence[str] = (),
+    values: Mapping[str, Any] | None = None,
+    method: Mapping[str, Any] | None = None,
+    name: str = PRIMARY,
 ) -> dict[str, Any]:
-    """The resolved settings of chosen groups, overridden by other settings.
+    """Return the settings that `graphrag-bench run` with these overrides would have.
 
-    A choice is a name, the path of a file, or the content itself; `rest` is nested as the settings
-    are, `words` override it one by one. What is not chosen takes the default of `run.yaml`.
-    Profile, fidelity and path pooling change the method's file before `rest` and `words` do; what
-    it has as `build.chunk_table` is the chunking, unless a chunking is chosen.
-    Interpolations are resolved over the whole. Raises UserError.
+    `values` are laid over them, nested as the settings are; a mapping for a group of models,
+    chunking or pooling takes the place of its choice. `method` is the content of a method's file,
+    in place of the choice; `name` that of the primary configuration. Raises UserError.
     """
-    from omegaconf import OmegaConf
-
-    held = {
-        group: load(group, choice) if isinstance(choice, str) else dict(choice)
-        for group, choice in {**_defaults(), **choices}.items()
-        if choice is not None
-    }
-    own = {word.name: word.value for word in words if word.name in SELECTORS}
-    sources = [str(own.get(name, rest.get(name, DEFAULT))) for name in SELECTORS]
-    pooling = {**(held.get("pooling") or {}), **(rest.get("pooling") or {})}
-    for word in words:
-        if word.name == "pooling.mode":
-            pooling["mode"] = word.value
-    held["method"] = applied(held["method"], *sources, pooling=pooling)
-    chunks = (held["method"].get("build") or {}).pop("chunk_table", None)
-    if chunks is not None and choices.get("chunking") is None:
-        held["chunking"] = chunks if isinstance(chunks, dict) else {"variant": chunks}
-    merged = OmegaConf.unsafe_merge(OmegaConf.create(held), OmegaConf.create(dict(rest)))
-    for word in words:
-        _set(merged, word)
-    return resolve(merged)
+    config = composition(overrides, name)
+    if method is not None:
+        choices = config.hydra.runtime.choices
+        sources = [str(choices[name]) for name in SOURCES]
+        content = applied(method, *sources[:2], pooling=sources[2])
+        with open_dict(config):
+            config.method = content
+            if str(choices.chunking).startswith("of:"):
+                config.chunking = chunking_of(content)
+    with open_dict(config):
+        for path, value in (values or {}).items():
+            whole = path not in _MERGED and isinstance(value, Mapping)
+            OmegaConf.update(config, path, value, merge=not whole, force_add=True)
+    return settings_of(config, config.hydra, method)
 
 
-def composed(words: Sequence[Word]) -> dict[str, Any]:
-    """The resolved settings of one run that words give; those of Hydra itself are left to it.
-
-    A study (`experiment=NAME`) is a file with settings at their paths, and choices of groups in its
-    `defaults`; what the words say wins over it. Raises UserError.
-    """
-    choices = {word.name: _chosen(word) for word in words if word.is_choice}
-    rest: dict[str, Any] = {}
-    if (study := choices.pop("experiment", None)) is not None:
-        of_study, rest = _study(study)
-        choices = {**of_study, **choices}
-    own = [word for word in words if not (word.is_choice or word.is_hydras)]
-    given = [word.name for word in own] + [f"method.{name}" for name in rest.get("method") or {}]
-    return {**compose(choices, rest, own), "given": of_method(given)}
+_MERGED = ("method", "graph", "paths", "evaluation", "cache", "budget", "failures", "ray", "build")
+"""Settings with settings of their own that are no choice of a group."""
 
 
-def _chosen(word: Word) -> str | None:
-    value = word.value
-    return None if value is None else str(value)
+def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
+    """Return what Hydra composes of overrides, its own node too; raises UserError."""
+    with _hydra(), plain_errors():
+        return compose(name, list(overrides), return_hydra_config=True)
 
 
-def _defaults() -> dict[str, str]:
-    held = read(project_folder("configs") / "run.yaml")["defaults"]
-    every = {group: name for item in held if isinstance(item, dict) for group, name in item.items()}
-    return {group: name for group, name in every.items() if group in GROUPS and name is not None}
-
-
-def _study(name: str, above: tuple[str, ...] = ()) -> tuple[dict[str, str | None], dict[str, Any]]:
-    if name in above:
-        raise UserError(f"The study '{name}' is based on itself: {' <- '.join((*above, name))}.")
-    held = content("experiment", name)
-    choices: dict[str, str | None] = {}
-    settings: dict[str, Any] = {}
-    for item in held.pop("defaults", None) or []:
-        if isinstance(item, str):
-            if item != "_self_":
-                more, below = _study(item, (*above, name))
-                choices, settings = {**choices, **more}, _laid_over(settings, below)
-            continue
-        for key, choice in item.items() if isinstance(item, Mapping) else ():
-            group = str(key).removeprefix("override ").strip().removeprefix("/")
-            if group not in GROUPS:
-                raise unknown("group", group, GROUPS)
-            choices[group] = None if choice is None else str(choice)
-    return choices, _laid_over(settings, held)
-
-
-def _set(config: Any, word: Word) -> None:
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-
+@contextmanager
+def _hydra() -> Iterator[None]:
+    """Set our Hydra up for a while, whatever program has initialised the process's own."""
+    state = GlobalHydra.instance()
+    before = state.hydra
+    state.hydra = _ours(tuple(map(str, folders())))
     try:
-        OmegaConf.update(config, word.name, word.value, merge=True, force_add=True)
-    except (OmegaConfBaseException, TypeError, IndexError, ValueError) as error:
-        held = OmegaConf.to_container(config)
-        reason = str(error).splitlines()[0]
-        raise UserError(_misplaced(word.name, held) or f"'{word}': {reason}.") from None
+        yield
+    finally:
+        state.hydra = before
 
 
-def _misplaced(path: str, held: Any) -> str:
-    parts = path.split(".")
-    for depth, part in enumerate(parts):
-        if isinstance(held, list):
-            if not part.isdecimal() or int(part) >= len(held):
-                last = f"steps 0 to {len(held) - 1}" if held else "no steps"
-                return (
-                    f"There is no '{path}': '{'.'.join(parts[:depth])}' has {last}, not '{part}'."
-                )
-            held = held[int(part)]
+@lru_cache(maxsize=8)
+def _ours(_: tuple[str, ...]) -> Any:
+    GlobalHydra.instance().clear()
+    initialize(config_path=None, job_name=PRIMARY, version_base=VERSION_BASE)
+    return GlobalHydra.instance().hydra
+
+
+def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]]:
+    """Return the overrides of every cell of a sweep, as Hydra's basic sweeper expands them.
+
+    They are the sweeper's parameters in what Hydra composed and those of the command, which win;
+    the last one changes first. Raises UserError for an interval, which is not a grid.
+    """
+    params = OmegaConf.to_container(config.hydra.sweeper.get("params") or OmegaConf.create({}))
+    assert isinstance(params, dict)
+    texts = [f"{name}={value}" for name, value in params.items()]
+    values: dict[str, list[str]] = {}
+    for one in parsed([*texts, *overrides]):
+        name = one.get_key_element()
+        if not one.is_sweep_override():
+            values[name] = [str(one.input_line)]
+        elif one.is_discrete_sweep():
+            values[name] = ["=".join((name, str(text))) for text in one.sweep_string_iterator()]
         else:
-            held = held.get(part) if isinstance(held, dict) else None
-    return ""
+            raise UserError(f"'{one.input_line}' is an interval: it needs hydra/sweeper=optuna.")
+    return [list(cell) for cell in product(*values.values())]
 
 
-def resolve(config: Any) -> dict[str, Any]:
-    """The config as plain dicts with every interpolation resolved.
+def parsed(overrides: Sequence[str]) -> list[Override]:
+    """Return overrides as Hydra's grammar reads them, globs over our choices; raises UserError."""
+    with _hydra(), plain_errors():
+        loader = GlobalHydra.instance().config_loader()
+        return OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
 
-    One in the method that asks for what there is not is left as it is, for the check of the method
-    to tell with its other problems. Raises UserError for any other.
+
+def value_of(text: str, name: str = "value") -> Any:
+    """Return the value of a text by Hydra's grammar: true, null, a number, a list, or the text.
+
+    Raises UserError, which shows the setting `name`, for what cannot be read and for a sweep.
     """
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
+    (found,) = parsed([f"{name}={text}"])
+    if found.is_sweep_override():
+        raise UserError(f"'{name}={text}' gives several values; a sweep over them needs -m.")
+    return found.value()
 
-    plain: Any
+
+def settings_of(
+    config: DictConfig, hydra: Any, method: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the settings in what Hydra composed, for `check_settings`; `hydra` is its own node.
+
+    `method` is the file that a method given as values was made of. Interpolations are resolved; one
+    in the method that leads nowhere stays, for the check of the method. `given` are the paths of
+    the method's settings that differ from its file, or were named by an override.
+    """
+    overrides = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
+    choices = hydra.runtime.choices
+    plain: Any = OmegaConf.to_container(config)
+    plain.pop("hydra", None)
+    own = {key: value for key, value in plain["method"].items() if key not in KEYS}
+    (own.get("build") or {}).pop("chunk_table", None)
+    if method is None:
+        file = applied(
+            method_file(str(choices.method)), *(str(choices[name]) for name in SOURCES[:2]),
+            pooling=str(choices.pooling),
+        )  # fmt: skip
+        given = [*_different(own, file, "method"), *overrides]
+    else:
+        given = overrides
+    resolved = _resolved({**plain, "method": own})
+    return {
+        **resolved,
+        "given": [name for name in dict.fromkeys(given) if name.startswith("method.")],
+    }
+
+
+def method_of(name: str, profile: str, fidelity: str) -> dict[str, Any]:
+    """Return the resolved settings of a method's file under a profile and a fidelity."""
+    method: dict[str, Any] = _resolved({"method": applied(method_file(name), profile, fidelity)})
+    return dict(method["method"])
+
+
+def _different(own: Any, file: Any, path: str) -> Iterator[str]:
+    if isinstance(own, dict) and isinstance(file, dict):
+        for name, value in own.items():
+            yield from _different(value, file.get(name), f"{path}.{name}")
+    elif isinstance(own, list) and isinstance(file, list) and len(own) == len(file):
+        for row, pair in enumerate(zip(own, file, strict=True)):
+            yield from _different(*pair, f"{path}.{row}")
+    elif own != file:
+        yield path
+
+
+def _resolved(plain: dict[str, Any]) -> dict[str, Any]:
+    raw = {**plain, "method": _escaped(plain["method"], plain)}
     try:
-        plain = OmegaConf.to_container(config, resolve=True)
-    except OmegaConfBaseException as first:
-        raw: Any = OmegaConf.to_container(config, resolve=False)
-        raw["method"] = _kept(raw.get("method"), raw)
-        try:
-            plain = OmegaConf.to_container(OmegaConf.create(raw), resolve=True)
-        except OmegaConfBaseException:
-            raise UserError(f"The configuration cannot be resolved: {first}") from None
-    settings: dict[str, Any] = plain
-    for key in KEYS:
-        settings.get("method", {}).pop(key, None)
-    return settings
+        found: Any = OmegaConf.to_container(OmegaConf.create(raw), resolve=True)
+    except OmegaConfBaseException as error:
+        raise UserError(f"The configuration cannot be resolved: {error}") from None
+    return dict(found)
 
 
-def _kept(value: Any, whole: Mapping[str, Any]) -> Any:
+def _escaped(value: Any, whole: Mapping[str, Any]) -> Any:
+    """Return a value whose interpolations that lead nowhere are texts."""
     if isinstance(value, dict):
-        return {name: _kept(held, whole) for name, held in value.items()}
+        return {name: _escaped(inner, whole) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_kept(held, whole) for held in value]
+        return [_escaped(inner, whole) for inner in value]
     if not isinstance(value, str):
         return value
-    return re.sub(r"\$\{([\w.]+)\}", lambda m: m[0] if _holds(whole, m[1]) else f"\\{m[0]}", value)
+    return re.sub(r"\$\{([\w.]+)\}", lambda m: m[0] if _leads(whole, m[1]) else f"\\{m[0]}", value)
 
 
-def _holds(values: Any, path: str) -> bool:
+def _leads(values: Any, path: str) -> bool:
     for part in path.split("."):
         if not isinstance(values, Mapping) or part not in values:
             return False
         values = values[part]
     return True
+
+
+def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the file that a method was made of, with its interpolations; None without one."""
+    if FILE in method:
+        return method_file(str(method[FILE])) if Path(method[FILE]).is_file() else None
+    name = str(method.get("name"))
+    return method_file(name) if name in names("method") else None
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn Hydra's errors of composition into one message with the nearest names."""
+    try:
+        yield
+    except MissingConfigException as error:
+        group, _, name = (error.missing_cfg_file or "").partition("/")
+        if group == "hydra":
+            group, _, name = (error.missing_cfg_file or "").rpartition("/")
+        if not name:
+            raise UserError(str(error).splitlines()[0]) from None
+        raise unknown(group, name, error.options or names(group)) from None
+    except OverrideParseException as error:
+        raise UserError(
+            f"'{error.override}' cannot be read ({str(error).splitlines()[0]}). Inside the shell's "
+            "quotes, a value with brackets, commas, colons or quotes needs double quotes: "
+            "'NAME=\"VALUE\"'."
+        ) from None
+    except (ConfigCompositionException, HydraException) as error:
+        raise UserError(_message(error)) from None
+
+
+def _message(error: HydraException) -> str:
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, OmegaConfBaseException):
+        cause = cause.__cause__
+    path = str(getattr(cause, "full_key", None) or "")
+    parent = getattr(cause, "parent_node", None)
+    if not path or not isinstance(parent, DictConfig):
+        return " ".join(line.strip() for line in str(error or cause).splitlines() if line.strip())
+    group, dot, name = path.rpartition(".")
+    hint = did_you_mean(name, sorted(map(str, parent)), prefix=f"{group}{dot}")
+    return f"There is no setting '{path}'. {hint}"

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
-from graphrag_bench.config.choices import GROUPS, add_folder
+from graphrag_bench.config.sources import GROUPS, search_in
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.registry import import_modules
@@ -38,18 +38,16 @@ def load_plugins(names: Sequence[str] = ()) -> None:
                 _load(name)
 
 
-def look_into(names: Iterable[str]) -> None:
-    """Let choices be found in the `configs` folders of plug-in packages, without loading them."""
-    for name in names:
-        for folder in _folders(name):
-            add_folder(folder / "configs")
+def config_folders(names: Iterable[str]) -> list[Path]:
+    """Return the `configs` folders of plug-in packages, which are not loaded."""
+    return [folder / "configs" for name in names for folder in _folders(name)]
 
 
 def _load(name: str) -> None:
     before = _registered()
     folders = _folders(name)
     _run(name, lambda: import_module(name))
-    look_into([name])
+    search_in(config_folders([name]))
     own = [module for _, module in _registered() if _is_of(module, name)]
     configs = [f for folder in folders for g in GROUPS for f in folder.glob(f"configs/{g}/*.yaml")]
     if not (_registered() - before or own or configs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -21,9 +21,11 @@ from graphrag_bench.config.profiles import ANSWER_TOKENS
 from graphrag_bench.data.splits import DEV_SHARE, Split
 from graphrag_bench.errors import RENAMED, UserError, did_you_mean
 
-NO_SETTINGS = {"experiment", "given", "budget_asked"}
-"""Fields of the run settings that nobody sets: the study that was chosen, what was set, and whether
-the context budget was."""
+PROFILES = ("default", "paper", "zhou2025", "upstream")
+FIDELITIES = ("default", "paper")
+NO_SETTINGS = {"given", "budget_asked"}
+"""Fields of the run settings that nobody sets: what was set of the method, and whether the context
+budget was."""
 LEAST_IN_PROCESSES = 500
 """New texts in a list from which on `nlp_workers=auto` starts processes."""
 NLP = {"_target_": "graphrag_bench.models.nlp.Spacy"}
@@ -32,6 +34,20 @@ CROSS_ENCODER = {"_target_": "graphrag_bench.models.cross_encoder.CrossEncoder"}
 
 class _Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _switch(cls, value: Any, info: ValidationInfo) -> Any:
+        """Read `on` and `off` as they stand in YAML unquoted, where they are truth values."""
+        word = {True: "on", False: "off"}.get(value) if isinstance(value, bool) else None
+        return word if word in _words(cls.model_fields[str(info.field_name)].annotation) else value
+
+
+def _words(annotation: Any) -> list[object]:
+    """Return the values of the literals in a type."""
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return [word for part in get_args(annotation) for word in _words(part)]
 
 
 def _number_as_text(value: Any) -> Any:
@@ -298,7 +314,9 @@ class RunSettings(_Settings):
         [], description="your own packages, installed or here, that register operators"
     )
     evaluation: EvaluationSettings = EvaluationSettings()  # type: ignore[call-arg]
-    experiment: None = None
+    columns: Literal["main", "all"] = Field(
+        "main", description="all: every column of the table, and costs"
+    )
     given: list[str] = Field(
         [], description="paths of the method's parameters that were set; not a setting"
     )
@@ -363,6 +381,8 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
         known = sorted(_model_at(path[:-1]).model_fields)
         hint = did_you_mean(path[-1], known, prefix=group)
         return f"There is no setting '{'.'.join(path)}'. ", hint
+    if fault["type"] == "dict_type" and path[0] in ("llm_build", "llm_judge"):
+        return f"{path[0]}={fault['input']!r}: ", f"write llm@{path[0]}={fault['input']}."
     names = [part for part in path if not part.startswith(("constrained", "literal", "int"))]
     now = RENAMED.get(str(fault["input"])) if fault["type"] == "literal_error" else None
     hint = f" Did you mean '{now}'?" if now else ""
@@ -376,6 +396,16 @@ def _model_at(path: list[str]) -> type[BaseModel]:
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             model = inner
     return model
+
+
+def defaults() -> dict[str, Any]:
+    """Return every setting with its default, nested as they are; models and method are empty."""
+    found: dict[str, Any] = {"dataset": {}, "method": {}, "llm": {}, "embedder": {}}
+    for name, field in RunSettings.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        if name not in found and name not in NO_SETTINGS:
+            found[name] = default.model_dump() if isinstance(default, BaseModel) else default
+    return {**found, "chunking": {}}
 
 
 def explained() -> list[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from typing import Any
 
 from graphrag_bench.executors.executor import BLOCKS_AHEAD, R, T, WorkerDied, in_order
@@ -31,14 +31,14 @@ class Processes:
         def submit(block: T) -> Any:
             try:
                 return self._processes().submit(work, block)
-            except BrokenProcessPool:
+            except BrokenExecutor:
                 self.close()
                 return self._processes().submit(work, block)
 
         def result(future: Any) -> R:
             try:
                 found: R = future.result()
-            except BrokenProcessPool as error:
+            except BrokenExecutor as error:
                 raise WorkerDied(_first_line(error)) from None
             return found
 

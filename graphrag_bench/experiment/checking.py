@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from graphrag_bench.config.choices import names, names_a_file
-from graphrag_bench.config.compose import composed, load, raw_method
-from graphrag_bench.config.plugins import load_plugins, look_into
+from graphrag_bench.config.compose import raw_method
+from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import RunSettings, check_settings
-from graphrag_bench.config.words import Word, read_word, value_of
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.errors import Gathered, UserError
+from graphrag_bench.errors import Gathered
 from graphrag_bench.experiment.method import (
     GIVEN,
     Method,
@@ -30,7 +27,7 @@ from graphrag_bench.runs.question_scores import check_scoring
 def checked_inputs(
     values: Mapping[str, Any], dataset: Dataset | None
 ) -> tuple[RunSettings, Dataset]:
-    """The checked settings of a run, and its data set, read unless it is given.
+    """Return the checked settings of a run, and its data set, read unless it is given.
 
     Plug-ins are loaded. Raises UserError for wrong settings, a data set that cannot be read or
     scored so, parameters that the method's file does not have or nothing reads and, where there is
@@ -45,8 +42,8 @@ def checked_inputs(
         if found is not None:
             form = None if settings.answers == "auto" else settings.answers
             asked = found.in_form(form, settings.open_tokens)
-            found = held = found if asked.questions == found.questions else asked
-            gathered.attempt(lambda: check_scoring(held, settings.evaluation, settings.answering))
+            found = scored = found if asked.questions == found.questions else asked
+            gathered.attempt(lambda: check_scoring(scored, settings.evaluation, settings.answering))
     method = values.get("method")
     if isinstance(method, Mapping):
         gathered.attempt(lambda: check_keys(method))
@@ -57,53 +54,6 @@ def checked_inputs(
     assert settings is not None
     assert found is not None
     return settings, found
-
-
-def checked_words(arguments: Sequence[str]) -> list[Word]:
-    """The settings that arguments give, checked, the method that they choose among them.
-
-    Choices are looked for in the plug-in packages that are named among them too. Raises UserError,
-    with every problem, for what is no `NAME=VALUE`, and for an unknown setting, group or choice.
-    """
-    gathered = Gathered()
-    gathered.attempt(lambda: look_into(_plugins_named(arguments)))
-    found = [gathered.attempt(partial(read_word, argument)) for argument in arguments]
-    words = [word for word in found if word is not None]
-    if gathered.errors:
-        gathered.attempt(lambda: _check_chosen_method(words))
-    gathered.refuse()
-    return words
-
-
-def _check_chosen_method(words: Sequence[Word]) -> None:
-    """Raise UserError for what is wrong with the method that these words choose, if they do."""
-    chosen = [word for word in words if word.name.partition(".")[0] in ("method", "plugins")]
-    if not any(word.name == "method" for word in chosen):
-        return
-    try:
-        values = composed(chosen)
-    except UserError:
-        return  # e.g. the several values of a sweep: the words have to be fixed first
-    check_method(values)
-
-
-def _plugins_named(arguments: Sequence[str]) -> list[str]:
-    words = dict(word.lstrip("+").partition("=")[::2] for word in arguments)
-    named = value_of(words["plugins"], "plugins") if "plugins" in words else []
-    study = words.get("experiment", "null").strip("'\"")
-    if study in names("experiment") or names_a_file(study):
-        named = [*named, *(load("experiment", study).get("plugins") or [])]
-    return [str(one) for one in named] if isinstance(named, list) else []
-
-
-def check_method(values: Mapping[str, Any]) -> None:
-    """Raise UserError with every problem of a method alone: its parameters and its steps."""
-    gathered = Gathered()
-    gathered.attempt(lambda: load_plugins(_plugins(values)))
-    gathered.attempt(lambda: check_keys(values["method"]))
-    gathered.attempt(lambda: _check_parameters(values["method"]))
-    gathered.attempt(lambda: _check_method(values["method"]))
-    gathered.refuse()
 
 
 def check_steps(

@@ -132,8 +132,8 @@ def _window_size(settings: RunSettings, dataset: Dataset) -> int | None:
     given = settings.chunking
     variant = given.get("variant", "auto")
     variant = dataset.card.chunking if variant == "auto" else variant
-    found = [one for one in builders.all() if one.name == f"chunk_table.{variant}"]
-    setting = found[0].settings.get("size") if found else None
+    name = f"chunk_table.{variant}"
+    setting = builders.get(name).settings.get("size") if name in builders else None
     if setting is None:
         return None
     size: Any = given.get("size", setting.default)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.contract import builders
+from graphrag_bench.contract import builders, variants
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.offline.importers.paths import variants_for
@@ -79,7 +79,7 @@ def complete(choices: Choices, dataset: Dataset) -> None:
     if choices["text_extraction"].get("variant") == "auto":
         choices["text_extraction"]["variant"] = "planted" if planted else "nlp"
     graph = choices.get("graph", {}).get("variant", "")
-    made = {b.variant: b.needs for b in builders.all() if b.resource == "graph"}.get(graph, ())
+    made = builders.get(variants("graph")[graph]).needs if graph in variants("graph") else ()
     of_extraction = "extraction" in made or not made
     names = choices.setdefault("name_index", {})
     names.setdefault("variant", "extraction" if of_extraction else "graph")

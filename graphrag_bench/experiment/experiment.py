@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.contract import builders
+from graphrag_bench.contract import builders, resources, variants
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean
 from graphrag_bench.experiment.answer_asking import forms_in_key
@@ -86,8 +86,8 @@ class Experiment:
         method = steps_of(settings) if sound else read_method(settings.method)
         experiment = cls(settings, found, method, Models(settings, found, shared))
         gathered = Gathered()
-        resources = frozenset({builder.resource for builder in builders.all()} | set(Models.NAMES))
-        gathered.attempt(lambda: check_steps(method, resources, experiment._attributes))
+        there = resources() | set(Models.NAMES)
+        gathered.attempt(lambda: check_steps(method, there, experiment._attributes))
         if not method.problems:
             gathered.attempt(lambda: experiment._check_choices(swept))
         gathered.refuse()
@@ -97,8 +97,8 @@ class Experiment:
     def _attributes(self) -> frozenset[str] | None:
         choice = self.choices.get("graph")
         variant = choice if isinstance(choice, str) else (choice or {}).get("variant")
-        found = [b for b in builders.all() if b.resource == "graph" and b.variant == variant]
-        return found[0].provides if found else None
+        name = variants("graph").get(str(variant))
+        return builders.get(name).provides if name else None
 
     @cached_property
     def choices(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class Experiment:
     def _check_choices(self, swept: bool) -> None:
         """Refuse a `build` entry for what nothing builds, or, unless swept, this run does not."""
         planned = {item.resource for item in self.plan}
-        known = planned | ({builder.resource for builder in builders.all()} if swept else set())
+        known = planned | (resources() if swept else set())
         replaced = REPLACED if self.settings.graph.import_from else frozenset()
         problems = []
         for resource in {**self.method.choices, **self.settings.build}:

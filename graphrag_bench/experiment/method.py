@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.config.choices import FILE
 from graphrag_bench.config.profiles import KEYS
+from graphrag_bench.config.sources import FILE
 from graphrag_bench.errors import Gathered, UserError, did_you_mean, nearest
 from graphrag_bench.pipeline.build import STAGES, Pipeline, build, misspelt_stages, refuse
 from graphrag_bench.prompts import Prompt

@@ -223,8 +223,8 @@ class Models(Mapping[str, Any]):
         if self.settings.llm_judge is None:
             raise UserError(
                 "No judge is named. Name one, better another model than those it judges: "
-                "llm_judge=openai_compatible llm_judge.model=NAME (llm_judge.base_url=ADDRESS for "
-                "a server of your own), or llm_judge=local llm_judge.model_path=FILE.gguf."
+                "llm@llm_judge=openai_compatible llm_judge.model=NAME (llm_judge.base_url=ADDRESS "
+                "for a server of your own), or llm@llm_judge=local llm_judge.model_path=FILE.gguf."
             )
         return self.settings.llm_judge
 

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_bench.config.compose import compose, load, readable
+from graphrag_bench.config.compose import method_of
+from graphrag_bench.config.sources import names
 from graphrag_bench.contract import Operator, operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.pipeline.edit import Item, inner_lists, operator_steps, stages
@@ -39,7 +40,9 @@ def pooled(method: Mapping[str, Any], pooling: Mapping[str, Any]) -> dict[str, A
             f"pooling.mode={pooling.get('mode')!r}: choose pooling={' or pooling='.join(MODES)}."
         )
     if reason := why_not(method):
-        able = [name for name in readable("method") if not why_not(_file(name))]
+        able = [
+            name for name in names("method") if not why_not(method_of(name, "default", "default"))
+        ]
         raise UserError(f"pooling={pooling['mode']}: {reason} Methods that can: {', '.join(able)}.")
     made = copy.deepcopy(dict(method))
     place = _place(made)
@@ -72,19 +75,6 @@ def why_not(method: Mapping[str, Any]) -> str:
     return ""
 
 
-def left_out(values: Mapping[str, Any]) -> str:
-    """Why a cell of a sweep goes without the pooling that it asks for; "" when it does not."""
-    asked = (values.get("pooling") or {}).get("mode") in MODES
-    return why_not(values["method"]) if asked else ""
-
-
-def refuse_for_all(cells: Sequence[Mapping[str, Any]]) -> None:
-    """Raise UserError when pooling is asked for and no method of a sweep can have it."""
-    asked = [cell for cell in cells if (cell.get("pooling") or {}).get("mode") in MODES]
-    if asked and all(map(left_out, asked)):
-        pooled(asked[0]["method"], asked[0]["pooling"])
-
-
 @dataclass(frozen=True)
 class _Place:
     """The list that holds the first packer of relationships, its row, and the items before it.
@@ -100,11 +90,6 @@ class _Place:
     @property
     def writers(self) -> list[Item]:
         return [item for item in self.before if _written([item]) & {"relationships"}]
-
-
-def _file(name: str) -> Mapping[str, Any]:
-    made: dict[str, Any] = compose({"method": load("method", name)}, {})["method"]
-    return made
 
 
 def _place(method: Mapping[str, Any]) -> _Place | None:

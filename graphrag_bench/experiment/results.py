@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from graphrag_bench.config.choices import FILE
 from graphrag_bench.config.settings import DatasetSettings, RunSettings
+from graphrag_bench.config.sources import FILE
 from graphrag_bench.experiment.answer_asking import forms_asked
 from graphrag_bench.experiment.budgets import context_budget
 from graphrag_bench.experiment.derived_settings import REPLACED

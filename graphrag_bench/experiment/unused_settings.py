@@ -22,14 +22,14 @@ from graphrag_bench.offline.plan import THINNING, Planned
 _MODELS = ("llm", "embedder", "nlp", "cross_encoder")
 
 
-def refuse_idle(given: Sequence[str], experiments: Sequence[Experiment]) -> None:
-    """Raise one UserError that names every given setting that no run of a command reads.
+def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -> None:
+    """Raise one UserError that names every override that no run of a command reads.
 
-    `given` are the paths of the settings of the command line, such as `build.graph.synonymy`, in
-    order; a setting that only some runs of a sweep read is fine.
+    A setting that only some runs of a sweep read is fine.
     """
     problems = []
     reads = [_Reads(experiment) for experiment in experiments]
+    given = [text.lstrip("+~").partition("=")[0].removeprefix("llm@") for text in overrides]
     for name in dict.fromkeys(given):
         reasons = [held.why_idle(name) for held in reads]
         if reasons and all(reasons):

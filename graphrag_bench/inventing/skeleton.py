@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jinja2
 
-from graphrag_bench.config.choices import built_in
+from graphrag_bench.config.sources import built_in
 from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError, did_you_mean
 

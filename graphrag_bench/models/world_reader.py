@@ -62,7 +62,7 @@ class WorldReader(Scripted):
         raise RunStopped(
             f"The world reader has no answer to this prompt: {user[:300]!r}. It answers questions "
             "of dataset=world from passages, tables and triples; take another model for this "
-            "step (llm=NAME, or llm_build=NAME for building)."
+            "step (llm=NAME, or llm@llm_build=NAME for building)."
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphrag_bench.contract import REQUIRED, Builder, Setting, builders
+from graphrag_bench.contract import REQUIRED, Builder, Setting, builders, resources, variants
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.graph.thinning import Share, thinned
@@ -161,19 +161,18 @@ class _Planner:
     ) -> tuple[Builder | None, Mapping[str, Any]]:
         choice = self.choices.get(resource, {})
         given = {"variant": choice} if isinstance(choice, str) else dict(choice)
-        variants = {b.variant: b for b in builders.all() if b.resource == resource}
-        variant = given.pop("variant", None) or (next(iter(variants)) if len(variants) == 1 else "")
-        if variant in variants:
-            return variants[variant], given
-        known = {builder.resource for builder in builders.all()} | set(self.identities)
+        known = variants(resource)
+        variant = given.pop("variant", None) or (next(iter(known)) if len(known) == 1 else "")
+        if variant in known:
+            return builders.get(known[variant]), given
         needed = f", which {path[-1]} is built from" if path else ""
-        if not variants:
-            hint = did_you_mean(resource, sorted(known))
+        if not known:
+            hint = did_you_mean(resource, sorted(resources() | set(self.identities)))
             self._problem(f"Nothing builds '{resource}'{needed}. {hint}")
         elif not variant:
-            self._problem(f"build.{resource} must name one of: {', '.join(sorted(variants))}.")
+            self._problem(f"build.{resource} must name one of: {', '.join(sorted(known))}.")
         else:
-            hint = did_you_mean(str(variant), sorted(variants))
+            hint = did_you_mean(str(variant), sorted(known))
             self._problem(f"build.{resource}: no variant '{variant}'. {hint}")
         return None, {}
 

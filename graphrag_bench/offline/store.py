@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.contract import builders
+from graphrag_bench.contract import resources
 from graphrag_bench.errors import UserError
 from graphrag_bench.graph.thinning import thinned
 from graphrag_bench.models.failure_gate import IN_A_ROW, FailureGate
@@ -43,7 +43,6 @@ from graphrag_bench.offline.parts import (
     stopped,
 )
 from graphrag_bench.offline.plan import AMBIENT, Planned
-from graphrag_bench.offline.shapes import misfits, misfits_together
 from graphrag_bench.progress import Progress
 
 LEDGER = "ledger.jsonl"
@@ -117,6 +116,8 @@ class Store:
         What is only needed to build something that is already there is not loaded. Primitives are
         what is not built: the corpus, the embedder, the models.
         """
+        from graphrag_bench.offline.shapes import misfits_together
+
         by_name = {planned.resource: planned for planned in plan}
         held: dict[str, Any] = {}
 
@@ -257,6 +258,8 @@ class Store:
 
 def loaded(produces: Any, folder: Path) -> Any:
     """What a class loads from a folder, its columns checked against each other; raises Damaged."""
+    from graphrag_bench.offline.shapes import misfits
+
     try:
         made = produces.load(folder)
         wrong = next(misfits(made), None)
@@ -269,10 +272,9 @@ def loaded(produces: Any, folder: Path) -> Any:
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     found = ["its code was edited"] if old["code"] != new["code"] else []
-    made = {builder.resource for builder in builders.all()}
     for part in ("settings", "inputs"):
         for name, value in new[part].items():
             before = old[part].get(name)
-            if before != value and not (part == "inputs" and name in made):
+            if before != value and not (part == "inputs" and name in resources()):
                 found.append(f"{name} is {value}, not {before}")
     return found

@@ -37,4 +37,4 @@ def operator_steps(items: Sequence[Item]) -> Iterator[tuple[Operator, Item]]:
 def known_operator(item: Mapping[str, object]) -> Operator | None:
     """The operator of a step; None for a combinator, and for an unknown name."""
     name = item.get("op")
-    return operators.get(str(name)) if name in set(operators.names()) else None
+    return operators.get(str(name)) if name in operators else None

@@ -22,7 +22,7 @@ from graphrag_bench.report.notes import answers, context_of_rows, drawn_over, ru
 from graphrag_bench.report.rendering import MISSING, WIDTH, Table, p_head, shown_n, shown_p
 from graphrag_bench.report.tables import caption, cut_answers, with_interval, without_missing
 
-MORE = "all columns, costs and notes: --columns all; what they mean: docs/metrics.md"
+MORE = "all columns, costs and notes: columns=all; what they mean: docs/metrics.md"
 _WARNING = "! "
 _EVIDENCE = "evidence_"
 Run = Mapping[str, Any]

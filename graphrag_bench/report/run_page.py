@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.report.arrange import swept
+from graphrag_bench.report.comparisons import usual_metrics
 from graphrag_bench.report.corpora import SHOWN, corpus_notes
+from graphrag_bench.report.costs import spent
 from graphrag_bench.report.rendering import MISSING, Table, shown_n
 
 _COUNTS = ("n", "failed", "answered")
+_NAMES = ("key", "dataset", "method", "title")
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,49 @@ def _row(run: ListedRun, details: str) -> tuple[str, ...]:
     model = str(held.get("llm") or MISSING) if held else "not scored"
     names = (run.dataset, f"{run.method} {details}".strip(), run.key)
     return (*names, *counts, run.changed, model, f"{run.n_bytes / 1e6:.1f}")
+
+
+def run_sheet(runs: Sequence[Mapping[str, Any]], settings: Sequence[Mapping[str, Any]]) -> Table:
+    """A row of plain cells for each run: names, counts, metrics, costs, and a column a setting.
+
+    Means of metrics have their intervals beside them (`f1`, `f1_low`, `f1_high`). Runs are what
+    `metrics.json` holds, with their `folder`; what one lacks is empty.
+    """
+    metrics = usual_metrics(name for run in runs for name in run["metrics"])
+    rows = [
+        {name: run.get(name) for name in _NAMES}
+        | dict(said)
+        | {name: run[name] for name in ("n", "failed")}
+        | {head: held for name in metrics for head, held in interval(run, name).items()}
+        | spending(run)
+        | {name: run.get(name) for name in ("commit", "folder")}
+        for run, said in zip(runs, settings, strict=True)
+    ]
+    heads = tuple(dict.fromkeys(head for row in rows for head in row))
+    cells = (("" if row[head] is None else str(row[head]) for head in heads) for row in rows)
+    return Table("", heads, tuple(map(tuple, cells)), ())
+
+
+def interval(run: Mapping[str, Any], name: str) -> dict[str, float | None]:
+    """The mean of a metric as `f1`, and its interval as `f1_low` and `f1_high`; None without it."""
+    held = run["metrics"].get(name, {})
+    sides = {"": "mean", "_low": "low", "_high": "high"}
+    return {f"{name}{side}": held.get(what) for side, what in sides.items()}
+
+
+def spending(run: Mapping[str, Any]) -> dict[str, float | None]:
+    """Tokens of a context, calls and US dollars, cached ones as when paid; None for imported runs.
+
+    A run is what `metrics.json` holds.
+    """
+    if run.get("imported"):
+        return dict.fromkeys(("context_tokens", "calls", "usd"))
+    total = run["cost"]["total"]
+    calls = total["paid"]["calls"] + total["cached"]["calls"]
+    usd = round(spent(run)[1], 6)
+    return {
+        "context_tokens": run["usage"]["context_tokens_per_question"], "calls": calls, "usd": usd,
+    }  # fmt: skip
 
 
 def run_lines(

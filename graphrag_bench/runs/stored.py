@@ -167,15 +167,16 @@ def numbers_of(run: StoredRun) -> dict[str, float]:
     """The settings of a run that are numbers, by path: those of its data set and models too."""
     return {
         path: float(value)
-        for path, value in {**_paths(run.config), **run.metrics["settings"]}.items()
+        for path, value in {**paths_of(run.config), **run.metrics["settings"]}.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
 
 
-def _paths(value: Any, path: str = "") -> dict[str, Any]:
+def paths_of(value: Any, path: str = "") -> dict[str, Any]:
+    """The values of nested mappings by path, below `path`."""
     if not isinstance(value, Mapping):
         return {path: value}
     found: dict[str, Any] = {}
     for name, inner in value.items():
-        found |= _paths(inner, f"{path}.{name}" if path else str(name))
+        found |= paths_of(inner, f"{path}.{name}" if path else str(name))
     return found

@@ -17,6 +17,7 @@ from graphrag_bench.analysis.replaying.replay import Player
 from graphrag_bench.cli.show import main as show
 from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.baseline import stored_differences
 from graphrag_bench.experiment.reopen import reopened
 from graphrag_bench.report.comparisons import settings_that_differ
 from graphrag_bench.report.costs import paying_table
@@ -26,7 +27,6 @@ from graphrag_bench.report.run_tables import shown_tables
 from graphrag_bench.runs.imported import Source, import_run
 from graphrag_bench.runs.rescoring import rescored
 from graphrag_bench.runs.stored import StoredRun, find_run
-from graphrag_bench.sweeps.baseline import stored_differences
 from graphrag_bench.view.overview import pair_rows, settings_of
 from graphrag_bench.view.page import write_page
 

@@ -12,7 +12,7 @@ from toy_runs import TOY, WEIGHTLESS, command, ran
 
 import graphrag_bench
 from graphrag_bench.analysis.citation import TITLE, references
-from graphrag_bench.config.choices import names
+from graphrag_bench.config.sources import names
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_A_PAPER = {"entitypassage", "example_new_method", "oracle"}

@@ -69,7 +69,7 @@ def test_a_hostile_method_runs_nothing_and_is_refused_in_a_second(configs: Path,
 def test_python_reads_the_same_files(configs: Path) -> None:
     (configs / "method" / "evil.yaml").write_text(f"name: evil\ntop_k: {{{RUNS}}}\n")
     with pytest.raises(UserError, match="'_target_' names code to import"):
-        groups.load("method", "evil")
+        groups.method_file("evil")
 
 
 def test_a_model_file_may_name_its_class_and_a_study_may_set_all() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -190,3 +191,34 @@ def test_when_its_plan_is_another_one_by_now_all_artifacts_of_the_set_are_kept(h
     said("rm", folder(home, "bm25").name, "--yes")
     shown = said("gc")
     assert "0 could be removed" in shown and "all artifacts of toy are kept" in shown
+
+
+def test_the_list_as_csv_has_a_row_for_each_scored_run_and_the_settings_that_differ(
+    home: Path,
+) -> None:
+    bm25, hipporag = csv.DictReader(io.StringIO(said("ls", "--format", "csv")))
+    assert (bm25["key"], bm25["dataset"], bm25["method"]) == (
+        folder(home, "bm25").name, "toy", "bm25",
+    )  # fmt: skip
+    assert [(row["limit"], row["n"], row["failed"]) for row in (bm25, hipporag)] == [
+        ("", "6", "0"), ("4", "4", "0"),
+    ]  # fmt: skip
+    low, mean, high = (
+        float(hipporag[f"evidence_recall@5{side}"]) for side in ("_low", "", "_high")
+    )
+    assert 0 < low <= mean <= high <= 1
+    assert (hipporag["calls"], float(hipporag["usd"])) == ("0", 0)
+    assert Path(hipporag["folder"]) == folder(home, "hipporag").relative_to(home)
+    assert "seed" not in hipporag
+    alone = list(csv.DictReader(io.StringIO(said("ls", "method=bm25", "--format", "csv"))))
+    assert len(alone) == 1 and "limit" not in alone[0]
+    assert "csv" in refused("ls", "--format", "cvs", name="runs")
+
+
+def test_an_imported_run_has_a_row_in_the_csv(home: Path) -> None:
+    results = home / "results.jsonl"
+    results.write_text('{"question": "q1", "documents": ["ada"]}\n')
+    said("import", str(results), "dataset=toy", "name=Other")
+    rows = list(csv.DictReader(io.StringIO(said("ls", "--format", "csv"))))
+    (other,) = (row for row in rows if row["method"] == "imported-other")
+    assert (other["n"], other["calls"], other["limit"]) == ("1", "", "")

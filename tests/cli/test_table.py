@@ -1,4 +1,4 @@
-"""`graphrag-bench table`: lists, compares with a paper, runs what is lacking, and pivots freely."""
+"""`graphrag-bench table`: lists, compares with a paper, and pivots freely."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ import pytest
 from toy_runs import TOY, command, ran, refused
 
 pytestmark = pytest.mark.slow
-
-ROWS = 4
-"""The runs that fill Table 8: its 3 methods, and RAPTOR with k-means."""
 
 
 @pytest.fixture(autouse=True)
@@ -36,31 +33,16 @@ def test_alone_it_lists_every_table_with_its_caption() -> None:
     assert "zhou2025/table5" not in command("table", "pathrag").out
 
 
-def test_run_small_fills_every_row_with_grade_c_and_no_difference() -> None:
-    ended = command("table", "zhou2025/table5", "--run", "--small", *TOY)
-    assert ended.code == 0, ended.err
-    assert "ours − paper" not in ended.out
-    rows = long_rows("zhou2025/table5", "--small", *TOY)
-    answered = [row for row in rows if row["metric"] in ("Accuracy", "Recall")]
-    assert all(row["ours"] for row in answered)
-    assert {row["grade"] for row in answered} == {"C"}
-    assert {row["difference"] for row in rows} == {""}
-    assert {row["our data"] for row in answered} == {"toy"}
-
-
-def test_the_same_command_goes_on_and_runs_nothing_twice() -> None:
-    first = command("table", "zhou2025/table8", "--run", "--small", *TOY)
-    again = command("table", "zhou2025/table8", "--run", "--small", *TOY)
-    assert (first.err.count(": stored"), again.err.count(": stored")) == (0, ROWS)
-    assert first.out == again.out
-
-
-def test_a_small_table_names_itself_for_its_gaps_and_what_its_set_has_no_gold_for() -> None:
-    before = " ".join(command("table", "zhou2025/table8", "--small", *TOY).out.split())
-    assert "missing cells: graphrag-bench table zhou2025/table8 --run --small" in before
-    after = " ".join(command("table", "zhou2025/table8", "--run", "--small", *TOY).out.split())
-    assert "their set has no gold for this metric" in after  # STRREC, STREM and STRHIT
-    assert "missing cells" not in after
+def test_stored_runs_on_another_set_are_grade_c_without_a_difference() -> None:
+    ran("-m", "method=zeroshot,raptor", "reference_rows=off", *TOY)
+    shown = command("table", "zhou2025/table5").out
+    assert "ours − paper" not in shown
+    assert shown.rstrip().endswith("graphrag-bench run experiment=zhou2025/table5")
+    rows = [row for row in long_rows("zhou2025/table5") if row["ours"]]
+    assert {row["method"] for row in rows} == {"ZeroShot", "RAPTOR"}
+    assert {(row["grade"], row["difference"], row["our data"]) for row in rows} == {
+        ("C", "", "toy")
+    }
 
 
 def test_a_free_table_takes_folders_and_beginnings_of_keys() -> None:
@@ -74,12 +56,11 @@ def test_a_free_table_takes_folders_and_beginnings_of_keys() -> None:
     ("words", "message"),
     [
         (["zhou2025/tabel5"], "zhou2025/table5"),
-        (["zhou2025/table5", "limit=3"], "settings go with --run"),
+        (["zhou2025/table5", "limit=3"], "experiment=zhou2025/table5"),
         (["zhou2025/table5", "--format", "latx"], "latex"),
-        (["zhou2025/table5", "--smal"], "Did you mean '--small'"),
+        (["zhou2025/table5", "--formt"], "Did you mean '--format'"),
         (["rows=metod"], "no run below"),
-        (["--run"], "go with a table of a paper"),
-        (["zhou2025/table5", "--run", "--small", "dataset=smaple"], "sample"),
+        (["--papers-prompts"], "goes with a table of a paper"),
         (["zhou2025/fig12", "--out", "no/such/folder.md"], "no folder"),
     ],
 )

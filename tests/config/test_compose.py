@@ -1,131 +1,185 @@
-"""The one composer: what it comes to is what Hydra's own `compose` comes to."""
+"""Words and values become the settings that Hydra composes of them; errors name the nearest."""
 
 from __future__ import annotations
 
-import shutil
+import contextlib
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from omegaconf import OmegaConf
 
-from graphrag_bench.config import choices
-from graphrag_bench.config import compose as composer
-from graphrag_bench.config.choices import ROLES, names
-from graphrag_bench.config.compose import composed
-from graphrag_bench.config.words import Word, read_words
+import graphrag_bench as gb
+from graphrag_bench.cli.main import main
+from graphrag_bench.config.compose import cells, composed, composition, method_of
+from graphrag_bench.config.settings import RunSettings, check_settings, defaults
+from graphrag_bench.config.sources import built_in, file_of, method_file, names, read
 from graphrag_bench.data.card import card_names
-from graphrag_bench.experiment.checking import checked_words
-from graphrag_bench.locations import project_folder
-from graphrag_bench.sweeps.cells import split_cells
-
-
-@pytest.fixture
-def configs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the project's configs, which is what is composed."""
-    monkeypatch.chdir(tmp_path)
-    copy = shutil.copytree(project_folder("configs"), tmp_path / "configs")
-    for module in (choices, composer):
-        monkeypatch.setattr(module, "project_folder", lambda _: copy)
-    return copy
-
-
-@pytest.fixture(scope="module")
-def hydras(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The configs with a file for every data set: Hydra knows files alone, and no cards."""
-    folder = tmp_path_factory.mktemp("hydra") / "configs"
-    shutil.copytree(project_folder("configs"), folder)
-    (folder / "dataset").mkdir(exist_ok=True)
-    for name in card_names():
-        (folder / "dataset" / f"{name}.yaml").write_text(f"name: {name}\n")
-    return folder
-
-
-def by_hydra(words: list[str], folder: Path) -> dict[str, Any]:
-    """What Hydra's public interface makes of the same words."""
-    from hydra import compose, initialize_config_dir
-
-    with initialize_config_dir(version_base="1.3", config_dir=str(folder)):
-        held = OmegaConf.to_container(compose("run", [_hydras(w) for w in read_words(words)]))
-    assert isinstance(held, dict)
-    held.pop("hydra", None)
-    found = OmegaConf.to_container(OmegaConf.create(held), resolve=True)
-    assert isinstance(found, dict)
-    return {name: value for name, value in found.items() if name != "pooling" or value}
-
-
-def _hydras(word: Word) -> str:
-    if word.name in ROLES:
-        return f"+llm@{word}"
-    return str(word) if word.is_choice else f"++{word}"
-
+from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.models.from_config import make
 
 WORDS = [
     [],
-    ["method=vanilla"],
-    ["method=hipporag", "method.damping=0.3", "method.build.graph.synonymy=add", "limit=5"],
-    ["dataset=toy", "llm_judge=scripted", "llm_judge.replies={a: [b, 1]}", "seed=3"],
-    ["method.top_k=3", "method=vanilla", "evaluation.metrics=[f1]", "method.top_k=4"],
-    ["experiment=retrieval_only", "dataset.root=~/sets"],
-    ["experiment=pathcorag_steps", "method.n_steps=2"],
-    ["experiment=world_noise", "llm=scripted", "dataset.size=20"],
-    ["method=vanilla", "method.retrieve.0.top_k=9", "chunking=token", "chunking.size=9"],
+    ["method=pathrag", "profile=upstream", "method.alpha=0.5"],
+    ["method=ketrag", "profile=upstream", "chunking.size=99"],
+    ["method=subgraphrag", "pooling=rerank", "pooling.search=bfs"],
+    ["llm@llm_build=scripted", "llm_build.model=tiny", "build.graph.edge_drop=0.1"],
+    ["++method.top_k=3", "~evaluation.cuts", "method.retrieve.0.min_score=0.5"],
+    ["experiment=retrieval_only", "dataset=world", "dataset.hops=3"],
 ]
 
 
-@pytest.mark.parametrize("words", WORDS)
-def test_words_come_to_what_hydra_composes(words: list[str], hydras: Path) -> None:
-    ours = composed(checked_words(words))
+def by_hydra(words: list[str]) -> dict[str, Any]:
+    """What `run --cfg job --resolve` prints of words."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main(["run", "--cfg", "job", "--resolve", *words]) == 0
+    content: dict[str, Any] = yaml.safe_load(out.getvalue())
+    return content
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_words_come_to_what_hydra_itself_prints(words: list[str]) -> None:
+    ours = composed(words)
     ours.pop("given")
-    theirs = by_hydra(words, hydras)
-    for key in composer.KEYS:
-        theirs["method"].pop(key, None)
-    assert ours == theirs
+    assert ours == by_hydra(words)
 
 
-@pytest.mark.parametrize("name", names("experiment"))
-def test_every_study_comes_to_what_hydra_composes(name: str, hydras: Path) -> None:
-    test_words_come_to_what_hydra_composes([f"experiment={name}"], hydras)
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        (["method.damping=0.3"], {"damping": 0.3}),
+        (["profile=zhou2025", "method.top_k=7"], {"profile": "zhou2025", "top_k": 7}),
+        (["build.extraction=nlp", "seed=3"], {"build": {"extraction": "nlp"}, "seed": 3}),
+        (["budget_context=500", "limit=2"], {"budget_context": 500, "limit": 2}),
+    ],
+)
+def test_python_and_words_are_the_same_run(words: list[str], settings: dict[str, Any]) -> None:
+    own = ["dataset=toy", "method=hipporag", "embedder=hashing", "llm=scripted", *words]
+    ours = gb.method("hipporag", embedder="hashing", llm="scripted", **settings)
+    mine, theirs = ours.experiment(gb.dataset("toy")), Experiment.prepare(composed(own))
+    assert mine.key == theirs.key
+    same = {"dataset"}
+    assert mine.settings.model_dump(exclude=same) == theirs.settings.model_dump(exclude=same)
 
 
-def test_a_study_may_be_based_on_another_and_words_win_over_both(configs: Path) -> None:
-    study = configs / "experiment" / "mine.yaml"
-    study.write_text(
-        "defaults: [retrieval_only, {override /method: vanilla}]\nmethod: {top_k: 7}\n"
-    )
-    held = composed(checked_words(["experiment=mine", "seed=5"]))
-    assert (held["answer"], held["method"]["name"], held["seed"]) == ("off", "vanilla", 5)
-    assert (held["method"]["top_k"], held["given"]) == (7, ["method.top_k"])
-    assert composed(checked_words(["experiment=mine", "method.top_k=1"]))["method"]["top_k"] == 1
+def test_a_method_given_as_values_is_the_one_of_its_file() -> None:
+    words = ["dataset=toy", "profile=upstream", "fidelity=paper"]
+    plain = composed(words, method=method_file("ketrag"))
+    chosen = composed([*words, "method=ketrag"])
+    assert plain == chosen
+    assert method_of("ketrag", "upstream", "paper") == {
+        **chosen["method"], "build": method_of("ketrag", "upstream", "paper")["build"],
+    }  # fmt: skip
 
 
-def test_the_cells_of_a_grid_are_those_of_hydras_own_sweeper() -> None:
-    words = ["method=bm25,vanilla", "method.top_k=1,2", "seed=range(0,2)", "answer=off"]
-    cells = [[str(word) for word in cell] for cell in split_cells(checked_words(words))]
-    assert len(cells) == 8
-    assert cells[0] == ["method=bm25", "method.top_k=1", "seed=0", "answer=off"]
-    assert cells[1] == ["method=bm25", "method.top_k=1", "seed=1", "answer=off"]
-    assert cells[-1] == ["method=vanilla", "method.top_k=2", "seed=1", "answer=off"]
-    globbed = split_cells(checked_words(["method=glob(raptor*)"]))
-    assert [str(*cell) for cell in globbed] == ["method=raptor", "method=raptor_kmeans"]
+def test_a_mapping_for_a_group_takes_the_place_of_its_choice() -> None:
+    values = composed([], {"llm": {"_target_": "mine.Model"}, "evaluation": {"cuts": [3]}})
+    assert values["llm"] == {"_target_": "mine.Model"}
+    assert values["evaluation"] == {**defaults()["evaluation"], "cuts": [3]}
 
 
-def test_what_one_command_sets_is_not_there_in_the_next(configs: Path) -> None:
-    with_one = composed(checked_words(["method=vanilla", "method.top_k=77"]))
-    without = composed(checked_words(["method=vanilla"]))
-    assert with_one["method"]["top_k"] == 77
-    assert without["method"].get("top_k") != 77
+def test_what_was_set_of_a_method_is_known_from_words_and_from_an_experiment() -> None:
+    assert composed(["method=vanilla"])["given"] == []
+    assert composed(["method=vanilla", "method.top_k=4"])["given"] == ["method.top_k"]
+    given = composed(["experiment=pathcorag_steps"])["given"]
+    assert given == ["method.conversion"]
 
 
-def test_an_edited_file_is_composed_anew(configs: Path) -> None:
-    file = configs / "method" / "vanilla.yaml"
-    before = composed(checked_words(["method=vanilla"]))
-    file.write_text(file.read_text() + "\nadded: 1234\n")
-    after = composed(checked_words(["method=vanilla"]))
-    assert after["method"] == {**before["method"], "added": 1234}
+@pytest.mark.parametrize(
+    ("word", "names_in_message"),
+    [
+        ("limt=5", ["'limt'", "'limit'"]),
+        ("method=hiporag", ["'hiporag'", "'hipporag'"]),
+        ("method.dampng=3", ["'method.dampng'", "'method.damping'"]),
+        ("evaluation.cut=3", ["'evaluation.cut'", "'evaluation.cuts'"]),
+        ("hydra.nonsense=3", ["'hydra.nonsense'"]),
+        ("hydra/launcher=basc", ["'basc'", "'basic'"]),
+        ("llm@llm_biuld=local", ["llm@llm_biuld", "llm@llm_build"]),
+        ("limit=[3", ["limit=[3"]),
+        ("limit=1,2", ["limit=1,2"]),
+        ("~nothing", ["nothing"]),
+        ("experiment=pathrag_flwo", ["'pathrag_flow'"]),
+    ],
+)
+def test_what_there_is_not_is_answered_with_the_nearest(
+    word: str, names_in_message: list[str]
+) -> None:
+    with pytest.raises(UserError) as refusal:
+        composed([word])
+    assert [name for name in names_in_message if name not in str(refusal.value)] == []
+    assert len(str(refusal.value)) < 500
 
 
-def test_a_link_that_leads_nowhere_is_no_config(configs: Path) -> None:
-    """Editors leave such a link beside a file while it is edited."""
-    (configs / ".#run.yaml").symlink_to("nobody@nowhere")
-    assert composed(checked_words(["method=vanilla"]))["method"]["name"] == "vanilla"
+@pytest.mark.parametrize(
+    ("word", "names_in_message"),
+    [
+        ("limit=many", ["limit", "'many'"]),
+        ("answer=maybe", ["answer", "'maybe'"]),
+        ("llm_build=scripted", ["llm@llm_build=scripted"]),
+        ("dataset.nam=toy", ["dataset.nam"]),
+    ],
+)
+def test_a_wrong_value_is_one_clear_error(word: str, names_in_message: list[str]) -> None:
+    with pytest.raises(UserError) as refusal:
+        Experiment.prepare(composed(["dataset=toy", "method=bm25", word]))
+    assert [name for name in names_in_message if name not in str(refusal.value)] == []
+
+
+def test_an_unquoted_off_of_yaml_is_the_word(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "configs" / "experiment" / "quiet.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("answer: off\nreference_rows: off\ntrace: off\ncache: {mode: off}\n")
+    settings = check_settings(composed(["experiment=quiet"]))
+    assert (settings.answer, settings.reference_rows) == ("off", "off")
+    assert (settings.trace, settings.cache.mode) == ("off", "off")
+
+
+def test_what_the_primary_configuration_says_counts(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").mkdir()
+    text = file_of("", "run").read_text("utf-8")  # type: ignore[union-attr]
+    (tmp_path / "configs" / "run.yaml").write_text(f"{text}\nlimit: 5\nmethod: {{top_k: 9}}\n")
+    values = composed(["method=vanilla"])
+    assert (values["limit"], values["method"]["top_k"]) == (5, 9)
+    assert values["given"] == ["method.top_k"]
+    assert composed(["method=vanilla", "limit=2"])["limit"] == 2
+
+
+def test_the_cells_are_those_of_hydras_own_sweeper() -> None:
+    """Its basic sweeper: parameters of an experiment first, the words of the command over them."""
+    config = composition(["experiment=retrieval_only"])
+    config.hydra.sweeper.params = {"seed": "1,2", "limit": "choice(3,4)"}
+    found = cells(config, ["method=glob(raptor*)", "limit=7"])
+    assert found == [
+        [f"seed={seed}", "limit=7", f"method={name}"]
+        for seed in (1, 2)
+        for name in ("raptor", "raptor_kmeans")
+    ]
+    with pytest.raises(UserError, match="interval"):
+        cells(config, ["method.damping=interval(0,1)"])
+
+
+def test_every_setting_has_its_default_in_what_is_composed() -> None:
+    held = OmegaConf.to_container(composition(["dataset=toy"]))
+    assert isinstance(held, dict)
+    missing = set(RunSettings.model_fields) - {"given", "budget_asked"} - set(held)
+    assert missing == set()
+
+
+@pytest.mark.parametrize("group", ["llm", "embedder"])
+def test_every_model_is_made_from_its_file_without_loading_anything(group: str) -> None:
+    for name in built_in(group):
+        if (file := file_of(group, name)) is not None:
+            assert make(group, read(file)) is not None
+
+
+def test_every_card_is_a_choice_and_every_method_is_named_after_its_file() -> None:
+    assert set(card_names()) <= set(names("dataset"))
+    assert {name: method_file(name)["name"] for name in names("method")} == {
+        name: name for name in names("method")
+    }

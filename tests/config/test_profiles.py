@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from graphrag_bench import api
-from graphrag_bench.config.choices import names
-from graphrag_bench.config.compose import compose, composed, load
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.profiles import applied, changes
+from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.report.arrange import arranged
-from graphrag_bench.sweeps.cells import composed_cells, split_cells
 
 pytestmark = pytest.mark.slow
 
@@ -48,19 +46,19 @@ def test_path_pooling_changes_what_the_method_s_file_says_and_nothing_when_it_is
 
 def test_python_and_the_command_line_agree_on_what_path_pooling_changes() -> None:
     words = ["dataset=toy", "embedder=hashing", "method=subgraphrag", "pooling=rerank"]
-    by_shell = composed(checked_words(words))
+    by_shell = composed(words)
     assert by_shell["method"]["form"] == "paths"
     made = api.method("subgraphrag", pooling="rerank", embedder="hashing")
     assert made.experiment(api.dataset("toy")).key == Experiment.prepare(by_shell).key
     asked = api.method("subgraphrag", pooling="rerank", embedder="hashing", form="triplets")
-    own = composed(checked_words([*words, "method.form=triplets"]))
+    own = composed([*words, "method.form=triplets"])
     assert own["method"]["form"] == "triplets"
     assert asked.experiment(api.dataset("toy")).key == Experiment.prepare(own).key
 
 
 def test_a_profile_can_lift_a_bound() -> None:
     """`null` in a file is no value on the command line too, and not the word None."""
-    values = composed(checked_words(["method=pathcorag", "profile=paper"]))
+    values = composed(["method=pathcorag", "profile=paper"])
     assert values["method"]["max_pairs"] is None
 
 
@@ -70,19 +68,17 @@ def test_the_default_profile_changes_nothing() -> None:
 
 
 def test_a_profile_can_choose_the_chunks_and_a_chosen_chunking_wins() -> None:
-    given = {"method": "ketrag", "dataset": "toy"}
+    words = ["method=ketrag", "dataset=toy", "profile=upstream"]
     own = {"variant": "separator", "size": 150, "overlap": 0}
-    made = compose(given, {"profile": "upstream"})
-    assert made["chunking"] == own
-    assert "chunk_table" not in made["method"]["build"]
-    changed = compose(given, {"profile": "upstream", "chunking": {"size": 300}})
-    assert changed["chunking"] == own | {"size": 300}
-    chosen = compose(given | {"chunking": "token"}, {"profile": "upstream"})
-    assert chosen["chunking"]["variant"] == "token"
+    whole = composed(words)
+    assert whole["chunking"] == own
+    assert "chunk_table" not in whole["method"]["build"]
+    assert composed([*words, "chunking.size=300"])["chunking"] == own | {"size": 300}
+    assert composed([*words, "chunking=token"])["chunking"] == {"variant": "token"}
 
 
 def test_a_variant_of_the_paper_keeps_the_settings_of_the_profile() -> None:
-    made = applied(load("method", "ketrag"), "upstream", "paper")
+    made = applied(method_file("ketrag"), "upstream", "paper")
     assert made["build"]["text_extraction"] == {"variant": "core_llm", "join_tokens": 1200}
 
 
@@ -93,16 +89,13 @@ def test_a_profile_that_sets_what_the_method_lacks_is_refused() -> None:
 
 def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() -> None:
     words = ["method=hipporag", "profile=zhou2025", "method.damping=0.5"]
-    assert composed(checked_words(words))["method"]["damping"] == 0.5
-    assert composed(checked_words(words[:2]))["method"]["damping"] == 0.1
+    assert composed(words)["method"]["damping"] == 0.5
+    assert composed(words[:2])["method"]["damping"] == 0.1
     assert api.method("hipporag", profile="zhou2025", damping=0.5).method["damping"] == 0.5
     assert api.method("hipporag", profile="zhou2025").method["damping"] == 0.1
 
 
-def test_a_sweep_over_profiles_has_a_cell_for_each_and_a_table_that_names_them() -> None:
-    words = ["dataset=toy", "embedder=hashing", "method=hipporag", "profile=default,zhou2025"]
-    found = composed_cells(split_cells(checked_words(words)))
-    assert [cell["method"]["damping"] for cell in found] == [0.5, 0.1]
+def test_the_table_of_a_sweep_over_profiles_names_them() -> None:
     runs = [
         {"dataset": "toy", "title": "HippoRAG", "role": "", "key": str(row), "profile": profile,
          "settings": {"method.damping": damping, "method.retrieve.0.damping": damping},
@@ -122,7 +115,7 @@ def test_a_profile_is_chosen_with_the_method_and_not_with_the_data_set() -> None
 
 @pytest.mark.parametrize("name", names("method"))
 def test_the_profiles_of_a_method_are_known_sources_and_its_own_paper_is_one(name: str) -> None:
-    profiles = set(load("method", name)["profiles"])
+    profiles = set(method_file(name)["profiles"])
     assert {"paper"} <= profiles <= {"paper", "zhou2025", "upstream"}
 
 
@@ -132,5 +125,5 @@ def test_every_profile_can_be_prepared_with_the_fidelity_of_the_paper(
     name: str, profile: str
 ) -> None:
     """Golden files have each of the two alone."""
-    groups = {"dataset": "toy", "embedder": "hashing", "method": name}
-    assert Experiment.prepare(compose(groups, {"profile": profile, "fidelity": "paper"})).key
+    words = ["dataset=toy", "embedder=hashing", f"method={name}", f"profile={profile}"]
+    assert Experiment.prepare(composed([*words, "fidelity=paper"])).key

@@ -94,6 +94,16 @@ def test_with_ties_in_full_p_is_scipys(seed):
     assert ours == pytest.approx(theirs)
 
 
+@pytest.mark.parametrize("n", [1, 2, 7, 100, 2001])
+@pytest.mark.parametrize("share", [0, 1 / 3, 1 / 2])
+def test_of_wins_and_losses_alone_p_is_that_of_scipys_binomial_distribution(n, share):
+    wins = int(n * share)
+    below, at_most = scipy.stats.binom.cdf([wins - 1, wins], n, 0.5)
+    (p,) = sign_flip_p(np.repeat([1.0, -1.0], [wins, n - wins]))
+    as_far = (at_most - below) * (1 if 2 * wins == n else 2)
+    assert p == pytest.approx(2 * below + 0.5 * as_far, rel=0, abs=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("ways", [99, 1000])
 def test_by_chance_the_swaps_are_those_of_scipy_and_p_is_the_same_to_the_last_bit(seed, ways):

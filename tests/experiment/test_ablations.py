@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from toy_runs import WEIGHTLESS, command
 
-from graphrag_bench.config.choices import names
+from graphrag_bench.config.sources import names
 from graphrag_bench.locations import project_folder
 
 pytestmark = pytest.mark.slow

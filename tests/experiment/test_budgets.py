@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from toy_runs import TOY, command, metrics, ran, records, refused
 
-from graphrag_bench.config.choices import names
-from graphrag_bench.config.compose import compose, composed
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.sources import names
 from graphrag_bench.contract import operators
 from graphrag_bench.experiment.budgets import budgeted, packing
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.context_room import LEAST
 from graphrag_bench.experiment.experiment import Experiment
@@ -33,7 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def method_of(name: str) -> dict[str, Any]:
-    made: dict[str, Any] = compose({"method": name}, {})["method"]
+    made: dict[str, Any] = composed([f"method={name}"])["method"]
     return made
 
 
@@ -51,7 +50,7 @@ def test_the_budget_reaches_every_block_of_a_context_and_leaves_the_shares() -> 
 
 def test_tokens_of_a_block_s_own_are_the_same_part_of_another_budget() -> None:
     """3,000 of 16,000 are 375 of 2,000."""
-    values = compose({"method": "fastgraphrag"}, {"profile": "upstream"})
+    values = composed(["method=fastgraphrag", "profile=upstream"])
     shares = [step.get("share") for step in packing(values["method"])]
     assert (shares, values["method"]["budget"]) == ([4000, 3000, 9000], 16000)
     changed = packing(budgeted(values["method"], 2000, fill=False))
@@ -64,7 +63,7 @@ def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(
     name: str, profile: str
 ) -> None:
     """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
-    method = compose({"method": name}, {"profile": profile})["method"]
+    method = composed([f"method={name}", f"profile={profile}"])["method"]
     own = [step["share"] for step in packing(method) if str(step["op"]).startswith("context.")
            and isinstance(step.get("share"), int)]  # fmt: skip
     assert not own or sum(own) <= method["budget"]
@@ -80,7 +79,7 @@ def test_a_plan_names_the_lists_that_a_number_of_ours_may_cut() -> None:
 def planned(name: str, *words: str) -> Experiment:
     """A checked run of a method on the toy set, whose reader has a window of 8,192 tokens."""
     base = ["dataset=toy", "embedder=hashing", f"method={name}"]
-    return Experiment.prepare(composed(checked_words([*base, *words])))
+    return Experiment.prepare(composed([*base, *words]))
 
 
 def test_filling_takes_as_many_chunks_as_fit_from_a_list_that_is_long_enough() -> None:

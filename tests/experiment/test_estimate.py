@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from toy_runs import QUICK
 
-from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import read_words
+from graphrag_bench.config.sources import names
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.experiment.estimate import estimates
 from graphrag_bench.experiment.execute import execute
@@ -42,9 +41,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def prepared(home: Path, method: str, *settings: str) -> Experiment:
     words = ["dataset=sample", f"method={method}", "llm=scripted", "embedder=hashing"]
     words += ["llm._target_=counting_reader.reader", f"limit={LIMIT}", f"paths.home={home}"]
-    return Experiment.prepare(
-        composed(read_words([*words, "workers=1", "failures.limit=1", *settings]))
-    )
+    return Experiment.prepare(composed([*words, "workers=1", "failures.limit=1", *settings]))
 
 
 def paid(cost: Mapping[str, Any]) -> int:

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.compose import composed
 from graphrag_bench.experiment.context_plan import context_lines
 from graphrag_bench.experiment.experiment import Experiment
 
-SCRIPTED = {"dataset": "toy", "embedder": "hashing"}
-
 
 def prepared(method: str, window: int | None = None, **settings: Any) -> Experiment:
-    llm = {**load("llm", "openai_compatible"), "model": "m", "window": window}
-    return Experiment.prepare(compose({**SCRIPTED, "method": method, "llm": llm}, settings))
+    words = ["dataset=toy", "embedder=hashing", "llm=openai_compatible", "llm.model=m"]
+    given = [f"{name}={value}" for name, value in settings.items()]
+    values = {"llm.window": window}
+    return Experiment.prepare(composed([*words, f"method={method}", *given], values))
 
 
 def told(experiment: Experiment) -> str:

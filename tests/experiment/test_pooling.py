@@ -10,9 +10,9 @@ import pytest
 from small_worlds import World
 from toy_runs import TOY, refused
 
-from graphrag_bench.config.choices import names
-from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.experiment.budgets import budgeted
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.pipeline.build import build
@@ -48,7 +48,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def method(name: str, **settings: Any) -> dict[str, Any]:
-    made: dict[str, Any] = compose({"method": {**load("method", name), **settings}}, {})["method"]
+    made: dict[str, Any] = composed(method={**method_file(name), **settings})["method"]
     n_tokens = made.get("budget")
     return made if n_tokens is None else budgeted(made, n_tokens, fill=False)
 

@@ -9,11 +9,10 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS
 
 from graphrag_bench.answer_forms import REFUSAL, FormName, answer_form
-from graphrag_bench.config.choices import names
 from graphrag_bench.config.compose import composed
+from graphrag_bench.config.sources import names
 from graphrag_bench.evaluation.answer_form import abstained
 from graphrag_bench.evaluation.answers import accuracy
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.reader_prompts import COMMON, own_answers
@@ -26,7 +25,7 @@ IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct 
 
 def experiment(method: str, *settings: str) -> Experiment:
     words = ["dataset=toy", *WEIGHTLESS, f"method={method}", "reader_prompt=common", *settings]
-    return Experiment.prepare(composed(checked_words(words)))
+    return Experiment.prepare(composed(words))
 
 
 def shown(*pieces: Piece, dependencies: tuple[tuple[str, str], ...] = ()) -> str:
@@ -114,7 +113,7 @@ def test_the_plan_says_so_and_names_the_answers_of_the_search() -> None:
 
 
 def test_it_is_in_the_key_by_content(tmp_path: Path) -> None:
-    own = Experiment.prepare(composed(checked_words([*TOY, "method=vanilla"]))).key
+    own = Experiment.prepare(composed([*TOY, "method=vanilla"])).key
     common = experiment("vanilla").key
     assert common != own
     (tmp_path / "common.j2").write_text("Another: {{ question }} {{ blocks }}")

@@ -13,7 +13,7 @@ from typing import Any
 
 from graphrag_bench import api
 from graphrag_bench.analysis.explaining.names import Names, explained
-from graphrag_bench.config.choices import names
+from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.experiment.execute import build_resources, selection, start_state
 from graphrag_bench.experiment.experiment import Experiment

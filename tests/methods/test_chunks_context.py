@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_worlds import dataset
 
-from graphrag_bench.config.compose import compose
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import Gold
@@ -62,7 +62,7 @@ def test_a_chunk_that_is_cut_is_cut_for_every_document_it_holds() -> None:
 @pytest.mark.parametrize(("join", "typical"), [("document", 2), ("corpus", 5)])
 def test_the_typical_chunk_of_a_joined_corpus_is_a_full_window(join: str, typical: int) -> None:
     chunking = {"variant": "token", "size": 5, "overlap": 0, "join": join}
-    settings = check_settings(compose({"dataset": "toy", "method": "vanilla"}, {}))
+    settings = check_settings(composed(["dataset=toy", "method=vanilla"]))
     settings = settings.model_copy(update={"chunking": chunking})
     load_plugins(["operators", "methods"])
     assert chunk_size(settings, CORPUS).typical == -(-typical * 105 // 100)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.config.compose import compose
+from graphrag_bench.config.compose import composed
 from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.llm import Metered
 from graphrag_bench.models.outcomes import CallFailed
@@ -65,7 +65,7 @@ def test_each_sub_question_finds_its_own_and_the_lists_are_merged(merge, expecte
     """
     texts = ["alpha alpha", "alpha gamma", "gamma gamma", "delta"]
     settings = {"merge": merge, "n_retrieved": 2}
-    raw = compose({"method": "decompose"}, {"method": settings})
+    raw = composed(["method=decompose"], {"method": settings})
     pipeline, problems = build(raw["method"])
     assert not problems + pipeline.check()
     embedder = Hashing()

@@ -9,7 +9,7 @@ import pytest
 from small_worlds import World
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.graph.communities import Reports
@@ -177,7 +177,7 @@ def test_the_method_goes_on_until_nothing_is_open_and_answers_from_the_best_poin
             "Question:": said("A town was founded.", 10, "Who?"),
         }
     )
-    made = compose({"method": load("method", "drift")}, {"method": {}})["method"]
+    made = composed(["method=drift"])["method"]
     pipeline, problems = build(made)
     assert not problems
     start = RetrievalState(ASKED)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.config.compose import compose
+from graphrag_bench.config.compose import composed
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.models.bm25 import Bm25
 from graphrag_bench.models.llm import Metered
@@ -88,7 +88,8 @@ def test_the_first_sentence_ends_before_a_capital_and_not_after_an_initial(text,
 
 def retrieved(*replies: str, **parameters: Any) -> tuple[RetrievalState, Scripted]:
     """The state after retrieval, with a model that thinks these thoughts in turn."""
-    raw = compose({"method": "ircot"}, {"method": {"retriever": "bm25", "top_k": 1, **parameters}})
+    words = ["method=ircot", "method.retriever=bm25", "method.top_k=1"]
+    raw = composed(words, {"method": parameters})
     pipeline, problems = build(raw["method"])
     assert not problems + pipeline.check()
     left = list(replies)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from small_worlds import World
 
-from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.models.embedder import Kind, Vectors
 from graphrag_bench.models.scripted import Scripted
@@ -58,7 +58,7 @@ def found(**given: Any) -> RetrievalState:
         "relationship_index": rows((1.0, 0.0), (0.6, 0.8), (0.0, 1.0)),
     }
     settings = {"conversion": "llm", "linking": [], "top_k": 1, **given}
-    method = compose({"method": load("method", "lightrag_mix")}, {"method": settings})["method"]
+    method = composed(["method=lightrag_mix"], {"method": settings})["method"]
     pipeline, problems = build(method)
     assert not problems
     start = RetrievalState(Question("q", ASKED))

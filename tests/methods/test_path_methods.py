@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,14 @@ from small_worlds import Obliging, World
 from toy_runs import ada_marsh
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.compose import composed
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.reasoning_steps import ReasoningSteps, StepNodes
 from graphrag_bench.models.llm import Chat
 from graphrag_bench.models.scripted import Scripted
 from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.models.vector_index import VectorIndex
-from graphrag_bench.pipeline.build import build
+from graphrag_bench.pipeline.build import Pipeline, build
 from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import Outcome, run_steps
 from graphrag_bench.values import Context, Node, Question, Ranked, Relationship, RetrievalState
@@ -45,15 +46,20 @@ def named(graph: Graph, *relations: str) -> Graph:
     return replace(graph, relations=Texts.of(relations))
 
 
+@cache
+def method(name: str, **given: Any) -> Pipeline:
+    """The pipeline of a method with these parameters."""
+    pipeline, problems = build(composed([f"method={name}"], {"method": given})["method"])
+    assert not problems
+    return pipeline
+
+
 def outcome(
     name: str, resources: dict[str, Any], question: str, answering: bool = False, **given: Any
 ) -> Outcome:
     """Where a method ends for a question over these resources."""
-    made = compose({"method": {**load("method", name), **given}}, {})["method"]
-    pipeline, problems = build(made)
-    assert not problems
     start = RetrievalState(Question("q", question))
-    (found,) = run_steps(pipeline.steps(answering), [start], Running(resources))
+    (found,) = run_steps(method(name, **given).steps(answering), [start], Running(resources))
     return found
 
 
@@ -238,8 +244,7 @@ def test_pankrag_answers_whatever_the_plan(path: dict[str, Any]) -> None:
     assert found.get("answer").text == "Ada Marsh"
     assert found.get("context").pieces
     assert found.question.text == "Who taught whom?"
-    made, _ = build(compose({"method": load("method", "pankrag")}, {})["method"])
-    assert len(asked) <= made.bound()
+    assert len(asked) <= method("pankrag").bound()
 
 
 def test_without_a_plan_pankrag_asks_once_and_without_reranking_the_order_is_its_own() -> None:

@@ -10,7 +10,7 @@ import pytest
 from small_worlds import World
 
 from graphrag_bench.columns import Texts
-from graphrag_bench.config.compose import compose, load
+from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.graph.graph import Graph
 from graphrag_bench.graph.ranked_paths import RankedPaths
@@ -37,8 +37,8 @@ def _plugins() -> None:
 
 def method(name: str, profile: str = "default", **given: Any) -> dict[str, Any]:
     """A method under a profile, with settings laid over that."""
-    rest = {"profile": profile, "method": given}
-    made: dict[str, Any] = compose({"method": load("method", name)}, rest)["method"]
+    words = [f"method={name}", f"profile={profile}"]
+    made: dict[str, Any] = composed(words, {"method": given})["method"]
     return made
 
 

@@ -15,7 +15,6 @@ from toy_runs import asked as prompts
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.compose import composed
 from graphrag_bench.contract import alone
-from graphrag_bench.experiment.checking import checked_words
 from graphrag_bench.experiment.context_plan import context_blocks
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.graph.graph import Graph
@@ -237,7 +236,7 @@ def test_five_hundred_triples_stand_in_the_prompt_of_a_reader_whose_window_holds
     words = ["dataset=cwq", f"dataset.root={rog_folder(tmp_path / 'rog', ROWS, ROWS)}",
              "method=subgraphrag", "embedder=hashing", "llm=openai_compatible",
              "llm.model=meta-llama/Llama-3.1-8B-Instruct", f"profile={profile}"]  # fmt: skip
-    experiment = Experiment.prepare(composed(checked_words(words)))
+    experiment = Experiment.prepare(composed(words))
     (block,) = context_blocks(experiment)
     found = triples_context(
         Ranked(np.arange(500), np.linspace(1, 0, 500)), graph=graph, tokenizer=BytePairs(),

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphrag_bench.config.choices import names
-from graphrag_bench.config.compose import load
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.from_config import make
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder
@@ -72,7 +72,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", [n for n in names("embedder") if n != "openai_compatible"])
 def test_every_preset_is_an_embedder_with_its_own_prefixes(name: str) -> None:
-    made = make("embedder", load("embedder", name))
+    made = make("embedder", composed([f"embedder={name}"])["embedder"])
     if isinstance(made, SentenceEmbedder):
         expected = {
             "e5": ("query: ", "passage: "),

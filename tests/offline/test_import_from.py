@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_bench.config.compose import compose
+from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
 
@@ -24,9 +24,9 @@ def file(tmp_path):
 
 def prepared(method: str, import_from: Path | None, **settings) -> Experiment:
     """A method over the toy set, with a graph to import."""
-    values = compose({"method": method, "dataset": "toy"}, settings)
-    graph = {**(values.get("graph") or {}), "import_from": import_from and str(import_from)}
-    return Experiment.prepare({**values, "graph": graph})
+    graph = {"import_from": import_from and str(import_from)}
+    values = composed(["dataset=toy", f"method={method}"], {"graph": graph, **settings})
+    return Experiment.prepare(values)
 
 
 def builders_of(experiment: Experiment) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from toy_runs import TAGGER
 
 import graphrag_bench as gb
-from graphrag_bench.config.choices import names
+from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.execute import execute
 from graphrag_bench.experiment.experiment import Experiment

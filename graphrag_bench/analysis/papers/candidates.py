@@ -15,8 +15,8 @@ from typing import Any
 
 from graphrag_bench.analysis.judging.verdicts import StoredVerdicts
 from graphrag_bench.analysis.papers.grading import Grade, grade, grade_of_sizes, of_both
-from graphrag_bench.analysis.papers.offered import Offered, conditions, fitting, opposite
-from graphrag_bench.analysis.papers.printed import PaperTable, Part, Printed
+from graphrag_bench.analysis.papers.offered import Offered, conditions, fitting
+from graphrag_bench.papers.printed import PaperTable, Part, Printed
 from graphrag_bench.runs.stored import StoredRun
 
 Row = tuple[str, str, str, tuple[str, ...], str]
@@ -119,7 +119,7 @@ def pairs(
     """The runs of both sides of a part, on one set and by one model; none with itself."""
     if not cell.versus or cell.method == cell.versus:
         return []
-    others = fitting(table, opposite(cell), offered, part.other)
+    others = fitting(table, cell.opposite, offered, part.other)
     return [
         (one, other)
         for one in fitting(table, cell, offered, part.own)
@@ -151,7 +151,7 @@ def pair_candidate(
     one, other = pair
     found = of_both(
         grade(replace(one.ours, judge=judge), conditions(table, cell, part.own)),
-        grade(replace(other.ours, judge=judge), conditions(table, opposite(cell), part.other)),
+        grade(replace(other.ours, judge=judge), conditions(table, cell.opposite, part.other)),
     )
     return Candidate(one.run, found, other.run, judge)
 

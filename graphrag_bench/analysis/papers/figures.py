@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from graphrag_bench.analysis.papers.candidates import Candidate, Row, candidates, chosen
@@ -11,8 +11,8 @@ from graphrag_bench.analysis.papers.gaps import gaps, lacking
 from graphrag_bench.analysis.papers.grading import Grade
 from graphrag_bench.analysis.papers.measures import Measured
 from graphrag_bench.analysis.papers.offered import Offered, fitting
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed, PrintedSize
 from graphrag_bench.analysis.papers.sources import FigureSource, reason_of
+from graphrag_bench.papers.printed import PaperTable, Printed, PrintedSize
 from graphrag_bench.report.selection import mark
 from graphrag_bench.runs.stored import StoredRun
 
@@ -28,9 +28,8 @@ def collected(
     source: FigureSource,
     *,
     papers_prompts: bool = False,
-    failures: Mapping[tuple[str, ...], str] | None = None,
 ) -> dict[Printed, Filled]:
-    """What is shown next to every printed cell; `failures` are the errors of rows, by settings."""
+    """What is shown next to every printed cell."""
     filled: dict[Printed, Filled] = {}
     cards = {place.card for place in table.paper.datasets.values()}
     offered = []
@@ -46,11 +45,9 @@ def collected(
                 rows.setdefault((*cell.row, apart), []).append(cell)
         picked = chosen({r: _with_figure(table, rows[r], offered, source) for r in rows})
         for row, held in rows.items():
-            errors = failures or {}
-            if row not in picked:
-                errors = {**_all_failed(table, held[0], offered), **errors}
+            failure = "" if row in picked else _failure(table, held[0], offered)
             for cell in held:
-                filled[cell] = _filled(table, cell, picked.get(row), source, offered, errors)
+                filled[cell] = _filled(table, cell, picked.get(row), source, offered, failure)
     return filled
 
 
@@ -65,16 +62,14 @@ def _with_figure(
     return list(found.values())
 
 
-def _all_failed(
-    table: PaperTable, cell: Printed, offered: Sequence[Offered]
-) -> dict[tuple[str, ...], str]:
-    row = table.settings_of(cell)
+def _failure(table: PaperTable, cell: Printed, offered: Sequence[Offered]) -> str:
     for one in fitting(table, cell, offered):
-        held = one.run.metrics
-        if row and held["n"] and held["failed"] == held["n"]:
-            first = " ".join(held["errors"][0].split()) if held["errors"] else "no error kept"
-            return {row: f"every question failed: {first}"}
-    return {}
+        metrics = one.run.metrics
+        if metrics["n"] and metrics["failed"] == metrics["n"]:
+            errors = metrics["errors"]
+            first = " ".join(errors[0].split()) if errors else "no error was stored"
+            return f"every question failed: {first}"
+    return ""
 
 
 def _filled(
@@ -83,7 +78,7 @@ def _filled(
     picked: Candidate | None,
     source: FigureSource,
     offered: Sequence[Offered],
-    failures: Mapping[tuple[str, ...], str],
+    failure: str,
 ) -> Filled:
     if table.settings_of(cell) is None:
         return Filled(reason="not one of our methods")
@@ -96,7 +91,6 @@ def _filled(
     rest = lacking(table, cell, offered, open_parts) if open_parts and runnable else Filled()
     if picked is not None and found is not None:
         return replace(rest, figure=_figure(table, cell, picked, found))
-    failure = failures.get(table.settings_of(cell) or (), "")
     if not runnable:
         return Filled(reason="no card of ours holds this data set", failure=failure)
     return replace(rest, failure=failure)

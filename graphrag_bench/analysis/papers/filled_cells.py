@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graphrag_bench.analysis.papers.grading import MISSING, Grade
-from graphrag_bench.analysis.papers.printed import Printed
+from graphrag_bench.papers.printed import Printed
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,28 @@ class Figure:
 
 @dataclass(frozen=True)
 class Filled:
-    """What is shown next to a printed cell: a figure, or what gives one, or why none does.
+    """What is shown next to a printed cell: a figure, or what it lacks, or why there is none.
 
-    `before` is the command that makes the questions, `runs` are the settings of the runs that are
-    lacking, `after` is the command that follows them; `compare` are the folders of pairs of runs
-    that a judge has still to compare, `judge` its settings. A figure that is a mean over several
-    runs may have such gaps too. `failure` is the error of a row that was run and ended with one.
+    `runs` are the settings of the runs that are lacking, `lacks` says what else is. A figure that
+    is a mean over several runs may lack some too. `failure` is the error of a run of which every
+    question failed.
     """
 
     figure: Figure | None = None
-    before: str = ""
     runs: tuple[tuple[str, ...], ...] = ()
-    after: str = ""
-    compare: tuple[tuple[str, str], ...] = ()
-    judge: tuple[str, ...] = ()
+    lacks: str = ""
     reason: str = ""
     failure: str = ""
+
+    @property
+    def missing(self) -> str:
+        """What would fill the cell, in words."""
+        return "; ".join(filter(None, [count_of_runs(len(self.runs)), self.lacks]))
+
+
+def count_of_runs(n_runs: int) -> str:
+    """The number of runs in words; "" for none."""
+    return f"{n_runs} run{'s' if n_runs > 1 else ''}" if n_runs else ""
 
 
 Cells = Mapping[Printed, Filled]

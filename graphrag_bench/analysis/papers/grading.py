@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from graphrag_bench.analysis.papers.names import Model
-from graphrag_bench.analysis.papers.printed import PrintedSize
+from graphrag_bench.papers.names import Model
+from graphrag_bench.papers.printed import PrintedSize
 
 MISSING = "–"
 BUDGET, NATIVE = "budget_context", "native"

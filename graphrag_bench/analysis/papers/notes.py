@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
-from graphrag_bench.analysis.papers.commands import run_lines
-from graphrag_bench.analysis.papers.filled_cells import Cells, Filled
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed
+from graphrag_bench.analysis.papers.filled_cells import Cells, Filled, count_of_runs
 from graphrag_bench.analysis.papers.ranks import Pair, rank_notes
+from graphrag_bench.papers.printed import PaperTable, Printed
 from graphrag_bench.report.long_texts import cut_notes
 from graphrag_bench.report.selection import INFLATED
 
 DAGGER = "†"
 Row = tuple[str, str, str, tuple[str, ...]]
-
-
-def recipe_notes(table: PaperTable) -> list[str]:
-    """The commands of a figure whose numbers are not printed."""
-    return [f"recipe: {command}" for command in table.recipe]
 
 
 def comparison_notes(
@@ -36,7 +29,6 @@ def comparison_notes(
         f"{paper.conditions}. Figures in {units}",
         *_about(table, dataset, cells),
         *([] if printed else ["the figure's numbers are not printed"]),
-        *recipe_notes(table),
         *_grades(cells, filled, named),
         *rank_notes([_pair(cell, filled[cell]) for cell in cells]),
     ]
@@ -53,12 +45,11 @@ def comparison_notes(
     notes += [INFLATED] if any(chosen.values()) else []
     lacking = [cell for cell in cells if filled[cell].figure is None]
     notes += _grouped(lacking, named, {c: filled[c].reason for c in lacking}, "no figure")
-    gaps = [filled[cell] for cell in cells]
-    commands = [*dict.fromkeys(one.before for one in gaps if one.before)]
-    commands += run_lines([settings for one in gaps for settings in one.runs])
-    commands += comparing(gaps)
-    commands += dict.fromkeys(one.after for one in gaps if one.after)
-    return (*notes, *[f"missing cells: {line}" for line in commands])
+    runs = {settings for cell in cells for settings in filled[cell].runs}
+    missing = [count_of_runs(len(runs)), *dict.fromkeys(filled[cell].lacks for cell in cells)]
+    if words := "; ".join(filter(None, missing)):
+        notes.append(f"missing: {words}")
+    return tuple(notes)
 
 
 def _pair(cell: Printed, filled: Filled) -> Pair:
@@ -118,20 +109,3 @@ def _grouped(
         f"{what}, {', '.join(rows) if len(rows) < n_rows else 'all rows'}: {words}"
         for words, rows in groups.items()
     ]
-
-
-def comparing(lacking: Sequence[Filled]) -> list[str]:
-    """The comparisons that each judge has still to make, and no others.
-
-    One command over all runs where every two of them are wanted, and one for each pair elsewhere.
-    """
-    pairs: dict[tuple[str, ...], dict[frozenset[str], tuple[str, str]]] = {}
-    for one in lacking:
-        for pair in one.compare:
-            pairs.setdefault(one.judge, {}).setdefault(frozenset(pair), pair)
-    lines = []
-    for judge, held in pairs.items():
-        runs = list(dict.fromkeys(run for pair in held.values() for run in pair))
-        together = len(held) == len(runs) * (len(runs) - 1) // 2
-        lines += [(*sides, *judge) for sides in ([runs] if together else held.values())]
-    return [shlex.join(["graphrag-bench", "compare", *words]) for words in lines]

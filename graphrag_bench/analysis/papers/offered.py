@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from graphrag_bench.analysis.papers.grading import BUDGET, NATIVE, Ours, Theirs, is_model
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed, printed_sizes
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import composed, value_of
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.config.words import read_words, value_of
 from graphrag_bench.data.card import card_names, load_card
 from graphrag_bench.experiment.results import deciding
+from graphrag_bench.papers.printed import PaperTable, Printed, printed_sizes
 from graphrag_bench.runs.stored import StoredRun
 
 ABSTRACT = "abstract"
@@ -69,11 +68,6 @@ class Offered:
         )
         abstract = held["dataset"] != name or ABSTRACT in getattr(card, "task", "")
         return cls(run, ours, abstract)
-
-
-def opposite(cell: Printed) -> Printed:
-    """The cell of the other side of a pair, as far as its settings go."""
-    return replace(cell, method=cell.versus, versus=cell.method, value=None, shown="", note="")
 
 
 def fitting(
@@ -160,7 +154,7 @@ def decided(given: tuple[str, ...], dataset: str | None) -> dict[str, Any]:
     """
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in given if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
-    return stated(deciding(check_settings(composed(read_words(own)))), dataset)
+    return stated(deciding(check_settings(composed(own))), dataset)
 
 
 def stated(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from graphrag_bench.analysis.papers.filled_cells import Cells
-from graphrag_bench.analysis.papers.printed import PaperTable
 from graphrag_bench.analysis.papers.table import row_name
 from graphrag_bench.errors import UserError
+from graphrag_bench.papers.printed import PaperTable
 from graphrag_bench.report.figures.bars import Bar, plot_bars
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from graphrag_bench.analysis.papers.printed import Printed
+from graphrag_bench.papers.printed import Printed
 
 FEWEST_METHODS = 6
 """Of six methods chance gives one of two orders in 360; of five one in 60, of three one in 3."""

@@ -11,10 +11,10 @@ from graphrag_bench.analysis.judging.verdicts import StoredVerdicts
 from graphrag_bench.analysis.papers import measures
 from graphrag_bench.analysis.papers.candidates import Candidate
 from graphrag_bench.analysis.papers.measures import Measured
-from graphrag_bench.analysis.papers.names import Metric
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.papers.names import Metric
+from graphrag_bench.papers.printed import PaperTable, Printed
 from graphrag_bench.runs.stored import StoredRun
 
 _ITSELF = "a method against itself"

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from graphrag_bench.analysis.papers.commands import run_lines
 from graphrag_bench.analysis.papers.filled_cells import Cells, Figure, Filled, difference
 from graphrag_bench.analysis.papers.grading import MISSING
 from graphrag_bench.analysis.papers.notes import (
     DAGGER,
     Row,
-    comparing,
     comparison_notes,
-    recipe_notes,
 )
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed
+from graphrag_bench.papers.printed import PaperTable, Printed
 from graphrag_bench.report.rendering import Table
 
 _LONG = (
     "table", "data set", "method", "versus", "metric", "llm", "setting", "paper", "unit",
     "suspicious", "note", "ours", "low", "high", "n", "failed", "our data", "our model",
-    "our embedder", "profile", "fidelity", "grade", "difference", "differs in", "run", "fill with",
+    "our embedder", "profile", "fidelity", "grade", "difference", "differs in", "run", "missing",
 )  # fmt: skip
 
 
@@ -28,19 +26,20 @@ def comparison_tables(table: PaperTable, filled: Cells) -> list[Table]:
     """One table for each data set: a row for each row of the paper, its metrics as columns.
 
     A difference is shown only where data and model are the paper's (grades A and B); elsewhere the
-    notes give the rank correlation of the methods. An unprinted figure gives one table without
-    rows whose notes are its recipe.
+    notes give the rank correlation of the methods. A figure whose cells cannot be named gives one
+    table without rows. The last note is the command of the runs that are lacking.
     """
-    if not table.cells:
-        return [_unprinted(table)]
-    return [_block(table, name, filled) for name in table.datasets]
+    blocks = [_block(table, name, filled) for name in table.datasets] or [_unprinted(table)]
+    if table.shape.sweeps or any(one.runs for one in filled.values()):
+        run = f"graphrag-bench run experiment={table.full_name}"
+        blocks[-1] = replace(blocks[-1], notes=(*blocks[-1].notes, f"its runs: {run}"))
+    return blocks
 
 
 def _unprinted(table: PaperTable) -> Table:
     notes = [f"{table.paper.citation}: the figure's numbers are not printed"]
     if table.shape.shows:
         notes.append(f"it shows {table.shape.shows}")
-    notes += recipe_notes(table)
     return Table(_caption(table, ""), ("method", "paper", "ours"), (), tuple(notes))
 
 
@@ -155,16 +154,15 @@ def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...
         "; ".join(cell.setting), cell.shown, cell.unit, "yes" if cell.suspicious else "",
         cell.note,
     ]  # fmt: skip
-    commands = [one.before, *run_lines(one.runs), *comparing([one]), one.after]
-    fill = one.failure or " && ".join(filter(None, commands)) or one.reason
+    missing = one.failure or one.missing or one.reason
     figure = one.figure
     if figure is None:
-        return (*printed, *[""] * 14, fill)
+        return (*printed, *[""] * 14, missing)
     bounds = [("" if b is None else f"{b:.6g}") for b in (figure.low, figure.high)]
     differs = "; ".join([*figure.grade.others, *figure.grade.differences])
     gap = difference(cell, {cell: one})
     return (
         *printed, f"{figure.value:.6g}", *bounds, str(figure.n), str(figure.failed),
         figure.dataset, figure.llm, figure.embedder, figure.profile, figure.fidelity,
-        figure.grade.letter, "" if gap == MISSING else gap, differs, figure.run, fill,
+        figure.grade.letter, "" if gap == MISSING else gap, differs, figure.run, missing,
     )  # fmt: skip

@@ -107,6 +107,6 @@ def _lists(
     if not any(held):
         raise UserError(
             f"The model {meter.identity} gave no {what} that could be read: take a larger one "
-            "(llm_build=NAME llm_build.model=...)."
+            "(llm@llm_build=NAME llm_build.model=...)."
         )
     return held

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from graphrag_bench.config.words import value_of
+from graphrag_bench.config.compose import value_of
 from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.pipeline.build import STAGES

@@ -4,31 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
 from graphrag_bench.data.card import Card, Layout, load_card
 from graphrag_bench.data.dataset import QUESTIONS, Dataset
-from graphrag_bench.data.kgqa import rog
 from graphrag_bench.data.parts import first_parts
-from graphrag_bench.data.readers.asqa import alce_asqa
-from graphrag_bench.data.readers.documents import folder_rows
-from graphrag_bench.data.readers.domains import ultradomain, ultradomain_original
-from graphrag_bench.data.readers.lines import add_questions, jsonl
-from graphrag_bench.data.readers.multihop import (
-    hotpotqa,
-    hotpotqa_original,
-    musique,
-    musique_original,
-)
-from graphrag_bench.data.readers.news import multihoprag
-from graphrag_bench.data.readers.novels import graphragbench, novelqa
-from graphrag_bench.data.readers.popqa import popqa, popqa_table
-from graphrag_bench.data.readers.stories import infinitebench, quality, squality, summscreen
-from graphrag_bench.data.readers.zhou import zhou2025
 from graphrag_bench.data.records import is_there
 from graphrag_bench.data.rows import Rows
-from graphrag_bench.data.synthetic import synthetic
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.locations import project_folder
 
@@ -83,6 +67,8 @@ def _read(
 ) -> Dataset:
     card = load_card(name)
     if card.reader == SYNTHETIC:
+        from graphrag_bench.data.synthetic import synthetic
+
         files = {"root": root, "openie": openie, "questions": questions}
         return synthetic(card, files, settings)
     for setting in settings:
@@ -91,9 +77,13 @@ def _read(
     folder = _folder(card, root, home)
     layout = _layout(folder, card) if card.reader != FOLDER else card.shapes[0]
     if layout.reader == FOLDER:
+        from graphrag_bench.data.readers.documents import folder_rows
+
         rows = folder_rows(folder, home / "cache" / "documents")
     elif layout.reader in READERS:
-        rows = READERS[layout.reader](*_files(folder, layout))
+        module = import_module(f"graphrag_bench.data.{READERS[layout.reader]}")
+        read: Callable[[Path, Path], Rows] = getattr(module, layout.reader)
+        rows = read(*_files(folder, layout))
     else:
         raise unknown("reader", layout.reader, READERS)
     rows.check(folder if layout.reader == FOLDER else _files(folder, layout)[0])
@@ -119,6 +109,8 @@ def _asked(dataset: Dataset, given: Path, files: dict[str, list[str]]) -> Datase
             "(dataset.questions=FILE). Make them: graphrag-bench questions "
             f"dataset={dataset.card.name} kind=abstract out={file.parent}"
         )
+    from graphrag_bench.data.readers.lines import add_questions
+
     rows = Rows({document.id: document for document in dataset.documents}, files=files)
     add_questions(rows, file, ids=dataset.card.reader != FOLDER)
     rows.check(Path(dataset.root or file) if dataset.card.reader == FOLDER else file)
@@ -196,24 +188,25 @@ def _openie_file(folder: Path, chosen: str | Path | None) -> Path | None:
     return found[0] if found else None
 
 
-READERS: Mapping[str, Callable[[Path, Path], Rows]] = {
-    "jsonl": jsonl,
-    "musique": musique,
-    "musique_original": musique_original,
-    "hotpotqa": hotpotqa,
-    "hotpotqa_original": hotpotqa_original,
-    "popqa": popqa,
-    "popqa_table": popqa_table,
-    "multihoprag": multihoprag,
-    "alce_asqa": alce_asqa,
-    "ultradomain": ultradomain,
-    "ultradomain_original": ultradomain_original,
-    "quality": quality,
-    "squality": squality,
-    "summscreen": summscreen,
-    "infinitebench": infinitebench,
-    "graphragbench": graphragbench,
-    "novelqa": novelqa,
-    "rog": rog,
-    "zhou2025": zhou2025,
+READERS: Mapping[str, str] = {
+    "jsonl": "readers.lines",
+    "musique": "readers.multihop",
+    "musique_original": "readers.multihop",
+    "hotpotqa": "readers.multihop",
+    "hotpotqa_original": "readers.multihop",
+    "popqa": "readers.popqa",
+    "popqa_table": "readers.popqa",
+    "multihoprag": "readers.news",
+    "alce_asqa": "readers.asqa",
+    "ultradomain": "readers.domains",
+    "ultradomain_original": "readers.domains",
+    "quality": "readers.stories",
+    "squality": "readers.stories",
+    "summscreen": "readers.stories",
+    "infinitebench": "readers.stories",
+    "graphragbench": "readers.novels",
+    "novelqa": "readers.novels",
+    "rog": "kgqa",
+    "zhou2025": "readers.zhou",
 }
+"""The module below `graphrag_bench.data` of each reader, which is a function of that name."""

@@ -6,9 +6,6 @@ from pathlib import Path
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
-from graphrag_bench.offline.importers.graphml import graphml_variant
-from graphrag_bench.offline.importers.parquet import has_column
-from graphrag_bench.offline.importers.rows import ATTRIBUTES
 
 _MADE_FROM = {
     "graph": "relationships",
@@ -31,6 +28,9 @@ def variants_for(path: Path) -> dict[str, str]:
     units as the chunk table.
     """
     if (path / "entities.parquet").is_file():
+        from graphrag_bench.offline.importers.parquet import has_column
+        from graphrag_bench.offline.importers.rows import ATTRIBUTES
+
         there = {one for one, table in _MADE_FROM.items() if (path / f"{table}.parquet").is_file()}
         found = {one: "msgraphrag" for one in _MADE_FROM if one in {"graph", *there}}
         attributed = has_column(path, "entities", ATTRIBUTES)
@@ -38,6 +38,8 @@ def variants_for(path: Path) -> dict[str, str]:
     file = file_of(path)
     kind = file.suffix.lower() if file.is_file() else ""
     if kind == ".graphml":
+        from graphrag_bench.offline.importers.graphml import graphml_variant
+
         return {"graph": graphml_variant(file)}
     if kind in (".jsonl", ".csv"):
         return {"graph": "triples"}

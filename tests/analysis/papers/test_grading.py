@@ -13,8 +13,8 @@ from graphrag_bench.analysis.papers.grading import (
     grade,
     grade_of_sizes,
 )
-from graphrag_bench.analysis.papers.names import Model
-from graphrag_bench.analysis.papers.printed import (
+from graphrag_bench.papers.names import Model
+from graphrag_bench.papers.printed import (
     PrintedSize,
     load_table,
     printed_sizes,

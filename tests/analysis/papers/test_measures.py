@@ -20,12 +20,12 @@ from graphrag_bench.analysis.papers.measures import (
     seconds,
     step_tokens,
 )
-from graphrag_bench.analysis.papers.printed import PaperTable, load_table
 from graphrag_bench.analysis.papers.sources import FigureSource
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.graph.graph import Graph
+from graphrag_bench.papers.printed import PaperTable, load_table
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.stored import StoredRun, stored_runs
 from graphrag_bench.text import count_tokens
@@ -101,11 +101,11 @@ def test_a_row_of_random_orders_is_the_mean_over_its_ten_seeds(home: Path) -> No
     other = held["Flow-based", "Random", "Diversity", setting]
     assert one.figure is not None and other.figure is not None
     assert (one.figure.value, one.figure.n, other.figure.value) == (50.0, 4, 50.0)
-    assert not one.runs and not one.compare
+    assert not one.runs and not one.lacks
     assert not any("runs" in words for words in one.figure.grade.differences)
 
 
-def test_seeds_that_are_lacking_are_named_and_their_commands_stay(home: Path) -> None:
+def test_seeds_that_are_lacking_are_named(home: Path) -> None:
     rows = [row for i, w in enumerate([4, 2]) for row in won(f"seed{i}", "flow", "diversity", w)]
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
     held = beside(load_table("pathrag/table2"), random_runs(3), home, "Legal")
@@ -113,7 +113,7 @@ def test_seeds_that_are_lacking_are_named_and_their_commands_stay(home: Path) ->
     assert one.figure is not None
     assert one.figure.value == 75.0
     assert "over 2 of 10 runs" in one.figure.grade.differences
-    assert one.compare == (("runs/seed2", "runs/flow"),)  # stored, and nobody compared them
+    assert one.lacks.startswith("verdicts of GPT-4o-mini")  # of seed 2, which is stored
     seeds = {word for run in one.runs for word in run if word.startswith("method.path_seed=")}
     assert seeds == {f"method.path_seed={seed}" for seed in range(3, 10)}
 

@@ -1,4 +1,4 @@
-"""Runs are found for the rows of a paper's table, and lacking ones run; a failure stops none."""
+"""Stored runs are found for the rows of a paper's table."""
 
 from __future__ import annotations
 
@@ -16,26 +16,16 @@ from graphrag_bench.analysis.papers.figures import collected
 from graphrag_bench.analysis.papers.filled_cells import Filled
 from graphrag_bench.analysis.papers.grading import Grade
 from graphrag_bench.analysis.papers.offered import decided, holds, stated
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed, load_table
-from graphrag_bench.analysis.papers.runs import (
-    SMALL,
-    keep_failures,
-    kept_failures,
-    run_rows,
-    wanted_rows,
-)
 from graphrag_bench.analysis.papers.sources import FigureSource
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import composed, value_of
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.words import read_words, value_of
 from graphrag_bench.data.card import load_card
 from graphrag_bench.errors import UserError
-from graphrag_bench.experiment.experiment import Experiment
+from graphrag_bench.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.stored import StoredRun, stored_runs
 
 TABLE5 = load_table("zhou2025/table5")
-GIVEN = [*TOY, "paths.home=."]
 
 
 @pytest.fixture(autouse=True)
@@ -105,9 +95,9 @@ def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> No
     assert (shown["PopQA"], shown["HotpotQA"]) == (10.0, 60.0)
     assert "recall_concat" in load_card("popqa").metrics
     without = collected(TABLE5, [told("dalk")], FigureSource(Path()))
-    after = {c.dataset: without[c].after for c in TABLE5.cells
+    lacks = {c.dataset: without[c].lacks for c in TABLE5.cells
              if (c.method, c.metric) == ("DALK", "Recall")}  # fmt: skip
-    assert after["PopQA"] == "graphrag-bench score runs/dalk --metrics recall_concat"
+    assert lacks["PopQA"].startswith("recall_concat of runs/dalk")
 
 
 def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
@@ -206,14 +196,22 @@ def test_another_judge_is_another_model(home: Path) -> None:
     assert "judge: small:1, not GPT-4o" in figure.grade.others
 
 
-def test_two_stored_runs_that_nobody_compared_are_named_for_compare(home: Path) -> None:
-    held = overall(FIG6, [told("vanilla"), told("raptor")], home)
-    assert held["VanillaRAG", "RAPTOR"].compare == (("runs/vanilla", "runs/raptor"),)
-    assert held["VanillaRAG", "RAPTOR"].judge == (
-        "llm_judge=openai_compatible", "llm_judge.model=gpt-4o",
-        "--criteria", "comprehensiveness,diversity,empowerment,overall",
-    )  # fmt: skip
-    assert held["VanillaRAG", "GGraphRAG"].runs
+def test_two_stored_runs_that_nobody_compared_lack_verdicts_alone(home: Path) -> None:
+    pairs = overall(FIG6, [told("vanilla"), told("raptor")], home)
+    assert pairs["VanillaRAG", "RAPTOR"].runs == ()
+    assert "GPT-4o on comprehensiveness, diversity, empowerment, overall" in (
+        pairs["VanillaRAG", "RAPTOR"].lacks
+    )
+    (run,) = [r for r in pairs["VanillaRAG", "GGraphRAG"].runs if "method=ggraphrag" in r]
+    assert {"llm=zhou2025.Llama-3-8B", "embedder=zhou2025.BGE-M3"} <= set(run)
+
+
+def test_a_run_whose_answers_nobody_judged_is_not_run_again(home: Path) -> None:
+    table = load_table("pankrag/table2")
+    filled = collected(table, [told("vanilla")], FigureSource(home))
+    (one,) = {one for c, one in filled.items() if c.metric == "Faithfulness"
+              and c.dataset == "MuSiQue" and c.method == "NaiveRAG"}  # fmt: skip
+    assert (one.runs, one.lacks) == ((), "verdicts of GPT-4o-mini (graphrag-bench judge)")
 
 
 def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) -> None:
@@ -247,50 +245,6 @@ def test_seconds_come_from_a_run_of_one_question_at_a_time_alone(home: Path) -> 
     figure = times()[0].figure
     assert figure is not None
     assert (figure.value, figure.n) == (pytest.approx(0.25), 5)
-
-
-def test_every_row_of_table_5_is_wanted_once_when_small() -> None:
-    wanted = wanted_rows(TABLE5, [], small=True)
-    methods = [one.row for one in wanted]
-    assert len(methods) == len(set(methods)) == 14  # 13 methods, RAPTOR with k-means beside it
-    assert all(set(SMALL) <= set(one.settings) for one in wanted)
-    assert len(wanted_rows(TABLE5, [], small=False)) == 13 * 6
-
-
-def test_what_is_given_has_the_last_word() -> None:
-    (one, *_) = wanted_rows(TABLE5, ["dataset=toy", "limit=3"], small=True)
-    assert "dataset=toy" in one.settings
-    assert "limit=3" in one.settings
-    assert not set(SMALL[:2]) & set(one.settings)
-
-
-def test_a_row_that_fails_is_kept_and_the_others_go_on(home: Path) -> None:
-    rows = [one for one in wanted_rows(TABLE5, GIVEN, small=True)
-            if one.row in (("method=vanilla",), ("method=tog",), ("method=kgp",))]  # fmt: skip
-    run: list[str] = []
-
-    def stub(experiment: Experiment) -> None:
-        if experiment.method.name == "tog":
-            raise UserError("no server")
-        run.append(experiment.method.name)
-
-    said: list[str] = []
-    done = run_rows(rows, said.append, stub)
-    assert run == ["vanilla", "kgp"]
-    assert [one.error for one in done] == ["", "no server", ""]
-    assert any("failed: no server" in line for line in said)
-    keep_failures(TABLE5, home, done)
-    assert kept_failures(TABLE5, home) == {("method=tog",): "no server"}
-    keep_failures(TABLE5, home, [one for one in done if not one.error])
-    assert kept_failures(TABLE5, home) == {}
-
-
-def test_stored_rows_are_not_run_again() -> None:
-    rows = [one for one in wanted_rows(TABLE5, GIVEN, small=True) if one.row == ("method=vanilla",)]
-    ran("dataset=toy", "method=vanilla", "limit=10", "reference_rows=off", "budget_context=native",
-        *WEIGHTLESS)  # fmt: skip
-    done = run_rows(rows, lambda _: None, lambda _: pytest.fail("it is stored"))
-    assert done[0].run is not None
 
 
 def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
@@ -341,9 +295,9 @@ def test_a_chunking_left_to_the_card_is_that_of_the_card() -> None:
 
 def test_settings_that_are_none_are_refused_by_name() -> None:
     with pytest.raises(UserError, match="no setting 'metod'.*method"):
-        composed(read_words(["metod=bm25"]))
+        composed(["metod=bm25"])
     with pytest.raises(UserError, match="'bm25' is not a setting"):
-        composed(read_words(["bm25"]))
+        composed(["bm25"])
 
 
 def test_the_default_chunk_size_is_that_of_the_builder() -> None:

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from graphrag_bench.analysis.papers.commands import run_lines
 from graphrag_bench.analysis.papers.filled_cells import Figure, Filled, difference
 from graphrag_bench.analysis.papers.grading import Grade
-from graphrag_bench.analysis.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.analysis.papers.ranks import Pair, rank_correlation, rank_notes
 from graphrag_bench.analysis.papers.table import comparison_tables, long_table
+from graphrag_bench.papers.printed import PaperTable, Printed, load_table
 
 A = Grade("A")
 B = Grade("B", (), ("questions: 200, not 1,172", "damping: 0.5, not 0.1"))
@@ -84,11 +83,23 @@ def test_a_figure_that_was_chosen_on_its_own_questions_says_so() -> None:
     assert not any("chosen" in note or "selected" in note for note in free)
 
 
-def test_a_row_without_a_figure_says_which_command_fills_it() -> None:
+def test_a_table_ends_with_one_command_where_a_run_is_missing() -> None:
     table = popqa()
     (shown,) = comparison_tables(table, filled(table, ZeroShot=FIGURE))
     assert shown.rows[1][2] == "–"
-    assert "missing cells: graphrag-bench run dataset=popqa method=x" in shown.notes
+    commands = [note for note in shown.notes if "graphrag-bench " in note]
+    assert commands == [shown.notes[-1]]
+    assert commands[0].endswith("graphrag-bench run experiment=zhou2025/table5")
+    assert "missing: 1 run" in shown.notes
+    three = dict.fromkeys(("ZeroShot", "VanillaRAG", "DALK"), FIGURE)
+    (whole,) = comparison_tables(table, filled(table, **three))
+    assert not any("graphrag-bench " in note for note in whole.notes)
+
+
+def test_the_command_stands_under_the_last_block_alone() -> None:
+    *first, last = comparison_tables(TABLE5, filled(TABLE5))
+    assert last.notes[-1].endswith("experiment=zhou2025/table5")
+    assert not any("graphrag-bench" in note for shown in first for note in shown.notes)
 
 
 def test_a_row_that_failed_says_so_with_its_error() -> None:
@@ -167,19 +178,10 @@ def test_the_long_table_has_a_row_for_every_printed_cell_with_all_that_is_known(
     assert (row["paper"], row["ours"], row["grade"], row["difference"]) == ("28.592", "50", "C", "")
     assert row["differs in"] == "data: sample, not PopQA; prompts: in this project's words"
     lacking = dict(zip(shown.heads, shown.rows[-1], strict=True))
-    assert lacking["fill with"] == "graphrag-bench run dataset=popqa method=x"
+    assert lacking["missing"] == "1 run"
 
 
-def test_an_unprinted_figure_is_its_recipe() -> None:
+def test_an_unprinted_figure_is_its_runs() -> None:
     (shown,) = comparison_tables(load_table("pankrag/fig3"), {})
     assert shown.rows == ()
-    assert any(note.startswith("recipe: graphrag-bench run -m") for note in shown.notes)
-
-
-def test_runs_that_differ_in_the_method_alone_are_one_command() -> None:
-    wanted = [("dataset=toy", "method=a", "seed=1"), ("dataset=toy", "method=b", "seed=1"),
-              ("dataset=toy", "method=a", "seed=1"), ("method=c", "dataset=my set")]  # fmt: skip
-    assert run_lines(wanted) == [
-        "graphrag-bench run -m dataset=toy method=a,b seed=1",
-        "graphrag-bench run 'dataset=my set' method=c",
-    ]
+    assert shown.notes[-1].endswith("graphrag-bench run experiment=pankrag/fig3")

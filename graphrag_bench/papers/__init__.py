@@ -1,0 +1,1 @@
+"""The papers: their printed tables, and the choices that stand in them."""

@@ -1,0 +1,241 @@
+"""The models, data sets, rows and tables of the papers as choices of Hydra's groups.
+
+`llm=zhou2025.Llama-3-8B`, `embedder=zhou2025.BGE-M3` and `dataset=zhou2025.PopAll` are settings of
+`paper.yaml`; `row=pathrag.table2.Random.3` is what a printed row sets apart from its data set, and
+`experiment=pathrag/table2` sweeps over the rows and sets of a table. A paper that is like another
+has the models and data sets of that one.
+
+A table that is no grid (RAPTOR has other settings on large sets) also has rows with their data set,
+`zhou2025.table5+musique.RAPTOR`, and its experiment sweeps over these alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any
+
+from graphrag_bench.papers.names import Model, Paper, values_of
+from graphrag_bench.papers.printed import (
+    PaperTable,
+    Printed,
+    load_paper,
+    load_table,
+    paper_names,
+    table_names,
+)
+
+_GROUPS = (
+    "dataset", "method", "profile", "fidelity", "llm", "embedder", "pooling",
+)  # fmt: skip
+"""The groups of whose choices a word names one; other words set values. A chunking is a value, as
+the data set may say more of it."""
+_CONSTANTS: Mapping[str, Any] = {"null": None, "true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a printed row sets, as words; `dataset` is the choice of a row that has its own."""
+
+    words: tuple[str, ...]
+    dataset: str = ""
+
+    def config(self) -> dict[str, Any]:
+        """The row as a config of the package `_global_`."""
+        choices, values = _split(self.words)
+        choices |= {"dataset": self.dataset} if self.dataset else {}
+        return {"defaults": [{f"override /{g}": name} for g, name in choices.items()], **values}
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The rows of a table by name, in printed order, and its runs as pairs of row and data set."""
+
+    rows: Mapping[str, Row]
+    pairs: tuple[tuple[str, str], ...]
+
+    @property
+    def datasets(self) -> list[str]:
+        """The choices of its data sets, in printed order."""
+        return list(dict.fromkeys(dataset for _, dataset in self.pairs))
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether the runs are every row on every data set."""
+        return len(self.pairs) == len(self.rows) * len(self.datasets)
+
+    @property
+    def on_sets(self) -> dict[str, Row]:
+        """The runs as rows with their data set; none for a grid."""
+        if self.is_grid:
+            return {}
+        return {
+            _on_set(name, dataset): Row(self.rows[name].words, dataset)
+            for name, dataset in self.pairs
+        }
+
+    @property
+    def params(self) -> dict[str, str]:
+        """What the experiment sweeps over."""
+        if self.is_grid:
+            return {"row": ",".join(self.rows), "dataset": ",".join(self.datasets)}
+        return {"row": ",".join(self.on_sets)}
+
+
+def names(group: str) -> list[str]:
+    """Return the choices that the papers add to a group: llm, embedder, dataset, row, experiment.
+
+    Papers and tables are in their own order; [] for any other group.
+    """
+    if group == "experiment":
+        return [name for name in table_names() if table_runs(name).pairs]
+    if group == "row":
+        tables = map(table_runs, table_names())
+        return [name for runs in tables for name in (*runs.rows, *runs.on_sets)]
+    return [
+        f"{name}.{choice}"
+        for name in paper_names()
+        if not (paper := load_paper(name)).like
+        for choice in _of_paper(paper, group)
+    ]
+
+
+def content(group: str, name: str) -> dict[str, Any] | None:
+    """Return a choice as a Hydra config, None where the papers have none of that name.
+
+    Rows and experiments belong to the package `_global_`, the others to that of their group.
+    """
+    if group == "experiment":
+        if name not in table_names() or not (runs := table_runs(name)).pairs:
+            return None
+        return {"hydra": {"mode": "MULTIRUN", "sweeper": {"params": runs.params}}}
+    if group == "row":
+        table = "/".join(re.split(r"[.+]", name)[:2])
+        if table not in table_names():
+            return None
+        runs = table_runs(table)
+        row = runs.rows.get(name) or runs.on_sets.get(name)
+        return row.config() if row else None
+    words = _words(group, name)
+    if words is None:
+        return None
+    choices, values = _split(words)
+    if group == "dataset":
+        return {"name": choices["dataset"], **values.get("dataset", {})}
+    return {"defaults": [choices[group], "_self_"], **values.get(group, {})}
+
+
+def chunking(dataset: str) -> dict[str, Any] | None:
+    """Return the chunking of a data set of a paper that has its own; None for every other."""
+    choices, values = _split(_words("dataset", dataset) or ())
+    if "chunking" not in choices:
+        return None
+    return {"variant": choices["chunking"], **values.get("chunking", {})}
+
+
+@cache
+def table_runs(full_name: str) -> Runs:
+    """Return the runs of a table, each once: its sweeps, then all its cells with both sides."""
+    table = load_table(full_name)
+    row_names: dict[tuple[str, ...], str] = {}
+    rows: dict[str, Row] = {}
+    pairs: dict[tuple[str, str], None] = {}
+    for cell, part, labels in _run_sides(table):
+        words = table.row_words(cell, part)
+        if words is not None:
+            own = f"{full_name.replace('/', '.')}.{_row_name(table, cell, labels, words)}"
+            name = row_names.setdefault(tuple(sorted(words)), own)
+            rows.setdefault(name, Row(words))
+            pairs[name, _dataset(table, cell)] = None
+    assert len(rows) == len(row_names), f"{full_name} has two rows of one name"
+    return Runs(rows, tuple(pairs))
+
+
+def _run_sides(table: PaperTable) -> Iterator[tuple[Printed, Sequence[str], list[str]]]:
+    """The cells that ask for a run, what else is set for it, and what its name says of that."""
+    for sweep in table.shape.sweeps:
+        for method in sweep.methods:
+            cell = Printed(sweep.dataset, method, "", "", sweep.llm, (), None, "", "", "")
+            for words in product(*map(values_of, sweep.over)):
+                swept = [word for word, over in zip(words, sweep.over, strict=True) if word != over]
+                yield cell, words, [re.sub(r"^[\w.]*\.", "", word) for word in swept]
+    for cell in table.cells:
+        for part in table.parts(cell):
+            sides = [(cell, part.own), *([(cell.opposite, part.other)] if cell.versus else [])]
+            for side, own in sides:
+                yield side, own, [word.partition("=")[2] for word in own]
+
+
+def _row_name(table: PaperTable, cell: Printed, labels: Sequence[str], words: Sequence[str]) -> str:
+    """The method, its model where there are several, the printed settings that set anything."""
+    model = table.model(cell) if cell.method and len(table.llms) > 1 else ""
+    items = [item.removeprefix(f"{cell.method} ") for item in table.effective(cell)]
+    ours = [word.partition("=")[2] for word in words if word.startswith("method=")]
+    parts = [part for part in (cell.method, model, *items, *labels) if part] or ours
+    return ".".join(map(_slug, parts))
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^\w.+-]+", "-", text, flags=re.ASCII).strip("-")
+
+
+def _on_set(row: str, dataset: str) -> str:
+    paper, table, own = row.split(".", 2)
+    return f"{paper}.{table}+{dataset.rpartition('.')[2]}.{own}"
+
+
+def _dataset(table: PaperTable, cell: Printed) -> str:
+    words = table.set_words(cell)
+    own = _of_paper(table.paper, "dataset")
+    choice = next((name for name in own if own[name] == words), "")
+    return f"{table.owner}.{choice}" if choice else words[0].partition("=")[2]
+
+
+def _words(group: str, name: str) -> list[str] | None:
+    paper, _, choice = name.partition(".")
+    return _of_paper(load_paper(paper), group).get(choice) if paper in paper_names() else None
+
+
+def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
+    """The words of the choices of a paper; a data set that is its card alone is none."""
+    if group == "dataset":
+        places = {_slug(name): place for name, place in paper.datasets.items() if place.ran}
+        return {
+            name: words
+            for name, place in places.items()
+            if name and len(words := place.words()) > 1
+        }
+    models: Mapping[str, Mapping[str, Model]] = {"llm": paper.llms, "embedder": paper.embedders}
+    return {name: model.run for name, model in models.get(group, {}).items()}
+
+
+def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, Any]]:
+    """The choices of groups among words, and the other settings, nested by their paths."""
+    choices: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    for word in words:
+        path, _, text = word.partition("=")
+        if path in _GROUPS:
+            choices[path] = text
+            continue
+        *above, last = {"chunking": "chunking.variant"}.get(path, path).split(".")
+        place = values
+        for part in above:
+            place = place.setdefault(part, {})
+        place[last] = _value(text)
+    return choices, values
+
+
+def _value(text: str) -> Any:
+    """A scalar as Hydra's grammar reads it: `on` and `off` are texts."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

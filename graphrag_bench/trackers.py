@@ -1,0 +1,170 @@
+"""Experiment trackers as callbacks of Hydra: `hydra/callbacks=mlflow`, `hydra/callbacks=wandb`.
+
+Each job becomes one run of the tracker, that of the job's experiment; its reference rows are
+runs of their own. A job is read from `cell.json` in its output directory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig, OmegaConf
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.report.run_page import interval, spending
+from graphrag_bench.runs.damage import TABLE
+from graphrag_bench.runs.differing import settings_of
+from graphrag_bench.runs.folder import RunFolder
+from graphrag_bench.runs.stored import StoredRun
+
+CELL = "cell.json"
+"""What a job leaves in its output directory: its status, error and run folders."""
+_FILES = (TABLE, "page")
+_SQLITE = "sqlite:///"
+_LONGEST_NAME, _LONGEST_VALUE, _LONGEST_TAG, _BATCH = 250, 6000, 5000, 100
+"""The limits of MLflow: signs of a name, a parameter and a tag, parameters in one request."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a tracker shows of a job; `error` is empty where it is done."""
+
+    name: str
+    settings: Mapping[str, Any]
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
+    error: str = ""
+
+    @classmethod
+    def read(cls, config: DictConfig) -> Job:
+        """The job of a Hydra configuration; one that left no cell has failed.
+
+        Without a scored run its settings are the words that it was started with.
+        """
+        output = Path(config.hydra.runtime.output_dir)
+        path = output / CELL
+        cell = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        error = "" if cell.get("status") == "done" else str(cell.get("error") or f"no {CELL}")
+        bases = (output, OmegaConf.select(config, "paths.home") or ".", config.hydra.runtime.cwd)
+        folders = [Path(base, name) for name in cell.get("runs", ())[:1] for base in bases]
+        runs = (StoredRun(RunFolder(folder)) for folder in folders)
+        run = next((one for one in runs if one.metrics), None)
+        if run is not None:
+            return cls.of(run, error)
+        words = OmegaConf.select(config, "hydra.overrides.task") or ()
+        settings = dict(word.lstrip("+~").partition("=")[::2] for word in words)
+        return cls(output.name, settings, error=error)
+
+    @classmethod
+    def of(cls, run: StoredRun, error: str = "") -> Job:
+        """A stored run, as a job that ended with `error`."""
+        held, folder = run.metrics, run.folder.path
+        metrics = {"n": held["n"], "failed": held["failed"], **spending(held)}
+        for name in held["metrics"]:
+            metrics |= interval(held, name)
+        tags = {name: str(held.get(name) or "") for name in ("title", "key", "commit")}
+        return cls(
+            f"{held['dataset']} {held['method']} {held['key']}",
+            {"dataset": held["dataset"], "method": held["method"], **settings_of(run)},
+            {name: float(value) for name, value in metrics.items() if value is not None},
+            {**tags, "folder": str(folder.resolve())},
+            tuple(path for name in _FILES if (path := folder / name).exists()),
+            error,
+        )
+
+
+class MLflow(Callback):
+    """Log every job to MLflow: settings, metrics with their intervals, table and page.
+
+    A failed one has the status FAILED and the tag `error`. Raises UserError without the package.
+    """
+
+    def __init__(self, tracking_uri: str, experiment: str) -> None:
+        _require("mlflow")
+        self.tracking_uri, self.experiment = tracking_uri, experiment
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Make the experiment before jobs that run at one time would."""
+        self._opened()
+
+    def on_job_end(self, config: DictConfig, job_return: Any, **kwargs: Any) -> None:
+        """Log the job."""
+        from mlflow.entities import Metric, Param
+
+        job = Job.read(config)
+        client, experiment = self._opened()
+        tags = {**job.tags, **({"error": job.error[:_LONGEST_TAG]} if job.error else {})}
+        run = client.create_run(experiment, tags=tags, run_name=job.name).info.run_id
+        words = {_plain(name): str(value) for name, value in job.settings.items()}
+        params = [Param(name, value[:_LONGEST_VALUE]) for name, value in words.items()]
+        for start in range(0, len(params), _BATCH):
+            client.log_batch(run, params=params[start : start + _BATCH])
+        now = int(time.time() * 1000)
+        metrics = [Metric(_plain(n), value, now, 0) for n, value in job.metrics.items()]
+        client.log_batch(run, metrics)
+        for path in job.files:
+            client.log_artifact(run, str(path))
+        client.set_terminated(run, "FAILED" if job.error else "FINISHED")
+
+    def _opened(self) -> tuple[Any, str]:
+        from mlflow import MlflowClient
+
+        files = None
+        if self.tracking_uri.startswith(_SQLITE):  # its artifacts would go to the working folder
+            folder = Path(self.tracking_uri.removeprefix(_SQLITE)).resolve().parent
+            folder.mkdir(parents=True, exist_ok=True)
+            files = (folder / "artifacts").as_uri()
+        client = MlflowClient(self.tracking_uri)
+        found = client.get_experiment_by_name(self.experiment)
+        if found is not None:
+            return client, found.experiment_id
+        return client, client.create_experiment(self.experiment, artifact_location=files)
+
+
+class WandB(Callback):
+    """Log every job to Weights & Biases: settings, metrics with their intervals, table and page.
+
+    A failed one ends with exit code 1, its error as the notes. With `mode="offline"` nothing is
+    sent: `wandb sync` does so later. Raises UserError without the package.
+    """
+
+    def __init__(self, project: str, mode: str, folder: str = ".") -> None:
+        _require("wandb")
+        self.project, self.mode, self.folder = project, mode, folder
+
+    def on_job_end(self, config: DictConfig, job_return: Any, **kwargs: Any) -> None:
+        """Log the job."""
+        import wandb
+
+        job = Job.read(config)
+        Path(self.folder).mkdir(parents=True, exist_ok=True)
+        run = wandb.init(
+            project=self.project, mode=self.mode, dir=self.folder, name=job.name, notes=job.error,
+            config={**job.settings, **job.tags}, reinit="create_new",
+        )  # fmt: skip
+        run.summary.update(dict(job.metrics))
+        for path in job.files:
+            for file in [path] if path.is_file() else filter(Path.is_file, path.rglob("*")):
+                run.save(str(file), base_path=str(path.parent), policy="now")
+        run.finish(exit_code=1 if job.error else 0)
+
+
+def _plain(name: str) -> str:
+    """A name without signs that MLflow refuses: `evidence_recall_at_5`."""
+    return re.sub(r"[^\w./ -]", "_", name.replace("@", "_at_"))[:_LONGEST_NAME]
+
+
+def _require(package: str) -> None:
+    if find_spec(package) is None:
+        raise UserError(
+            f"hydra/callbacks={package} needs an extra: pip install 'graphrag-bench[{package}]'."
+        )

@@ -1,0 +1,167 @@
+"""The papers' tables are whole, every name in them stands for something, doubts are marked."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from graphrag_bench.config.compose import composed
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.data.card import card_names
+from graphrag_bench.errors import UserError
+from graphrag_bench.papers.choices import table_runs
+from graphrag_bench.papers.printed import (
+    FOLDER,
+    load_paper,
+    load_table,
+    paper_names,
+    table_names,
+)
+
+FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.csv"))
+
+
+def test_the_54_files_hold_the_4398_printed_cells() -> None:
+    assert len(FILES) == 54
+    assert sum(len(load_table(name.removesuffix(".csv")).cells) for name in FILES) == 4398
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_says_of_every_row_which_table_it_is_from(name: str) -> None:
+    with (FOLDER / name).open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert {f"{row['paper']}/{row['table']}.csv" for row in rows} == {name}
+
+
+def test_every_figure_and_table_with_numbers_is_listed() -> None:
+    assert {name.removesuffix(".csv") for name in FILES} <= set(table_names())
+    printed = {"zhou2025/table5", "pathrag/table1", "pathcorag/table2", "pankrag/table3"}
+    assert printed | {"pathpooling/fig12", "zhou2025tr/table18"} <= set(table_names())
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_every_name_of_a_table_stands_for_something(name: str) -> None:
+    table = load_table(name)
+    paper = table.paper
+    for cell in table.cells:
+        assert cell.dataset in paper.datasets
+        assert cell.metric in paper.metrics
+        assert cell.llm in {"", *paper.llms}
+        assert {cell.method, cell.versus} <= {"", *paper.methods}
+        assert set(cell.setting) <= set(paper.settings_of_rows)
+        table.settings_of_paper(cell)
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_a_figure_without_printed_numbers_has_runs_and_an_empty_paper_column(name: str) -> None:
+    table = load_table(name)
+    if table.shape.kind == "unprinted":
+        assert table_runs(name).pairs
+        assert all(cell.value is None for cell in table.cells)
+    else:
+        assert any(cell.value is not None for cell in table.cells)
+
+
+@pytest.mark.parametrize("paper", paper_names())
+def test_every_setting_that_stands_for_a_row_composes_to_a_run(paper: str) -> None:
+    load_plugins()
+    held = load_paper(paper)
+    rows = {tuple([*(m.run or []), *m.also]) for m in held.methods.values()}
+    words = [[*r.run, *r.also] for r in held.settings_of_rows.values()]
+    rows |= {tuple(["method=subgraphrag", "pooling=rerank", *r] if "pooling" in str(r) else r)
+             for r in words}  # fmt: skip
+    rows |= {tuple(place.run) for place in held.datasets.values()}
+    rows |= {tuple(held.settings), ()}
+    for settings in rows:
+        assert composed(settings)["method"]
+
+
+def test_a_cell_is_read_with_its_settings_and_its_row() -> None:
+    cells = load_table("zhou2025/table7").cells
+    (cell,) = [c for c in cells if (c.dataset, c.method, c.metric) == ("PopAll", "DALK", "Recall")
+               and c.setting == ("chunk_size=600",)]  # fmt: skip
+    table = load_table("zhou2025/table7")
+    assert table.settings_of(cell) == ("method=dalk", "chunking=token", "chunking.size=600")
+    assert "dataset=popqa" in (table.settings_of_paper(cell) or ())
+    assert "profile=zhou2025" in (table.settings_of_paper(cell) or ())
+    assert "budget_context=native" in (table.settings_of_paper(cell) or ())
+
+
+def test_the_last_word_on_a_setting_holds() -> None:
+    table = load_table("zhou2025/table5")
+    (cell,) = [c for c in table.cells if c.dataset == "PopQA" and c.method == "RAPTOR"
+               and c.metric == "Recall"]  # fmt: skip
+    kmeans = [c for c in table.cells if "RAPTOR clustering=K-means" in c.setting]
+    assert table.settings_of(cell) in (("method=raptor",), ("method=raptor_kmeans",))
+    assert {table.settings_of(c) for c in kmeans} == {("method=raptor_kmeans",)}
+
+
+def test_a_dash_has_no_value_and_hoprag_of_another_paper_is_ours() -> None:
+    dashes = [c for c in load_table("zhou2025/table5").cells if c.value is None]
+    assert len(dashes) == 6
+    table = load_table("pathcorag/table6")
+    hop = [c for c in table.cells if c.method == "HopRAG"]
+    assert hop
+    assert all("method=hoprag" in (table.settings_of(c) or ()) for c in hop)
+
+
+def test_misprints_are_suspicious_and_remarks_on_the_print_are_not() -> None:
+    every = [cell for name in table_names() for cell in load_table(name).cells if cell.note]
+    doubted = Counter(bool(cell.suspicious) for cell in every)
+    assert doubted[True] and doubted[False]
+    sums = [cell for cell in every if "pair sums to" in cell.note]
+    assert len(sums) == 2 * 37 + 2  # 37 pairs, and one pair that sums to 100 and is out of line
+    assert all(cell.suspicious for cell in sums)
+    plain = re.compile(
+        r"^(diagonal|printed [\d.]+[KM]|printed with a \+ sign|dash in the paper.*)$"
+    )
+    assert not any(cell.suspicious for cell in every if plain.match(cell.note))
+
+
+def test_an_unknown_table_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UserError, match=r"zhou2025/tabel5.*zhou2025/table5"):
+        load_table("zhou2025/tabel5")
+
+
+def test_the_wheel_holds_the_tables() -> None:
+    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(FOLDER.parents[2]))
+    held = {file.distribution_path for file in builder.recurse_included_files()}
+    assert {f"graphrag_bench/papers/printed_tables/{name}" for name in FILES} <= held
+    assert f"graphrag_bench/papers/printed_tables/{paper_names()[0]}/paper.yaml" in held
+
+
+@pytest.mark.parametrize("name", paper_names())
+def test_every_card_that_a_paper_names_is_there(name: str) -> None:
+    cards = {place.card for place in load_paper(name).datasets.values() if place.card}
+    assert cards <= set(card_names()), cards - set(card_names())
+
+
+def test_a_set_may_have_another_metric_for_a_printed_name() -> None:
+    table = load_table("zhou2025/table5")
+    (cell,) = [
+        c for c in table.cells if (c.dataset, c.method, c.metric) == ("PopQA", "ToG", "Recall")
+    ]
+    place = table.paper.datasets["PopQA"].model_copy(
+        update={"metrics": {"Recall": "recall_concat"}}
+    )
+    paper = table.paper.model_copy(update={"datasets": {**table.paper.datasets, "PopQA": place}})
+    assert replace(table, paper=paper).metric(cell).metric == "recall_concat"
+    assert table.metric(replace(cell, dataset="HotpotQA")).metric == "recall"
+
+
+@pytest.mark.parametrize("name", paper_names())
+def test_what_a_recipe_sets_names_the_section_that_says_so(name: str) -> None:
+    paper = load_paper(name)
+    section = re.compile(r"section|appendix|Table|code of", re.IGNORECASE)
+    assert section.search(paper.source)
+    assert paper.making is None or section.search(paper.making.source)
+    methods = [*paper.methods.values()]
+    methods += [one for shape in paper.tables.values() for one in shape.methods.values()]
+    rows = paper.settings_of_rows.values()
+    sources = [one.source for one in methods if one.also or one.seeds]
+    sources += [row.source for row in rows if row.also or row.seeds or row.levels]
+    assert all(section.search(source) for source in sources), sources

@@ -1,0 +1,157 @@
+"""Jobs of Hydra in experiment trackers, read back from MLflow's local store."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import hydra
+import pytest
+from omegaconf import DictConfig, OmegaConf
+from toy_runs import TOY, metrics, ran
+
+from graphrag_bench import trackers
+from graphrag_bench.errors import UserError
+from graphrag_bench.trackers import Job, MLflow, WandB
+
+pytestmark = pytest.mark.slow
+
+CONFIGS = Path(__file__).parents[1] / "configs" / "hydra" / "callbacks"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a run of BM25 on toy that retrieved, with a page."""
+    monkeypatch.chdir(tmp_path)
+    folder = ran(*TOY, "method=bm25", "answer=off", "reference_rows=off", "seed=7").folder
+    (folder / "page").mkdir()
+    (folder / "page" / "index.html").write_text("<p>")
+    return folder
+
+
+def job(folder: Path, cell: Mapping[str, Any] | None) -> DictConfig:
+    """The configuration of a Hydra job that left this cell."""
+    output = folder / "jobs" / "3"
+    output.mkdir(parents=True)
+    if cell is not None:
+        (output / "cell.json").write_text(json.dumps(cell))
+    runtime = {"output_dir": str(output), "cwd": str(folder)}
+    words = {"task": ["method=bm25", "+method.top_k=4"]}
+    return OmegaConf.create({
+        "paths": {"home": str(folder)}, "hydra": {"runtime": runtime, "overrides": words},
+    })  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store of files, which opens a hundred times faster than one of SQLite."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    import_module("mlflow")  # takes its seconds once, outside of the tests
+    return (tmp_path / "mlruns").as_uri()
+
+
+def logged(store: str, config: DictConfig) -> tuple[Any, Any]:
+    """A client and the one run of the tracker that a job became."""
+    from mlflow import MlflowClient
+
+    tracker = MLflow(store, "toys")
+    tracker.on_multirun_start(config)
+    tracker.on_job_end(config, job_return=None)
+    client = MlflowClient(store)
+    (found,) = client.search_runs([client.get_experiment_by_name("toys").experiment_id])
+    return client, found
+
+
+def test_a_job_is_a_run_of_mlflow(run: Path, store: str, tmp_path: Path) -> None:
+    runs = [str(run.relative_to(tmp_path)), "runs/toy/reference/0"]
+    client, found = logged(store, job(tmp_path, {"status": "done", "runs": runs}))
+    assert found.info.status == "FINISHED"
+    params, stored = found.data.params, metrics(run)["metrics"]
+    assert (params["dataset"], params["method"], params["seed"]) == ("toy", "bm25", "7")
+    assert (params["method.top_k"], params["method.retrieve.0.op"]) == ("4", "chunk.bm25")
+    held = stored["evidence_recall@2"]
+    for name, what in (("", "mean"), ("_low", "low"), ("_high", "high")):
+        assert found.data.metrics[f"evidence_recall_at_2{name}"] == held[what]
+    assert [found.data.metrics[name] for name in ("n", "failed", "calls")] == [6, 0, 0]
+    assert found.data.tags["key"] == run.name
+    assert {one.path for one in client.list_artifacts(found.info.run_id)} == {"table.md", "page"}
+    assert client.list_artifacts(found.info.run_id, "page")[0].path == "page/index.html"
+
+
+@pytest.mark.parametrize(
+    ("cell", "error"),
+    [({"status": "failed", "error": "x" * 9000, "runs": []}, "x" * 5000), (None, "no cell.json")],
+)
+def test_a_failed_job_is_a_failed_run_with_its_error(
+    tmp_path: Path, store: str, cell: Mapping[str, Any] | None, error: str
+) -> None:
+    _, found = logged(store, job(tmp_path, cell))
+    assert (found.info.status, found.data.tags["error"]) == ("FAILED", error)
+    assert found.data.params == {"method": "bm25", "method.top_k": "4"}
+
+
+def test_many_and_long_settings_are_within_the_limits_of_mlflow(
+    tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {f"method.{'p' * 300}": "v" * 9000} | {f"method.p{n}": n for n in range(210)}
+    monkeypatch.setattr(Job, "read", lambda config: Job("wide", settings))
+    _, found = logged(store, job(tmp_path, None))
+    assert len(found.data.params) == 211
+    assert len(found.data.params[f"method.{'p' * 300}"[:250]]) == 6000
+
+
+class Service(ModuleType):
+    """A wandb that keeps what it is sent."""
+
+    def __init__(self) -> None:
+        super().__init__("wandb")
+        self.given: dict[str, Any] = {}
+        self.summary: dict[str, float] = {}
+        self.saved: list[str] = []
+        self.code = -1
+
+    def init(self, **given: Any) -> Service:
+        self.given = given
+        return self
+
+    def save(self, path: str, base_path: str, policy: str) -> None:
+        self.saved.append(Path(path).relative_to(base_path).as_posix())
+
+    def finish(self, exit_code: int) -> None:
+        self.code = exit_code
+
+
+def test_a_job_is_a_run_of_wandb(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = Service()
+    monkeypatch.setitem(sys.modules, "wandb", service)
+    monkeypatch.setattr(trackers, "find_spec", lambda package: package)
+    config = job(tmp_path, {"status": "failed", "error": "one of six", "runs": [str(run)]})
+    WandB("toys", "offline", str(tmp_path)).on_job_end(config, job_return=None)
+    assert (service.given["config"]["method.top_k"], service.given["notes"]) == (4, "one of six")
+    assert service.summary["n"] == 6
+    assert (service.saved, service.code) == (["table.md", "page/index.html"], 1)
+
+
+def test_a_tracker_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trackers, "find_spec", lambda package: None)
+    for tracker, package in ((MLflow, "mlflow"), (WandB, "wandb")):
+        with pytest.raises(UserError, match=rf"graphrag-bench\[{package}\]"):
+            tracker("a", "b")
+
+
+def test_the_choices_of_hydra_make_the_trackers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trackers, "find_spec", lambda package: package)
+    for paths, folder in (({}, "."), ({"paths": {"home": "/away"}}, "/away")):
+        for name, place in (("mlflow", f"sqlite:///{folder}/mlruns/mlflow.db"), ("wandb", folder)):
+            choice = OmegaConf.load(CONFIGS / f"{name}.yaml")
+            config = OmegaConf.create({"hydra": {"callbacks": choice}, **paths})
+            made = hydra.utils.instantiate(config.hydra.callbacks[name])
+            assert place in vars(made).values()
