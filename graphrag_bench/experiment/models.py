@@ -34,7 +34,6 @@ from graphrag_bench.models.ledger import Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.local import Local
 from graphrag_bench.models.local_on_ray import LocalOnRay
-from graphrag_bench.models.marked_file import MarkedFile
 from graphrag_bench.models.nlp import Nlp, Spacy
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.models.replay import Replay
@@ -47,7 +46,8 @@ from graphrag_bench.offline.importers.paths import content_digest, file_of
 
 _OWN = ("corpus", "openie", "training")
 """What is another thing over another corpus."""
-_FILES = ("replies", "vectors", "readings")
+_RELEASED = ("nlp", "cross_encoder", "llm_judge", "tokenizer", "replies", "vectors", "readings")
+"""What a finished run lets go of, besides what counts its calls."""
 
 
 F = TypeVar("F", ReplyStore, ReadingStore)
@@ -83,12 +83,6 @@ class Models(Mapping[str, Any]):
         other.corpus, other._first = dataset, self._first or self
         return other
 
-    @property
-    def stores(self) -> tuple[MarkedFile, ...]:
-        """The files of replies, of vectors and of readings."""
-        first = self._first or self
-        return first.replies, first.vectors, first.readings
-
     def on_trial(self, trial: int) -> Models:
         """The same models with the answering one in a further repeat; a ledger of their own."""
         other = copy.copy(self)
@@ -114,9 +108,9 @@ class Models(Mapping[str, Any]):
             vars(self).pop(name, None)
 
     def release(self) -> None:
-        """Let go of models and files, of which those that are shared stay open for other runs."""
+        """Let go of models, files and the ledger; what is shared stays open for other runs."""
         self._drop_charged()
-        for name in ("nlp", "cross_encoder", "llm_judge", "tokenizer", *_FILES):
+        for name in _RELEASED:
             vars(self).pop(name, None)
 
     def __getitem__(self, name: str) -> Any:
