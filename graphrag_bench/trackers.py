@@ -19,15 +19,16 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.experiment.callbacks import CELL
+from graphrag_bench.report.rendering import markdown
 from graphrag_bench.report.run_page import interval, spending
+from graphrag_bench.report.tables import run_table
 from graphrag_bench.runs.damage import TABLE
 from graphrag_bench.runs.differing import settings_of
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.stored import StoredRun
+from graphrag_bench.view.page import write_page
 
-CELL = "cell.json"
-"""What a job leaves in its output directory: its status, error and run folders."""
-_FILES = (TABLE, "page")
 _SQLITE = "sqlite:///"
 _LONGEST_NAME, _LONGEST_VALUE, _LONGEST_TAG, _BATCH = 250, 6000, 5000, 100
 """The limits of MLflow: signs of a name, a parameter and a tag, parameters in one request."""
@@ -54,19 +55,16 @@ class Job:
         path = output / CELL
         cell = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         error = "" if cell.get("status") == "done" else str(cell.get("error") or f"no {CELL}")
-        bases = (output, OmegaConf.select(config, "paths.home") or ".", config.hydra.runtime.cwd)
-        folders = [Path(base, name) for name in cell.get("runs", ())[:1] for base in bases]
-        runs = (StoredRun(RunFolder(folder)) for folder in folders)
-        run = next((one for one in runs if one.metrics), None)
-        if run is not None:
-            return cls.of(run, error)
+        if folders := cell.get("runs"):
+            run = StoredRun(RunFolder(Path(folders[0])))
+            return cls.of(run, _files(run, output), error)
         words = OmegaConf.select(config, "hydra.overrides.task") or ()
         settings = dict(word.lstrip("+~").partition("=")[::2] for word in words)
         return cls(output.name, settings, error=error)
 
     @classmethod
-    def of(cls, run: StoredRun, error: str = "") -> Job:
-        """A stored run, as a job that ended with `error`."""
+    def of(cls, run: StoredRun, files: tuple[Path, ...] = (), error: str = "") -> Job:
+        """A stored run with the files to keep of it, as a job that ended with `error`."""
         held, folder = run.metrics, run.folder.path
         metrics = {"n": held["n"], "failed": held["failed"], **spending(held)}
         for name in held["metrics"]:
@@ -77,9 +75,16 @@ class Job:
             {"dataset": held["dataset"], "method": held["method"], **settings_of(run)},
             {name: float(value) for name, value in metrics.items() if value is not None},
             {**tags, "folder": str(folder.resolve())},
-            tuple(path for name in _FILES if (path := folder / name).exists()),
+            files,
             error,
         )
+
+
+def _files(run: StoredRun, output: Path) -> tuple[Path, Path]:
+    """Write the table of a run and its page into the output directory of its job."""
+    table = output / TABLE
+    table.write_text(markdown(run_table([run.metrics])), encoding="utf-8")
+    return table, write_page([run], output / "page", run.home or output, None).parent
 
 
 class MLflow(Callback):

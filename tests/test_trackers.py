@@ -26,11 +26,9 @@ CONFIGS = Path(__file__).parents[1] / "configs" / "hydra" / "callbacks"
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a run of BM25 on toy that retrieved, with a page."""
+    """The folder of a run of BM25 on toy that retrieved."""
     monkeypatch.chdir(tmp_path)
     folder = ran(*TOY, "method=bm25", "answer=off", "reference_rows=off", "seed=7").folder
-    (folder / "page").mkdir()
-    (folder / "page" / "index.html").write_text("<p>")
     return folder
 
 
@@ -69,7 +67,7 @@ def logged(store: str, config: DictConfig) -> tuple[Any, Any]:
 
 
 def test_a_job_is_a_run_of_mlflow(run: Path, store: str, tmp_path: Path) -> None:
-    runs = [str(run.relative_to(tmp_path)), "runs/toy/reference/0"]
+    runs = [str(run), str(run.parent / "reference")]
     client, found = logged(store, job(tmp_path, {"status": "done", "runs": runs}))
     assert found.info.status == "FINISHED"
     params, stored = found.data.params, metrics(run)["metrics"]
@@ -81,7 +79,8 @@ def test_a_job_is_a_run_of_mlflow(run: Path, store: str, tmp_path: Path) -> None
     assert [found.data.metrics[name] for name in ("n", "failed", "calls")] == [6, 0, 0]
     assert found.data.tags["key"] == run.name
     assert {one.path for one in client.list_artifacts(found.info.run_id)} == {"table.md", "page"}
-    assert client.list_artifacts(found.info.run_id, "page")[0].path == "page/index.html"
+    pages = {one.path for one in client.list_artifacts(found.info.run_id, "page")}
+    assert "page/index.html" in pages
 
 
 @pytest.mark.parametrize(
@@ -137,7 +136,8 @@ def test_a_job_is_a_run_of_wandb(
     WandB("toys", "offline", str(tmp_path)).on_job_end(config, job_return=None)
     assert (service.given["config"]["method.top_k"], service.given["notes"]) == (4, "one of six")
     assert service.summary["n"] == 6
-    assert (service.saved, service.code) == (["table.md", "page/index.html"], 1)
+    assert {"table.md", "page/index.html"} <= set(service.saved)
+    assert service.code == 1
 
 
 def test_a_tracker_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from hydra.types import RunMode
 
 from graphrag_bench.cli.settings_words import settings_parser, with_folders
-from graphrag_bench.config.compose import PRIMARY, cells, composed, composition, parsed
+from graphrag_bench.config.compose import (
+    PRIMARY,
+    cells,
+    composed,
+    composition,
+    is_grid,
+    parsed,
+)
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.describe import describe
 from graphrag_bench.experiment.experiment import Experiment
@@ -68,5 +75,8 @@ def main(arguments: Sequence[str]) -> int:
         same = len(every) - errors - len(seen)
         failed = f", failed: {errors}" if errors else ""
         text = f"cells: {len(every)}, different runs: {len(seen)}, same: {same}{failed}\n"
+        if not is_grid(config):
+            n_trials = config.hydra.sweeper.get("n_trials")
+            text = f"cells: {n_trials}, each as this one but for what the sweeper chooses\n"
         sys.stdout.write(text)
     return 1 if errors else 0

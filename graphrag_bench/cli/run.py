@@ -130,9 +130,15 @@ def _leave(folder: Path, run: Path, subdir: str | None, log: str) -> None:
             shutil.copytree(source, copy, dirs_exist_ok=True)
         elif source.is_file():
             shutil.copyfile(source, copy)
-    link = folder / "run"
+    link = folder / f".run.{os.getpid()}"  # another process may be at work on the same folder
     link.unlink(missing_ok=True)
     link.symlink_to(os.path.relpath(run.resolve(), folder.resolve()))
+    link.replace(folder / "run")
+
+
+def _options_first(words: Sequence[str]) -> list[str]:
+    """Return the words as Hydra's parser takes them: overrides after all options."""
+    return sorted(words, key=lambda word: word.startswith("~") or "=" in word and word[0] != "-")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -146,7 +152,7 @@ def main(arguments: Sequence[str]) -> int:
         parser.read(["--help"])
     with_folders(arguments)
     session.cache_clear()
-    before, sys.argv = sys.argv, ["graphrag-bench", *arguments]
+    before, sys.argv = sys.argv, ["graphrag-bench", *_options_first(arguments)]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
     try:
         with plain_errors():

@@ -13,24 +13,33 @@ from typing import Any
 from hydra import compose, initialize
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import IntervalSweep, Override
 from hydra.errors import (
     ConfigCompositionException,
     HydraException,
     MissingConfigException,
     OverrideParseException,
 )
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from graphrag_bench.config.profiles import KEYS, applied
-from graphrag_bench.config.sources import FILE, chunking_of, folders, method_file, names
+from graphrag_bench.config.sources import FILE, ROLES, chunking_of, folders, method_file, names
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 
 PRIMARY = "run"
 VERSION_BASE = "1.3"
 SOURCES = ("profile", "fidelity", "pooling")
 """The groups that change a method's file: see `config/profiles.py`."""
+
+EXTRAS = {
+    "hydra/sweeper=optuna": "tuning",
+    "hydra/launcher=joblib": "joblib",
+    "hydra/launcher=submitit_local": "submitit",
+    "hydra/launcher=submitit_slurm": "submitit",
+    "hydra/launcher=ray": "ray-sweeps",
+}
+"""Plug-ins of Hydra by the choices that they register, and the extras that install them."""
 
 
 def composed(
@@ -90,11 +99,17 @@ def _ours(_: tuple[str, ...]) -> Any:
     return GlobalHydra.instance().hydra
 
 
+def is_grid(config: DictConfig) -> bool:
+    """Return whether Hydra's basic sweeper makes a grid; no other tells its cells before."""
+    return str(config.hydra.sweeper.get("_target_")).endswith("BasicSweeper")
+
+
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]]:
     """Return the overrides of every cell of a sweep, as Hydra's basic sweeper expands them.
 
     They are the sweeper's parameters in what Hydra composed and those of the command, which win;
-    the last one changes first. Raises UserError for an interval, which is not a grid.
+    the last one changes first. Of another sweeper there is one cell, of the first of all values.
+    Raises UserError for an interval, which is not a grid.
     """
     params = OmegaConf.to_container(config.hydra.sweeper.get("params") or OmegaConf.create({}))
     assert isinstance(params, dict)
@@ -105,10 +120,15 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]]:
         if not one.is_sweep_override():
             values[name] = [str(one.input_line)]
         elif one.is_discrete_sweep():
-            values[name] = ["=".join((name, str(text))) for text in one.sweep_string_iterator()]
+            values[name] = [f"{name}={text}" for text in one.sweep_string_iterator()]
+            if not values[name]:
+                raise UserError(f"'{one.input_line}' fits none. {did_you_mean('', names(name))}")
+        elif not is_grid(config) and isinstance(interval := one.value(), IntervalSweep):
+            values[name] = [f"{name}={interval.start}"]
         else:
             raise UserError(f"'{one.input_line}' is an interval: it needs hydra/sweeper=optuna.")
-    return [list(cell) for cell in product(*values.values())]
+    every = [list(cell) for cell in product(*values.values())]
+    return every if is_grid(config) else every[:1]
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
@@ -143,12 +163,17 @@ def settings_of(
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
     own = {key: value for key, value in plain["method"].items() if key not in KEYS}
-    (own.get("build") or {}).pop("chunk_table", None)
+    if isinstance(own.get("build"), dict):
+        own["build"].pop("chunk_table", None)
+    if own.get("prompts", "") is None:
+        del own["prompts"]
     if method is None:
         file = applied(
             method_file(str(choices.method)), *(str(choices[name]) for name in SOURCES[:2]),
             pooling=str(choices.pooling),
         )  # fmt: skip
+        if own.get("name") != file.get("name"):
+            raise UserError(f"method.name={own.get('name')}: a method is chosen by method=NAME.")
         given = [*_different(own, file, "method"), *overrides]
     else:
         given = overrides
@@ -218,20 +243,29 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except MissingConfigException as error:
-        group, _, name = (error.missing_cfg_file or "").partition("/")
+        group, within, name = (error.missing_cfg_file or "").partition("/")
         if group == "hydra":
-            group, _, name = (error.missing_cfg_file or "").rpartition("/")
-        if not name:
+            group, within, name = (error.missing_cfg_file or "").rpartition("/")
+        if extra := EXTRAS.get(f"{group}={name}"):
+            need = f"pip install 'graphrag-bench[{extra}]'"
+            raise UserError(f"{group}={name} is a plug-in of Hydra: {need}.") from None
+        if not within:
             raise UserError(str(error).splitlines()[0]) from None
         raise unknown(group, name, error.options or names(group)) from None
     except OverrideParseException as error:
+        lines = str(error).splitlines()
+        reason = lines[lines[0].startswith("Error parsing override") and len(lines) > 1]
         raise UserError(
-            f"'{error.override}' cannot be read ({str(error).splitlines()[0]}). Inside the shell's "
-            "quotes, a value with brackets, commas, colons or quotes needs double quotes: "
+            f"'{error.override}' cannot be read ({reason}). Inside the shell's quotes, a value "
+            "with brackets, commas, colons or quotes needs double quotes: "
             "'NAME=\"VALUE\"'."
         ) from None
     except (ConfigCompositionException, HydraException) as error:
         raise UserError(_message(error)) from None
+    except TypeError as error:
+        if not str(error).startswith("Index "):
+            raise
+        raise UserError(f"{error}: a step is named by its row, e.g. method.retrieve.0.") from None
 
 
 def _message(error: HydraException) -> str:
@@ -240,6 +274,10 @@ def _message(error: HydraException) -> str:
         cause = cause.__cause__
     path = str(getattr(cause, "full_key", None) or "")
     parent = getattr(cause, "parent_node", None)
+    if isinstance(parent, ListConfig):
+        return f"There is no setting '{path}': its list has 0 to {len(parent) - 1}."
+    if (role := path.partition(".")[0]) in ROLES and not parent:
+        return f"'{path}' is a setting of a model that is not chosen: add llm@{role}=NAME."
     if not path or not isinstance(parent, DictConfig):
         return " ".join(line.strip() for line in str(error or cause).splitlines() if line.strip())
     group, dot, name = path.rpartition(".")

@@ -399,8 +399,8 @@ def _model_at(path: list[str]) -> type[BaseModel]:
 
 
 def defaults() -> dict[str, Any]:
-    """Return every setting with its default, nested as they are; models and method are empty."""
-    found: dict[str, Any] = {"dataset": {}, "method": {}, "llm": {}, "embedder": {}}
+    """Return every setting with its default, nested as they are; what models have is not told."""
+    found: dict[str, Any] = {"dataset": {}, "method": {"prompts": None}, "llm": {}, "embedder": {}}
     for name, field in RunSettings.model_fields.items():
         default = field.get_default(call_default_factory=True)
         if name not in found and name not in NO_SETTINGS:

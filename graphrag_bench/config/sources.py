@@ -45,7 +45,7 @@ GLOBAL = ("profile", "fidelity", "experiment", "row")
 """Groups whose choices state settings at their paths."""
 OPEN = (
     "convert", "retrieve", "generate", "build",
-    "dataset", "llm", "embedder", "nlp", "cross_encoder", "chunking",
+    "dataset", "llm", "embedder", "nlp", "cross_encoder", "chunking", "pooling",
 )  # fmt: skip
 """Keys of a method and of the settings below which one need not be in a file to be set: operators,
 builders, models and synthetic data sets check their own."""

@@ -13,7 +13,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from graphrag_bench.addresses import refuse_secrets
-from graphrag_bench.config.compose import cells, composed
+from graphrag_bench.config.compose import cells, composed, is_grid
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.baseline import differences, result_tables
 from graphrag_bench.experiment.session import Session, session
@@ -25,7 +25,8 @@ from graphrag_bench.runs.folder import RunFolder, write_whole
 
 CELL = "cell.json"
 """The file of a job's folder that says what became of it: its status, error and run folders."""
-_BASIC = "BasicSweeper"
+_SHOWN = 3
+"""Different errors that are shown of a sweep in which every cell is wrong."""
 
 
 class Results(Callback):
@@ -44,8 +45,7 @@ class Results(Callback):
         _or_exit(lambda: _refuse_secrets(config))
         for file in _cells_below(config):  # of an earlier command, where the folder is given
             file.unlink()
-        if str(config.hydra.sweeper.get("_target_")).endswith(_BASIC):
-            _or_exit(lambda: _check_cells(config))
+        _or_exit(lambda: _check_cells(config))
 
     def on_run_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a run."""
@@ -89,8 +89,8 @@ def _check_cells(config: DictConfig) -> None:
         except UserError as error:
             errors.append(error)
     if not found and errors:
-        raise errors[0]
-    if not errors:
+        raise UserError("\n".join(list(dict.fromkeys(map(str, errors)))[:_SHOWN]))
+    if not errors and is_grid(config):
         refuse_unused([text for one in every for text in one], found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -84,12 +85,17 @@ class Session:
 
         In a sweep what another process runs is waited for. `label` precedes its progress.
         """
-        for row, one in enumerate(self.with_references(experiment)):
+        every = self.with_references(experiment)
+        for row, one in enumerate(every):
             if cell_of(one) not in self.results:
                 progress = None if row else Progress(part=label)
                 done = _waited(one, progress) if swept else execute(one, progress)
                 self.results[cell_of(one)] = done
-        return self.results[cell_of(experiment)]
+        result = self.results[cell_of(experiment)]
+        own = cell_of(result.experiment)  # another one where an artifact is incomplete
+        self.results.setdefault(own, result)
+        self.rows.setdefault(own, every[1:])
+        return result
 
     def names_of(self, experiment: Experiment) -> list[Cell]:
         """Return the identities of an experiment and its reference rows."""
@@ -143,11 +149,14 @@ class Session:
         else:
             words = [one for one in self.overrides[numbers[row]] if not one.startswith(_CHOOSING)]
             lines.append("its value on questions that it was not chosen on:")
-            lines.append(f"  graphrag-bench run {' '.join(words)} split=test")
+            if any(one.startswith("experiment=") for one in words):
+                words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
+            command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
+            lines.append(f"  {command}")
         return lines
 
 
-_CHOOSING = ("split=", "objective=", "experiment=tuning")
+_CHOOSING = ("split=", "objective=")
 
 
 def _waited(experiment: Experiment, progress: Progress | None) -> RunResult:

@@ -130,10 +130,8 @@ def content(group: str, name: str) -> dict[str, Any] | None:
 
 def chunking(dataset: str) -> dict[str, Any] | None:
     """Return the chunking of a data set of a paper that has its own; None for every other."""
-    choices, values = _split(_words("dataset", dataset) or ())
-    if "chunking" not in choices:
-        return None
-    return {"variant": choices["chunking"], **values.get("chunking", {})}
+    _, values = _split(_words("dataset", dataset) or ())
+    return values.get("chunking")
 
 
 @cache

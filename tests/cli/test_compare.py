@@ -9,8 +9,8 @@ import planted_judges
 import pytest
 from toy_runs import TOY, command, ran, refused
 
-FIRST = ["llm_judge=scripted", "llm_judge._target_=planted_judges.takes_first"]
-LONGER = ["llm_judge=scripted", "llm_judge._target_=planted_judges.takes_longer"]
+FIRST = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.takes_first"]
+LONGER = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.takes_longer"]
 WORDY = ["llm._target_=planted_judges.wordy"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ def test_every_command_shows_an_example_of_itself_within_100_columns(name: str) 
     text = command(name, "--help").out
     head, _, examples = text.partition("\nexample")
     assert head.startswith(f"usage: graphrag-bench {name}")
-    assert f"graphrag-bench {name}" in examples or name == "sweep"
+    assert f"graphrag-bench {name}" in examples
     assert [line for line in text.splitlines() if len(line) > 100] == []
 
 
@@ -37,12 +38,12 @@ def test_a_setting_and_an_option_that_are_near_are_named() -> None:
     assert "Did you mean '--yes'" in refused("rm", "0a1b", "--yess", name="runs")
     assert "Did you mean 'dataset='" in refused("ls", "datset=toy", name="runs")
     assert "has no 'lst'. Did you mean 'ls'" in refused("lst", name="runs")
-    assert "limit=" in refused("--limt", "3").partition("Did you mean")[2]
+    assert "--limt" in refused("--limt", "3")
 
 
 UNREAD_BY_ASK = (
     "limit=5", "split=dev", "dev_share=0.3", "shard=1/3", "workers=2", "repeats=3", "objective=f1",
-    "evaluation.cuts=[1]", "llm_judge=scripted", "reference_rows=off", "answer=off",
+    "evaluation.cuts=[1]", "llm_judge.model=m", "reference_rows=off", "answer=off",
     "trace=off",
 )  # fmt: skip
 
@@ -58,7 +59,7 @@ def test_ask_refuses_what_it_does_not_read_all_at_once() -> None:
 def test_what_ask_refuses_are_settings_of_a_run() -> None:
     known = {*RunSettings.model_fields, *(name for name, *_ in explained())}
     assert set(UNREAD) <= known
-    assert set(UNREAD) == {word.partition("=")[0].removesuffix(".cuts") for word in UNREAD_BY_ASK}
+    assert set(UNREAD) == {re.split(r"[.=]", word)[0] for word in UNREAD_BY_ASK}
 
 
 def test_a_plan_takes_the_words_of_the_run_that_it_plans() -> None:

@@ -16,7 +16,7 @@ from graphrag_bench.runs.seals import SEALS
 
 pytestmark = pytest.mark.slow
 
-JUDGE = ["llm_judge=scripted", "llm_judge._target_=planted_judges.strict", "embedder=hashing"]
+JUDGE = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.strict", "embedder=hashing"]
 
 
 @pytest.fixture(autouse=True)

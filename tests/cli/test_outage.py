@@ -102,7 +102,7 @@ def test_incomplete_is_said_in_key_and_tables_and_the_next_run_asks_for_the_rest
 
 
 def test_calls_of_building_are_in_the_faults_of_a_table(fake: FakeOpenAI, home: Path) -> None:
-    done = run(fake.scenario(reads=True, filter_word=UNREAD), "answer=off", "--columns", "all")
+    done = run(fake.scenario(reads=True, filter_word=UNREAD), "answer=off", "columns=all")
     assert done.code == 0, done.err
     rates = metrics(done.folder)["build_rates"]["build extraction"]
     assert rates["calls"] == 14 and rates["failed"] == round(2 / 14, 4)

@@ -101,7 +101,7 @@ def test_a_review_drops_edits_and_keeps_and_can_be_read_again(tmp_path: Path) ->
 
 
 def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path: Path) -> None:
-    lists = ["llm_build=scripted", "llm_build._target_=cli.test_questions.lister"]
+    lists = ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.lister"]
     folder = made(*lists, "kind=abstract", "users=2", "tasks=1", "per_task=2", f"out={tmp_path}/a")
     held = rows(folder)
     assert {row["type"] for row in held} == {"abstract"}

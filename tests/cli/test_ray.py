@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ def test_cells_run_by_ray_make_the_table_of_those_run_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sweep = ["-m", *TOY, "method=hipporag", "method.damping=0.1,0.5,0.9", "answer=off"]
+    sweep = ["-m", *TOY, "method=hipporag", "method.damping=0.1,0.5", "answer=off"]
     ray = ["hydra/launcher=ray", "+hydra.launcher.ray.init.num_cpus=2",
            "+hydra.launcher.ray.init.include_dashboard=false"]  # fmt: skip
     here, there = (
@@ -24,6 +23,4 @@ def test_cells_run_by_ray_make_the_table_of_those_run_here(
     )
     assert there.code == 0, there.err
     assert (here.folder / "table.md").read_bytes() == (there.folder / "table.md").read_bytes()
-    (path,) = tmp_path.glob("there/runs/.sweeps/*/manifest.jsonl")
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [row["status"] for row in rows] == ["done"] * 3
+    assert len(list(tmp_path.glob("there/multirun/*/*/?/cell.json"))) == 2

@@ -131,7 +131,7 @@ def test_a_run_whose_data_set_is_gone_is_not_scored(
 
 def test_a_baseline_that_is_given_is_compared_with_whether_it_is_named_or_stored(run: Path) -> None:
     other = ran(*QUIET, "method=vanilla").folder
-    every = ("evaluation.baseline=vanilla", "--columns", "all")
+    every = ("evaluation.baseline=vanilla", "columns=all")
     alone = scored(run, *every)
     for shown in (alone, scored(run, other, *every)):
         assert "differences from VanillaRAG" in shown
@@ -142,7 +142,7 @@ def test_a_baseline_that_is_given_is_compared_with_whether_it_is_named_or_stored
 
 
 def test_no_difference_without_a_baseline_and_an_unknown_one_is_refused(run: Path) -> None:
-    every = ("--columns", "all")
+    every = ("columns=all",)
     assert "differences from" not in scored(run, "evaluation.baseline=none", *every)
     before = metrics(run)
     said = refused(str(run), "evaluation.baseline=vanila", name="score")

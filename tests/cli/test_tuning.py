@@ -14,7 +14,7 @@ from graphrag_bench.data.splits import is_dev
 pytestmark = pytest.mark.slow
 
 HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
-OPTUNA = ["-m", "hydra/sweeper=optuna", "hydra.sweeper.n_trials=4", *HIPPORAG]
+OPTUNA = ["experiment=tuning", "hydra.sweeper.n_trials=3", *HIPPORAG]
 INTERVAL = "method.damping=interval(0.1,0.9)"
 IDS = [question.id for question in read_dataset("toy", None, None, {}).questions]
 DEV = {name for name in IDS if is_dev(name)}
@@ -34,22 +34,20 @@ def test_optuna_sees_the_dev_part_alone_and_asks_no_model() -> None:
     asked.clear()
     ended = ran(*OPTUNA, INTERVAL)
     assert not asked
-    assert len(ended.folders) == 4
+    assert len(ended.folders) == 3
     seen = {str(row["question"]) for folder in ended.folders for row in records(folder)}
     assert seen == DEV
     assert 0 < len(DEV) < len(IDS)
     assert metrics(ended.folder)["split"] == "dev"
-    assert "note: split=dev" in ended.err
-    assert "note: answer=off" in ended.err
 
 
 def test_the_best_trial_is_marked_and_its_command_runs_on_test_without_the_mark() -> None:
     ended = ran(*OPTUNA, INTERVAL)
     said = next(line for line in ended.out.splitlines() if line.startswith("best of"))
-    assert said.startswith("best of 4 configurations by evidence_recall@5 on split=dev: 0.")
-    assert said.endswith("(selected on this split, 4 configurations)")
+    assert said.startswith("best of 3 configurations by evidence_recall@5 on split=dev: 0.")
+    assert said.endswith("(selected on this split, 3 configurations)")
     tables = [(folder / "table.md").read_text() for folder in ended.folders]
-    assert [text.count(f"({MARK}4 configurations) |") for text in tables] == [1] * 4
+    assert [text.count(f"({MARK}3 configurations) |") for text in tables] == [1] * 3
     told = next(line for line in ended.out.splitlines() if "graphrag-bench run" in line)
     again = ran(*shlex.split(told)[2:])
     assert again.folder in ended.folders
@@ -77,22 +75,21 @@ def test_a_run_that_was_chosen_stays_marked_wherever_it_is_shown() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ([INTERVAL, "split=test"], "settings are chosen on split=dev alone"),
-        ([INTERVAL, "split=all"], "settings are chosen on split=dev alone"),
-        ([INTERVAL, "objective=evidence_recall@3"], "evidence_recall@2"),
-        ([INTERVAL, "objective=f1"], "Metrics of answers need answer=on"),
-        (["method.damping=interval(0.1,1.9)"], "damping"),
-        (["method.dampng=interval(0.1,0.9)"], "damping"),
-        ([], "Nothing is swept"),
+        (["split=test"], "split=test"),
+        (["objective=evidence_recall@3"], "evidence_recall@2"),
+        (["objective=f1"], "answer=on"),
+        (["method.dampng=interval(0.1,0.9)"], "method.damping"),
+        (["chunking.size=600"], "chunking"),
     ],
 )
-def test_a_sweep_that_could_not_be_honest_or_whole_is_refused(more: list[str], said: str) -> None:
-    assert said in refused(*OPTUNA, *more)
+def test_a_study_whose_every_trial_would_fail_is_refused(more: list[str], said: str) -> None:
+    assert said in refused(*OPTUNA, INTERVAL, *more)
+    assert not Path("runs").exists()
 
 
 def test_an_objective_needs_a_sweep_and_never_looks_at_the_test_part() -> None:
-    assert "use it with -m" in refused(*HIPPORAG, "objective=evidence_recall@5")
-    assert "needs -m" in refused(*HIPPORAG, INTERVAL)
+    assert "-m" in refused(*HIPPORAG, "objective=evidence_recall@5")
+    assert "interval" in refused("-m", *HIPPORAG, INTERVAL)
     sweep = ["-m", *HIPPORAG, "method.damping=0.3,0.5", "answer=off", "objective=evidence_recall@5"]
-    assert "report it on split=test" in refused(*sweep, "split=test")
+    assert "split=test" in refused(*sweep, "split=test")
     assert "use split=dev" in ran(*sweep).out

@@ -78,10 +78,8 @@ def shown(*words: str) -> str:
 @pytest.mark.parametrize("methods", ["hipporag,bm25", "oracle,zeroshot,graphrag_cc"])
 def test_with_answer_off_nothing_speaks_of_answers(methods: str) -> None:
     words = ["-m", *TOY, f"method={methods}", "answer=off", "reader_prompt=common"]
-    for name, columns in (("plan", ()), ("run", ()), ("run", ("--columns", "all"))):
+    for name, columns in (("plan", ()), ("run", ()), ("run", ("columns=all",))):
         said = shown(name, *words, *columns)
         assert "answer" not in said and "reader" not in said, said
     assert "shares of questions with all evidence found" in shown("plan", *words)
-    assert "and a longer one finds more: bm25 does not fill" in shown(
-        "run", *words, "--columns", "all"
-    )
+    assert "and a longer one finds more: bm25 does not fill" in shown("run", *words, "columns=all")

@@ -19,28 +19,24 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "named"),
     [
-        ([*VANILLA, "chunking.size=600"], "chunking has no setting 'size'"),
-        ([*VANILLA, "build.extraction=nlp"], "build.extraction is set, but this method builds no"),
-        ([*BM25, "embedder.dimension=64"], "embedder.dimension: method 'bm25' uses no embedder"),
-        ([*VANILLA, "nlp.model=other"], "it uses llm, embedder"),
-        ([*HIPPORAG, "llm_build=scripted"], "llm_build: method 'hipporag' builds nothing with a"),
-        ([*HIPPORAG, "llm_build.seed=1"], "llm is what answers"),
-        ([*HIPPORAG, "build.graph.edge_drop_seed=3"], "add build.graph.edge_drop=0.1"),
-        ([*HIPPORAG, "method.fidelity.conversion=llm"], "fidelity=default does not read it"),
-        ([*HIPPORAG, "method.profiles.upstream.top_k=3", "profile=zhou2025"], "profile=zhou2025"),
-        ([*LGRAPHRAG, "pooling=off", "pooling.search=bfs"], "pooling=rerank or pooling=reselect"),
-        ([*VANILLA, "dev_share=0.3"], "add split=dev or split=test"),
-        (
-            [*VANILLA, "cache.mode=off", "cache.path=elsewhere"],
-            "cache.path: cache.mode=off uses no",
-        ),
+        ([*VANILLA, "chunking.size=600"], "'size'"),
+        ([*VANILLA, "build.extraction=nlp"], "build.extraction"),
+        ([*BM25, "embedder.dimension=64"], "embedder.dimension"),
+        ([*VANILLA, "nlp.model=other"], "llm, embedder"),
+        ([*HIPPORAG, "llm@llm_build=scripted"], "llm_build"),
+        ([*HIPPORAG, "llm@llm_build=scripted", "llm_build.seed=1"], "llm_build.seed"),
+        ([*HIPPORAG, "build.graph.edge_drop_seed=3"], "build.graph.edge_drop=0.1"),
+        ([*HIPPORAG, "+method.profiles.paper.top_k=3", "profile=paper"], "method.profiles.paper"),
+        ([*LGRAPHRAG, "pooling=off", "pooling.search=bfs"], "pooling=rerank"),
+        ([*VANILLA, "dev_share=0.3"], "split=dev"),
+        ([*VANILLA, "cache.mode=off", "cache.path=elsewhere"], "cache.path"),
     ],
 )
-def test_a_setting_that_nothing_reads_is_refused_by_name(given: list[str], said: str) -> None:
-    assert said in refused(*given)
-    assert said in refused(*given, name="plan")
+def test_a_setting_that_nothing_reads_is_refused_by_name(given: list[str], named: str) -> None:
+    assert named in refused(*given)
+    assert named in refused(*given, name="plan")
 
 
 @pytest.mark.parametrize(
@@ -50,9 +46,7 @@ def test_a_setting_that_nothing_reads_is_refused_by_name(given: list[str], said:
         [*HIPPORAG, "method.damping=0.3", "method.retrieve.0.dedupe=true"],
         [*HIPPORAG, "build.graph.synonymy=add", "build.graph.edge_drop=0", "seed=0"],
         [*HIPPORAG, "build.graph.edge_drop=0.1", "build.graph.edge_drop_seed=3"],
-        [*HIPPORAG, "method.fidelity.conversion=llm", "fidelity=paper"],
-        [*HIPPORAG, "method.profiles.upstream.top_k=3", "profile=upstream"],
-        [*HIPPORAG, "llm_build=scripted", "build.extraction=llm"],
+        [*HIPPORAG, "llm@llm_build=scripted", "build.extraction=llm"],
         [*HIPPORAG, "llm.tokenizer=cl100k", "embedder.dimension=64"],
         [*VANILLA, "chunking=token", "chunking.size=1200"],
         [*LGRAPHRAG, "pooling=rerank", "pooling.search=bfs", "pooling.linking=[vectors]"],
@@ -78,13 +72,12 @@ def test_a_setting_that_is_read_or_says_how_is_taken(given: list[str]) -> None:
 def test_an_imported_graph_is_refused_where_no_graph_is_built(home: Path) -> None:
     (home / "triples.jsonl").write_text(TRIPLES)
     said = refused(*BM25, "graph.import_from=triples.jsonl", name="plan")
-    assert "graph.import_from: method 'bm25' builds no graph" in said
+    assert "graph.import_from" in said
     assert command("plan", *HIPPORAG, "graph.import_from=triples.jsonl").code == 0
 
 
 def test_several_idle_settings_are_named_at_once() -> None:
-    said = refused(*BM25, "embedder.dimension=64", "llm_build=scripted")
-    assert said.startswith("graphrag-bench run: 2 setting(s) would change nothing:")
+    said = refused(*BM25, "embedder.dimension=64", "llm@llm_build=scripted")
     assert "embedder.dimension" in said
     assert "llm_build" in said
 

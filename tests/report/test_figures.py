@@ -17,7 +17,6 @@ from graphrag_bench.report.figures import paper
 from graphrag_bench.report.figures.bars import Bar, plot_bars
 from graphrag_bench.report.figures.grid import Grid, plot_heat, plot_wins
 from graphrag_bench.report.figures.lines import Mark, plot_lines
-from graphrag_bench.report.figures.of_runs import heat_of
 from graphrag_bench.report.figures.paper import check_plot, plain
 from graphrag_bench.report.figures.pareto import front, plot_pareto
 
@@ -137,13 +136,8 @@ def test_the_front_is_what_nothing_beats_in_tokens_and_score() -> None:
 
 
 def test_a_heat_map_has_its_values_where_they_belong(tmp_path: Path, drawn: list[Figure]) -> None:
-    cells = [
-        ({"damping": damping, "top_k": top_k}, {"metrics": {"f1": {"mean": mean}}})
-        for damping, top_k, mean in (("0.5", "10", 0.1), ("0.1", "2", 0.2), ("0.1", "10", 0.3))
-    ]
-    grid = heat_of(cells, "damping", "top_k", "f1")
-    assert (grid.rows, grid.columns) == (["0.1", "0.5"], ["2", "10"])
-    assert grid.values == [[0.2, 0.3], [None, 0.1]]
+    values = [[0.2, 0.3], [None, 0.1]]
+    grid = Grid("f1", "damping", "top_k", ["0.1", "0.5"], ["2", "10"], values)
     plot_heat(tmp_path / "a.pdf", grid)
     (axes,) = drawn[0].axes
     assert [one.get_text() for one in axes.texts] == ["0.200", "0.300", "–", "0.100"]

@@ -9,7 +9,6 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report.arrange import arranged, named_along
 from graphrag_bench.report.curves import BUDGET, Point, tokens_or_value
 from graphrag_bench.report.figures.bars import Bar
-from graphrag_bench.report.figures.grid import Grid
 from graphrag_bench.report.figures.lines import Mark
 from graphrag_bench.report.selection import REFERENCE_ROLES
 
@@ -72,39 +71,6 @@ def marks_along(points: Sequence[Point], metric: str, along: str) -> list[Mark]:
 def x_label(along: str) -> str:
     """What the x axis of a curve shows."""
     return "tokens of context" if along == BUDGET else along
-
-
-def heat_of(
-    cells: Sequence[tuple[Mapping[str, str], Run]], rows: str, columns: str, metric: str
-) -> Grid:
-    """The metric of the cells of a sweep over the values of two settings, in their order.
-
-    `cells` have the settings of each run. A cell of several runs, which differ in other settings,
-    has the mean of their means; the title says of how many.
-    """
-    check_metric([run for _, run in cells], metric)
-    ys, xs = (_ordered([settings[name] for settings, _ in cells]) for name in (rows, columns))
-    held: dict[tuple[str, str], list[float]] = {}
-    for settings, run in cells:
-        if metric in run["metrics"]:
-            at = settings[rows], settings[columns]
-            held.setdefault(at, []).append(float(run["metrics"][metric]["mean"]))
-    most = max(map(len, held.values()))
-    title = metric if most == 1 else f"{metric}, mean of up to {most} runs a cell"
-    values = [[_mean(held.get((y, x))) for x in xs] for y in ys]
-    return Grid(title, rows, columns, ys, xs, values)
-
-
-def _mean(values: Sequence[float] | None) -> float | None:
-    return sum(values) / len(values) if values else None
-
-
-def _ordered(values: Sequence[str]) -> list[str]:
-    found = list(dict.fromkeys(values))
-    try:
-        return sorted(found, key=float)
-    except ValueError:
-        return found
 
 
 def _interval(held: Mapping[str, float]) -> tuple[float, float, float]:
