@@ -163,6 +163,7 @@ def main(arguments: Sequence[str]) -> int:
         raise EveryCellFailed(next(iter(every), "run.log in their folders says why.")) from None
     finally:
         sys.argv = before
+        session().shared.close()
     if "--experimental-rerun" in arguments:
         print_results(session(), Path(HydraConfig.get().runtime.output_dir))
     failure = session().failure

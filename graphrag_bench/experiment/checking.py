@@ -41,7 +41,8 @@ def checked_inputs(
         found = found or gathered.attempt(lambda: _read(settings))
         if found is not None:
             form = None if settings.answers == "auto" else settings.answers
-            found = scored = found.in_form(form, settings.open_tokens)
+            asked = found.in_form(form, settings.open_tokens)
+            found = scored = found if asked.questions == found.questions else asked
             gathered.attempt(lambda: check_scoring(scored, settings.evaluation, settings.answering))
     method = values.get("method")
     if isinstance(method, Mapping):

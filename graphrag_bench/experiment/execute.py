@@ -75,9 +75,13 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     repeats = trials(experiment)
     with folder.alone():
         answered = [question for question in selected if question.id in to_answer]
-        _finish(experiment, selected, to_answer, shown)
-        for repeat in repeats:
-            _finish(repeat, answered, to_answer, shown)
+        try:
+            _finish(experiment, selected, to_answer, shown)
+            for repeat in repeats:
+                _finish(repeat, answered, to_answer, shown)
+        finally:
+            for one in (experiment, *repeats):
+                one.models.release()
         metrics = results(experiment, selected)
         if repeats:
             metrics["repeats"] = repeated(experiment, [question.id for question in answered])

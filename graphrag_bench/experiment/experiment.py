@@ -27,6 +27,7 @@ from graphrag_bench.experiment.method import Method, read_method
 from graphrag_bench.experiment.models import Models
 from graphrag_bench.experiment.pooling import pooled, why_not
 from graphrag_bench.experiment.reader_prompts import with_reader
+from graphrag_bench.experiment.shared import Shared, key_of
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.offline.plan import Planned, plan
 from graphrag_bench.offline.store import Store
@@ -56,23 +57,34 @@ class Experiment:
 
     @classmethod
     def prepare(
-        cls, values: Mapping[str, Any], dataset: Dataset | None = None, *, swept: bool = False
+        cls,
+        values: Mapping[str, Any],
+        dataset: Dataset | None = None,
+        *,
+        swept: bool = False,
+        shared: Shared | None = None,
     ) -> Experiment:
         """The checked experiment of resolved settings.
 
         A cell of a sweep (`swept`) may set up the build of an artifact that its method lacks, and
-        leaves out a path pooling or context budget that its method cannot have.
+        leaves out a path pooling or context budget that its method cannot have. Experiments of one
+        process that are given the same `shared` load data sets, models and artifacts once.
         Raises UserError, with every problem of the pipeline in one message. No model is loaded.
         """
-        settings, found = checked_inputs(values, dataset)
+        shared = shared or Shared()
+        source = key_of([values.get("dataset"), values.get("paths")])
+        settings, found = checked_inputs(values, dataset or shared.datasets.get(source))
+        if dataset is None:
+            shared.datasets[source] = found
+        models = Models(settings, found, shared)
         if swept and settings.pooling and why_not(settings.method):
             settings = settings.model_copy(update={"pooling": None})
         sound = not read_method({**settings.method, "prompts": None}).problems
         if sound:
-            room = cache(partial(room_of, settings, found, Models(settings, found)))
+            room = cache(partial(room_of, settings, found, models))
             settings = within_budget(settings, room, swept=swept)
         method = steps_of(settings) if sound else read_method(settings.method)
-        experiment = cls(settings, found, method, Models(settings, found))
+        experiment = cls(settings, found, method, Models(settings, found, shared))
         gathered = Gathered()
         there = resources() | set(Models.NAMES)
         gathered.attempt(lambda: check_steps(method, there, experiment._attributes))

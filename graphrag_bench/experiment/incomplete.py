@@ -33,6 +33,7 @@ def building_store(
         verify=experiment.settings.paths.verify,
         allow_incomplete=allow_incomplete,
         allow_cut=float(failures.allow_cut),
+        load=experiment.models.shared.load,
     )
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from graphrag_bench.config.settings import LEAST_IN_PROCESSES, RunSettings
 from graphrag_bench.data.dataset import Dataset
@@ -17,6 +17,7 @@ from graphrag_bench.executors.executor import Executor
 from graphrag_bench.executors.on_ray import OnRay
 from graphrag_bench.executors.processes import Processes
 from graphrag_bench.experiment.known_identities import identity_of
+from graphrag_bench.experiment.shared import Shared
 from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.models.budget import Budget, Budgeted
 from graphrag_bench.models.cached import Cached
@@ -33,7 +34,6 @@ from graphrag_bench.models.ledger import Ledger, read_ledger, spent
 from graphrag_bench.models.llm import LLM
 from graphrag_bench.models.local import Local
 from graphrag_bench.models.local_on_ray import LocalOnRay
-from graphrag_bench.models.marked_file import MarkedFile
 from graphrag_bench.models.nlp import Nlp, Spacy
 from graphrag_bench.models.openai_embedder import OpenAIEmbedder
 from graphrag_bench.models.replay import Replay
@@ -46,6 +46,11 @@ from graphrag_bench.offline.importers.paths import content_digest, file_of
 
 _OWN = ("corpus", "openie", "training")
 """What is another thing over another corpus."""
+_RELEASED = ("nlp", "cross_encoder", "llm_judge", "tokenizer", "replies", "vectors", "readings")
+"""What a finished run lets go of, besides what counts its calls."""
+
+
+F = TypeVar("F", ReplyStore, ReadingStore)
 
 
 class Models(Mapping[str, Any]):
@@ -59,15 +64,16 @@ class Models(Mapping[str, Any]):
         "llm", "llm_build", "tokenizer", "cross_encoder", "checkpoint",
     )  # fmt: skip
 
-    def __init__(self, settings: RunSettings, dataset: Dataset) -> None:
+    def __init__(
+        self, settings: RunSettings, dataset: Dataset, shared: Shared | None = None
+    ) -> None:
         self.settings = settings
+        self.shared = shared or Shared()
         self.corpus = dataset
         self.ledger_path = Path(settings.paths.home) / "cache" / "ledger.jsonl"
         self.earlier: Callable[[], Sequence[Path]] = tuple
         self.account: Path | None = None
         self.gates: dict[str, FailureGate] = {}
-        self._made: dict[str, Any] = {}
-        self._on_ray: dict[str, LocalOnRay] = {}
         self._first: Models | None = None
         self._trial = 0
 
@@ -76,18 +82,6 @@ class Models(Mapping[str, Any]):
         other = copy.copy(self)
         other.corpus, other._first = dataset, self._first or self
         return other
-
-    def sharing(self, other: Models) -> Models:
-        """These models with what another has loaded of the same settings."""
-        mine = copy.copy(self)
-        mine._made = other._made
-        return mine
-
-    @property
-    def stores(self) -> tuple[MarkedFile, ...]:
-        """The files of replies, of vectors and of readings."""
-        first = self._first or self
-        return first.replies, first.vectors, first.readings
 
     def on_trial(self, trial: int) -> Models:
         """The same models with the answering one in a further repeat; a ledger of their own."""
@@ -111,6 +105,12 @@ class Models(Mapping[str, Any]):
 
     def _drop_charged(self) -> None:
         for name in ("embedder", "llm", "llm_build", "ledger", "budget"):
+            vars(self).pop(name, None)
+
+    def release(self) -> None:
+        """Let go of models, files and the ledger; what is shared stays open for other runs."""
+        self._drop_charged()
+        for name in _RELEASED:
             vars(self).pop(name, None)
 
     def __getitem__(self, name: str) -> Any:
@@ -181,13 +181,14 @@ class Models(Mapping[str, Any]):
     @cached_property
     def cross_encoder(self) -> PassageScorer:
         """What scores passages for a question."""
-        made: PassageScorer = make("cross_encoder", self.settings.cross_encoder)
+        made: PassageScorer = self._bare("cross_encoder", self.settings.cross_encoder)
         return made
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """What budgets are counted with; follows from the name of the model, which is not made."""
-        return tokenizer_of(self.settings.llm.get("tokenizer"), self.identity("llm"))
+        named = self.settings.llm.get("tokenizer"), self.identity("llm")
+        return self.shared.once("tokenizer", named, lambda: tokenizer_of(*named))
 
     @cached_property
     def llm(self) -> LLM:
@@ -232,23 +233,20 @@ class Models(Mapping[str, Any]):
     def _spread_llm(self, group: str, made: FanOut, config: Mapping[str, Any]) -> FanOut:
         if self.ray is None or not isinstance(made, Local):
             return made
-        if group not in self._on_ray:
-            settings = self.settings.ray
-            gpus = settings.gpus if settings.llm_gpus is None else settings.llm_gpus
-            own = _without_tokenizer(group, config)
-            self._on_ray[group] = LocalOnRay.of(
-                made, own, self.ray, n_servers=settings.llm_workers, gpus=gpus
-            )
-        return self._on_ray[group]
+        settings, ray = self.settings.ray, self.ray
+        gpus = settings.gpus if settings.llm_gpus is None else settings.llm_gpus
+        own = _without_tokenizer(group, config)
+        return self.shared.once(
+            f"{group} on Ray",
+            [own, settings.model_dump()],
+            lambda: LocalOnRay.of(made, own, ray, n_servers=settings.llm_workers, gpus=gpus),
+        )
 
     @cached_property
     def replies(self) -> ReplyStore:
         """The file of replies that were paid for."""
-        cache, path = self.settings.cache, self.replies_path
-        if cache.mode == "read" and path.is_file():
-            return ReplyStore(path, cache.journal, reading=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return ReplyStore(path, cache.journal)
+        path = self.replies_path
+        return self._opened(ReplyStore, path, self.settings.cache.mode == "read" and path.is_file())
 
     @property
     def replies_path(self) -> Path:
@@ -259,14 +257,20 @@ class Models(Mapping[str, Any]):
     @cached_property
     def vectors(self) -> ReplyStore:
         """The file of vectors that embedders of this machine have made; nothing in it was paid."""
-        cache, path = self.settings.cache, self._vectors_path
-        return ReplyStore(path, cache.journal, reading=cache.mode == "read")
+        return self._opened(ReplyStore, self._vectors_path, self.settings.cache.mode == "read")
 
     @cached_property
     def readings(self) -> ReadingStore:
         """The file of what taggers have read."""
-        cache = self.settings.cache
-        return ReadingStore(self._readings_path, cache.journal, reading=cache.mode == "read")
+        return self._opened(ReadingStore, self._readings_path, self.settings.cache.mode == "read")
+
+    def _opened(self, kind: type[F], path: Path, reading: bool) -> F:
+        journal = self.settings.cache.journal
+        return self.shared.once(
+            kind.__name__ + path.name,
+            [path, journal, reading],
+            lambda: kind(path, journal, reading=reading),
+        )
 
     @property
     def _readings_path(self) -> Path:
@@ -326,9 +330,8 @@ class Models(Mapping[str, Any]):
         return self._bare(group, getattr(self.settings, group))
 
     def _bare(self, group: str, config: Mapping[str, Any]) -> Any:
-        if group not in self._made:
-            self._made[group] = make(group, _without_tokenizer(group, config))
-        return self._made[group]
+        own = _without_tokenizer(group, config)
+        return self.shared.once(group, own, lambda: make(group, own))
 
     def calls_at_once(self) -> int:
         """How many calls of the answering model are made at a time, as far as the settings tell.

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.baseline import check_baseline
 from graphrag_bench.experiment.execute import RunResult, execute
@@ -19,6 +18,7 @@ from graphrag_bench.experiment.experiment import Experiment
 from graphrag_bench.experiment.failing import too_many
 from graphrag_bench.experiment.objectives import check_objective
 from graphrag_bench.experiment.reference_rows import references
+from graphrag_bench.experiment.shared import Shared
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.selection import best_of, mark
 from graphrag_bench.runs.folder import Occupied
@@ -44,7 +44,7 @@ class Session:
     `overrides` what the cell was given. `failure` is the last error of a job.
     """
 
-    datasets: dict[str, Dataset] = field(default_factory=dict)
+    shared: Shared = field(default_factory=Shared)
     experiments: dict[str, Experiment] = field(default_factory=dict)
     rows: dict[Cell, list[Experiment]] = field(default_factory=dict)
     results: dict[Cell, RunResult] = field(default_factory=dict)
@@ -56,13 +56,11 @@ class Session:
     def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
         """Return the checked experiment of composed settings; raises UserError.
 
-        Experiments that name the same data set share it.
+        Experiments share data sets, models and artifacts.
         """
         name = json.dumps([values, swept], sort_keys=True, default=str)
         if name not in self.experiments:
-            source = json.dumps(values.get("dataset"), sort_keys=True, default=str)
-            made = Experiment.prepare(values, self.datasets.get(source), swept=swept)
-            self.datasets[source] = made.dataset
+            made = Experiment.prepare(values, swept=swept, shared=self.shared)
             check_baseline(made)
             check_objective(made.settings)
             if made.settings.objective and made.settings.split == "test":
@@ -75,7 +73,7 @@ class Session:
         name = cell_of(experiment)
         if name not in self.rows:
             self.rows[name] = [
-                Experiment.prepare(values, experiment.dataset, swept=True)
+                Experiment.prepare(values, experiment.dataset, swept=True, shared=self.shared)
                 for values in references(experiment)
             ]
         return [experiment, *self.rows[name]]

@@ -96,7 +96,7 @@ def verify(folder: Path, how: Verify = "first") -> None:
     if how == "off":
         return
     check = _verified if how == "first" else _verified.__wrapped__
-    check(folder, _states(folder))
+    check(folder, states(folder))
 
 
 @lru_cache(maxsize=None)
@@ -170,7 +170,8 @@ def _names(folder: Path) -> list[str]:
     return sorted(path.as_posix() for path in paths if not path.name.startswith("."))
 
 
-def _states(folder: Path) -> _States:
+def states(folder: Path) -> _States:
+    """Return name, size, time and place of every file: another tuple when one has changed."""
     found = []
     for name in _names(folder):
         try:

@@ -7,7 +7,7 @@ import shutil
 import time
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,7 @@ class Store:
     is missing because the server failed ends a build, unless `allow_incomplete`: the artifact is
     stored under another key then, and Incomplete raised. So does an extraction of which more than
     the share `allow_cut` of the replies was cut. With `reading` nothing is built or
-    written: what is not there raises NotBuilt.
+    written: what is not there raises NotBuilt. `load` reads an artifact, as `loaded` does.
     """
 
     root: Path
@@ -83,6 +83,7 @@ class Store:
     allow_incomplete: bool = False
     reading: bool = False
     allow_cut: float = ALLOWED_CUT
+    load: Callable[[Any, Path], Any] = field(default_factory=lambda: loaded)
 
     def folder(self, planned: Planned) -> Path:
         """The folder of an artifact, built or not."""
@@ -156,7 +157,7 @@ class Store:
         recipe = check_recipe(folder, planned.key)
         if recipe.get("same_as"):
             return get(recipe["same_as"])
-        return loaded(planned.builder.produces, folder)
+        return self.load(planned.builder.produces, folder)
 
     def _build(self, planned: Planned, get: Any) -> None:
         if planned.missing:
