@@ -3,7 +3,8 @@
 `answering` are questions a second of a run of VanillaRAG with a scripted reader and chunk vectors
 that are stored: retrieving, packing, asking, scoring and writing its files; the reference is a loop
 that embeds, searches, packs and writes by hand, with no trace, check or score. `help`, `plan` and
-`run` (all of it stored, without and with reference rows) are starts a second of the commands, the reference `python -c "import numpy"`; the column `seconds`
+`run` (all of it stored, without and with reference rows) are starts a second of the commands,
+the reference `python -c "import numpy"`; the column `seconds`
 is the median of one start.
 """
 

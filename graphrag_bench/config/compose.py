@@ -120,7 +120,7 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]]:
         if not one.is_sweep_override():
             values[name] = [str(one.input_line)]
         elif one.is_discrete_sweep():
-            values[name] = [f"{name}={text}" for text in one.sweep_string_iterator()]
+            values[name] = ["=".join((name, str(text))) for text in one.sweep_string_iterator()]
             if not values[name]:
                 raise UserError(f"'{one.input_line}' fits none. {did_you_mean('', names(name))}")
         elif not is_grid(config) and isinstance(interval := one.value(), IntervalSweep):

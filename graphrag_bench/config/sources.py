@@ -32,6 +32,7 @@ from graphrag_bench.data.card import card_names
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.locations import project_folder
 from graphrag_bench.papers import choices as papers
+from graphrag_bench.papers.printed import paper_names
 
 GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "chunking", "pooling",
@@ -203,7 +204,7 @@ class Choices(ConfigSource):
     def is_group(self, config_path: str) -> bool:
         """Return whether the path is a group in one of the folders, or served from inside."""
         group = config_path.strip("/")
-        inside = {*GROUPS, "source", *(f"experiment/{paper}" for paper in papers.paper_names())}
+        inside = {*GROUPS, "source", *(f"experiment/{paper}" for paper in paper_names())}
         return group in inside or any((folder / group).is_dir() for folder in self._folders)
 
     def is_config(self, config_path: str) -> bool:
