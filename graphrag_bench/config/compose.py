@@ -111,8 +111,7 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]]:
     the last one changes first. Of another sweeper there is one cell, of the first of all values.
     Raises UserError for an interval, which is not a grid.
     """
-    params = OmegaConf.to_container(config.hydra.sweeper.get("params") or OmegaConf.create({}))
-    assert isinstance(params, dict)
+    params: Any = OmegaConf.to_container(config.hydra.sweeper.get("params") or OmegaConf.create())
     texts = [f"{name}={value}" for name, value in params.items()]
     values: dict[str, list[str]] = {}
     for one in parsed([*texts, *overrides]):
