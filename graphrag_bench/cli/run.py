@@ -59,15 +59,6 @@ or all of them, or a cell of a sweep; 2 for input that is wrong
 """
 
 
-class EveryCellFailed(UserError):
-    """No cell of a sweep came to a value."""
-
-    exit_code = FAILED
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"Every cell failed: {why}")
-
-
 def job(config: DictConfig) -> float | None:
     """Do one job of Hydra's, and return what a sweeper looks for: the mean of the objective.
 
@@ -101,24 +92,24 @@ def job(config: DictConfig) -> float | None:
         result = caught(work)
     except UserError as error:
         result = error
+    value = None
     if isinstance(result, Exception):
         kind = "" if isinstance(result, UserError) else f"{type(result).__name__}: "
-        cell |= {"status": "failed", "error": f"{kind}{result}"}
-        runs.cells[number] = str(cell["error"])
+        runs.cells[number] = error_text = f"{kind}{result}"
+        cell |= {"status": "failed", "error": error_text}
         runs.failure = result
-        LOG.error(cell["error"])
+        LOG.error(error_text)
         if swept and kind:
             traceback.print_exception(result)
     else:
         runs.cells[number] = result
         results = [runs.results[name] for name in runs.names_of(result.experiment)]
         cell["runs"] = [str(one.folder.path.resolve()) for one in results]
+        _leave(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
+        metric = result.metrics["metrics"].get(result.experiment.settings.objective)
+        value = None if metric is None else float(metric["mean"])
     write_whole(folder / CELL, json.dumps(cell, ensure_ascii=False, default=str) + "\n")
-    if isinstance(result, Exception):
-        return None
-    _leave(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
-    metric = result.metrics["metrics"].get(result.experiment.settings.objective)
-    return None if metric is None else float(metric["mean"])
+    return value
 
 
 def _leave(folder: Path, run: Path, subdir: str | None, log: str) -> None:
@@ -159,8 +150,10 @@ def main(arguments: Sequence[str]) -> int:
     except ValueError as error:
         if str(error) != _NONE:
             raise
-        every = session().errors.values()
-        raise EveryCellFailed(next(iter(every), "run.log in their folders says why.")) from None
+        why = next(iter(session().errors.values()), "run.log in their folders says why.")
+        stop = UserError(f"Every cell failed: {why}")
+        stop.exit_code = FAILED
+        raise stop from None
     finally:
         sys.argv = before
         session().shared.close()
