@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 PAID = "gpt-4o-mini"
-OWN_TEST = {"operator.md"}
-"""Pages with a test of their own: tests/test_writing_operators.py."""
+OWN_TEST = {"operator.md", "hydra.md"}
+"""Pages with a test of their own: tests/test_writing_operators.py, tests/test_hydra_guide.py."""
 
 
 def loaded() -> ModuleType:
