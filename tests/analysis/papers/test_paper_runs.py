@@ -17,10 +17,9 @@ from graphrag_bench.analysis.papers.filled_cells import Filled
 from graphrag_bench.analysis.papers.grading import Grade
 from graphrag_bench.analysis.papers.offered import decided, holds, stated
 from graphrag_bench.analysis.papers.sources import FigureSource
-from graphrag_bench.config.compose import composed, value_of
+from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.data.card import load_card
-from graphrag_bench.errors import UserError
 from graphrag_bench.papers.printed import PaperTable, Printed, load_table
 from graphrag_bench.runs.folder import RunFolder
 from graphrag_bench.runs.stored import StoredRun, stored_runs
@@ -291,13 +290,6 @@ def test_a_chunking_left_to_the_card_is_that_of_the_card() -> None:
     assert stated({"chunking.variant": "auto"}, "sample")["chunking.variant"] == "presplit"
     assert stated({"chunking.variant": "auto"}, "ultradomain_mix")["chunking.size"] == 1200
     assert stated({"chunking.variant": "auto"}, "no such card") == {"chunking.variant": "auto"}
-
-
-def test_settings_that_are_none_are_refused_by_name() -> None:
-    with pytest.raises(UserError, match="no setting 'metod'.*method"):
-        composed(["metod=bm25"])
-    with pytest.raises(UserError, match="'bm25' is not a setting"):
-        composed(["bm25"])
 
 
 def test_the_default_chunk_size_is_that_of_the_builder() -> None:
