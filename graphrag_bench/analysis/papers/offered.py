@@ -146,15 +146,19 @@ def _their_settings(table: PaperTable, cell: Printed, part: Sequence[str]) -> Ma
     return found | ({BUDGET: value_of(budget[0])} if budget else {})
 
 
-@cache
-def decided(given: tuple[str, ...], dataset: str | None) -> dict[str, Any]:
+def decided(given: Sequence[str], dataset: str | None) -> dict[str, Any]:
     """The settings by path that such a run would store; those of models and data set left aside.
 
     A chunking that follows the data set is that of the card `dataset`.
     """
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in given if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
-    return stated(deciding(check_settings(composed(own))), dataset)
+    return stated(_composed(tuple(own)), dataset)
+
+
+@cache
+def _composed(words: tuple[str, ...]) -> dict[str, Any]:
+    return deciding(check_settings(composed(words)))
 
 
 def stated(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
