@@ -18,7 +18,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from graphrag_bench.cli.settings_words import settings_parser, with_folders
-from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, plain_errors, settings_of
+from graphrag_bench.config.compose import PRIMARY, VERSION_BASE, at_home, plain_errors, settings_of
 from graphrag_bench.config.sources import Choices, search_in
 from graphrag_bench.errors import UserError, caught
 from graphrag_bench.experiment.callbacks import CELL, print_results
@@ -95,7 +95,8 @@ def job(config: DictConfig) -> float | None:
     value = None
     if isinstance(result, Exception):
         kind = "" if isinstance(result, UserError) else f"{type(result).__name__}: "
-        runs.cells[number] = error_text = f"{kind}{result}"
+        error_text = f"{kind}{result}".encode("utf-8", "backslashreplace").decode("utf-8")
+        runs.cells[number] = error_text
         cell |= {"status": "failed", "error": error_text}
         runs.failure = result
         LOG.error(error_text)
@@ -108,7 +109,7 @@ def job(config: DictConfig) -> float | None:
         _leave(folder, result.folder.path, own.output_subdir, f"{own.job.name}.log")
         metric = result.metrics["metrics"].get(result.experiment.settings.objective)
         value = None if metric is None else float(metric["mean"])
-    write_whole(folder / CELL, json.dumps(cell, ensure_ascii=False, default=str) + "\n")
+    write_whole(folder / CELL, json.dumps(cell, default=str) + "\n")
     return value
 
 
@@ -142,7 +143,8 @@ def main(arguments: Sequence[str]) -> int:
         parser.read(["--help"])
     with_folders(arguments)
     session.cache_clear()
-    before, sys.argv = sys.argv, ["graphrag-bench", *_options_first(arguments)]
+    words = _options_first(list(map(at_home, arguments)))
+    before, sys.argv = sys.argv, ["graphrag-bench", *words]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
     try:
         with plain_errors():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -77,7 +78,7 @@ _MERGED = ("method", "graph", "paths", "evaluation", "cache", "budget", "failure
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
     """Return what Hydra composes of overrides, its own node too; raises UserError."""
     with _hydra(), plain_errors():
-        return compose(name, list(overrides), return_hydra_config=True)
+        return compose(name, list(map(at_home, overrides)), return_hydra_config=True)
 
 
 @contextmanager
@@ -134,7 +135,19 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
     """Return overrides as Hydra's grammar reads them, globs over our choices; raises UserError."""
     with _hydra(), plain_errors():
         loader = GlobalHydra.instance().config_loader()
-        return OverridesParser.create(config_loader=loader).parse_overrides(list(overrides))
+        words = list(map(at_home, overrides))
+        return OverridesParser.create(config_loader=loader).parse_overrides(words)
+
+
+def at_home(override: str) -> str:
+    """Return an override whose value begins with `~/` with the home folder written out and quoted.
+
+    Hydra's grammar has no such value, and not every shell writes it out.
+    """
+    name, _, value = override.partition("=")
+    if not value.startswith("~/"):
+        return override
+    return f"{name}={json.dumps(str(Path(value).expanduser()), ensure_ascii=False)}"
 
 
 def value_of(text: str, name: str = "value") -> Any:
@@ -261,10 +274,18 @@ def plain_errors() -> Iterator[None]:
         ) from None
     except (ConfigCompositionException, HydraException) as error:
         raise UserError(_message(error)) from None
-    except TypeError as error:
-        if not str(error).startswith("Index "):
+    except (TypeError, ValueError) as error:
+        reasons = [text for start, text in _REASONS.items() if str(error).startswith(start)]
+        if not reasons:
             raise
-        raise UserError(f"{error}: a step is named by its row, e.g. method.retrieve.0.") from None
+        raise UserError(f"{error}: {reasons[0]}.") from None
+
+
+_REASONS = {
+    "Index ": "a step is named by its row, e.g. method.retrieve.0",
+    "Exceeds the limit": "no setting is that large",
+}
+"""What is wrong with a setting, by how an error begins that is none of Hydra's own."""
 
 
 def _message(error: HydraException) -> str:

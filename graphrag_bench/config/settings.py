@@ -20,6 +20,7 @@ from graphrag_bench.answer_forms import FormName
 from graphrag_bench.config.profiles import ANSWER_TOKENS
 from graphrag_bench.data.splits import DEV_SHARE, Split
 from graphrag_bench.errors import RENAMED, UserError, did_you_mean
+from graphrag_bench.models.api_key import check_variable
 
 PROFILES = ("default", "paper", "zhou2025", "upstream")
 FIDELITIES = ("default", "paper")
@@ -363,6 +364,9 @@ class RunSettings(_Settings):
 def check_settings(values: Mapping[str, Any]) -> RunSettings:
     """The checked settings; raises one UserError that lists every problem."""
     refuse_secrets("", values)
+    for model in filter(lambda value: isinstance(value, Mapping), values.values()):
+        if isinstance(variable := model.get("api_key_env"), str):
+            check_variable(variable)
     try:
         return RunSettings.model_validate(dict(values))
     except ValidationError as error:

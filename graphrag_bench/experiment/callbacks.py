@@ -13,7 +13,7 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from graphrag_bench.addresses import refuse_secrets
-from graphrag_bench.config.compose import cells, composed, is_grid
+from graphrag_bench.config.compose import cells, composed, is_grid, settings_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.experiment.baseline import differences, result_tables
 from graphrag_bench.experiment.session import Session, session
@@ -37,8 +37,8 @@ class Results(Callback):
     """
 
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
-        """Refuse a configuration that holds a secret, before Hydra writes it down."""
-        _or_exit(lambda: _refuse_secrets(config))
+        """Refuse a run that is wrong before Hydra writes down what may hold a secret."""
+        _or_exit(lambda: session().experiment(settings_of(config, config.hydra), swept=False))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a sweep in which every cell is wrong, or which sets what none of them reads."""

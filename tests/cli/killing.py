@@ -33,6 +33,7 @@ _UNDETERMINED = (
     "metrics.json",
     "config.yaml",
     "manifest.json",
+    "run.log",
 )
 _PASSING = (".lock", ".new")
 _BEGINNINGS = ("Al", "Bel", "Cor", "Dun", "El", "Fal", "Gar", "Hol", "Is", "Jor")
@@ -170,7 +171,12 @@ def determined(home: Path) -> dict[str, bytes]:
     found = {}
     for path in sorted([*home.glob("runs/**/*"), *home.glob("artifacts/**/*")]):
         name = path.relative_to(home).as_posix()
-        if path.is_dir() or path.name.startswith(_UNDETERMINED) or path.suffix in _PASSING:
+        if (
+            path.is_dir()
+            or ".hydra" in path.parts
+            or path.name.startswith(_UNDETERMINED)
+            or path.suffix in _PASSING
+        ):
             continue
         found[name] = _without_seconds(path) if path.name == "recipe.json" else path.read_bytes()
     return found
