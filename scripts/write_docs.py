@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.profiles import POOLED
-from graphrag_bench.config.sources import method_file, names
+from graphrag_bench.config.sources import built_in, method_file
 from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
 from graphrag_bench.data.card import Card, card_names, load_card
 from graphrag_bench.experiment.experiment import Experiment
@@ -65,7 +65,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "datasets.md": datasets_page(),
     }
     by_page: dict[Path, list[str]] = {}
-    for name in names("method"):
+    for name in built_in("method"):
         by_page.setdefault(page_of(name), []).append(name)
     for page, held in by_page.items():
         if text := profiles(held):
@@ -276,13 +276,13 @@ def methods_page() -> str:
         "| method | graph | indices | reads of the question | operators | generation | calls |"
     ]
     lines += ["|---|---|---|---|---|---|---|"]
-    for name in names("method"):
+    for name in built_in("method"):
         lines.append(_method_row(name))
     lines += ["", "Calls: the most that one question can cost, conversion and answer included.", ""]
     lines += ["## Which setting each profile changes", "", _PROFILES]
     lines += ["| method | setting | " + " | ".join(("default", *SOURCES)) + " |"]
     lines += ["|---|---|" + "---|" * (1 + len(SOURCES))]
-    lines += [row for name in names("method") for row in profile_rows(name)]
+    lines += [row for name in built_in("method") for row in profile_rows(name)]
     return "\n".join(lines).rstrip() + "\n"
 
 

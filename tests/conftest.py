@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import pytest
 from fake_openai import FakeOpenAI, running
 
+from graphrag_bench.config import sources
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
 
@@ -40,6 +42,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def _loads_models(file: Path) -> bool:
     text = file.read_text(encoding="utf-8")
     return "mark.real" in text or "embedder=sentence_transformers" in text
+
+
+@pytest.fixture(autouse=True)
+def _folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test lets choices and packages be found in is gone after it."""
+    monkeypatch.setattr(sources, "_own", [])
+    monkeypatch.setattr(sys, "path", list(sys.path))
 
 
 @pytest.fixture

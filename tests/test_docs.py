@@ -40,11 +40,11 @@ def test_the_readme_s_table_has_the_figures_of_the_pages() -> None:
 
 
 def test_the_table_of_profiles_has_every_setting_that_a_profile_changes(writer: ModuleType) -> None:
-    from graphrag_bench.config.sources import method_file, names
+    from graphrag_bench.config.sources import method_file
 
     page = writer.pages()[ROOT / "docs" / "methods.md"]
     table = page.partition("## Which setting each profile changes")[2]
-    for name in names("method"):
+    for name in built_in("method"):
         for changed in (method_file(name).get("profiles") or {}).values():
             for path in changed:
                 shown = path if path.startswith("build.") else f"method.{path}"
@@ -55,9 +55,9 @@ def test_the_table_of_profiles_has_every_setting_that_a_profile_changes(writer: 
 
 
 def test_every_method_has_a_page(writer: ModuleType) -> None:
-    from graphrag_bench.config.sources import names
+    from graphrag_bench.config.sources import built_in
 
-    assert all(writer.page_of(name).is_file() for name in names("method"))
+    assert all(writer.page_of(name).is_file() for name in built_in("method"))
 
 
 def test_the_method_that_the_guide_begins_with_is_the_example_file() -> None:

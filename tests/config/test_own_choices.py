@@ -10,7 +10,6 @@ import pytest
 from toy_runs import TOY, command, ran, refused
 
 import graphrag_bench as gb
-from graphrag_bench.config import sources
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
 
@@ -32,8 +31,6 @@ NO_ANSWER = ["answer=off", "reference_rows=off"]
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A working directory outside the checkout; what is looked into besides is put back after."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sources, "_own", [])
-    monkeypatch.setattr(sys, "path", list(sys.path))
     sys.modules.pop("mylab", None)
     yield tmp_path
 
