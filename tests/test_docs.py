@@ -40,7 +40,7 @@ def test_the_readme_s_table_has_the_figures_of_the_pages() -> None:
 
 
 def test_the_table_of_profiles_has_every_setting_that_a_profile_changes(writer: ModuleType) -> None:
-    from graphrag_bench.config.sources import method_file
+    from graphrag_bench.config.sources import built_in, method_file
 
     page = writer.pages()[ROOT / "docs" / "methods.md"]
     table = page.partition("## Which setting each profile changes")[2]
