@@ -14,6 +14,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import pytest
 from fake_openai import FakeOpenAI, running
 
+from graphrag_bench.config import sources
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
 
@@ -40,6 +41,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def _loads_models(file: Path) -> bool:
     text = file.read_text(encoding="utf-8")
     return "mark.real" in text or "embedder=sentence_transformers" in text
+
+
+@pytest.fixture(autouse=True)
+def _folders_of_one_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of configurations that a test has searched are not those of the next."""
+    monkeypatch.setattr(sources, "_own", list(sources._own))
 
 
 @pytest.fixture
