@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, Ended, command, fails_on, ran, records
 
-from graphrag_bench.config import choices
-
 OPERATORS = '''
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
@@ -67,8 +65,6 @@ generate:
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_registries: None) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(choices, "_of_plugins", [])
-    monkeypatch.setattr(sys, "path", list(sys.path))
     sys.modules.pop("failing_lab", None)
     (tmp_path / "failing_lab.py").write_text(OPERATORS)
     return tmp_path
