@@ -56,7 +56,7 @@ from graphrag_bench.offline.passage_graph import MAX_DF
 from graphrag_bench.offline.passage_graph import passage as build_passage_graph
 from graphrag_bench.offline.resolution import resolution
 from graphrag_bench.offline.text_extraction import nlp_text_extraction
-from graphrag_bench.offline.text_graph import rkg as build_rkg
+from graphrag_bench.offline.text_graph import text_graph
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.world.facts import WorldSettings
@@ -178,7 +178,7 @@ def of_rkg() -> Numbers:
 
     def prepare(size: int) -> Callable[[], Graph]:
         table, extraction = _extracted(nlp_text_extraction, size)
-        return lambda: build_rkg(text_extraction=extraction, chunk_table=table)
+        return lambda: text_graph(extraction, table, keywords=True)
 
     _, extraction = _extracted(nlp_text_extraction, N_CHUNKS)
     ours, plain = prepare(N_CHUNKS), lambda: plain_rkg(extraction)

@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from graphrag_bench.models.cache import Cache
+from graphrag_bench.models.cached_models import CachedEmbedder
 from graphrag_bench.models.embedder import Kind, Vectors
-from graphrag_bench.models.kept_vectors import KeptVectors
-from graphrag_bench.models.reply_store import ReplyStore
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder
 
 N_NAMES, N_PASSAGES, N_REPEATS = 1000, 60, 5
@@ -108,7 +108,7 @@ def of_the_store() -> Numbers:
     """Names whose vectors are stored already, against embedding them."""
     model, texts = SentenceEmbedder(), names(N_NAMES)
     with TemporaryDirectory() as folder:
-        kept = KeptVectors(model, ReplyStore(Path(folder) / "vectors.sqlite"))
+        kept = CachedEmbedder(model, Cache(Path(folder) / "vectors.sqlite"))
         kept.encode(texts, kind="passage")
         times = [seconds(lambda: kept.encode(texts, kind="passage")) for _ in range(N_REPEATS)]
         embedding = seconds(lambda: model.encode(texts, kind="passage"))

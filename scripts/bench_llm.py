@@ -22,23 +22,18 @@ from fake_openai import FakeOpenAI, running
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.models.attempts import Clock
-from graphrag_bench.models.budget import Budget, Budgeted
-from graphrag_bench.models.cached import Cached
-from graphrag_bench.models.failure_gate import FailureGate
-from graphrag_bench.models.ledger import Ledger, Line, read_ledger
-from graphrag_bench.models.llm import Chat, Metered
-from graphrag_bench.models.openai_compatible import OpenAICompatible
-from graphrag_bench.models.outcomes import CallFailed, RunStopped
-from graphrag_bench.models.reply_store import ReplyStore
-from graphrag_bench.models.structured import ask_all
+from graphrag_bench.llm.calls import CallFailed, Chat, RunStopped
+from graphrag_bench.llm.ledger import Budget, Ledger, Line, read_ledger
+from graphrag_bench.llm.meter import FailureGate, Metered
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.models.cache import Cache
 from graphrag_bench.prompts import Message
 
 CONCURRENCY = 64
 WORDS = " ".join(["word"] * 300)
-PATIENCE = {"first_pause": 0.02, "longest_pause": 0.5, "total": 120.0}
 ROOT = Path(__file__).resolve().parents[1]
-PAYING = ROOT / "tests" / "models" / "paying_process.py"
+PAYING = ROOT / "tests" / "llm" / "paying_process.py"
 Numbers = tuple[float, float, str]
 Timed = tuple[float, float, str, Mapping[str, float]]
 
@@ -58,9 +53,9 @@ def asked(
     model: OpenAICompatible, n_calls: int, folder: Path
 ) -> tuple[list[Answer | UnreadableReply | CallFailed], list[Line], float]:
     """Outcomes, ledger and seconds of calls with cache, ledger, gate and validation on."""
-    store = ReplyStore(folder / "replies.sqlite")
+    store = Cache(folder / "replies.sqlite")
     ledger = Ledger(folder / "ledger.jsonl")
-    whole = Cached(Budgeted(model, Budget()), store)
+    whole = model.attached(store=store, budget=Budget())
     meter = Metered(whole, log=ledger.at("answer", "bench"), gate=FailureGate("bench"))
     items = [str(number) for number in range(n_calls)]
     began = time.perf_counter()
@@ -105,7 +100,7 @@ def faults(n_calls: int = 5000) -> Numbers:
             url,
             None,
             limits={"concurrency": CONCURRENCY},
-            patience={**PATIENCE, "read": 0.4},
+            timeout=0.4,
         )
         found, lines, _ = asked(model, n_calls, Path(folder))
         n_ended = check(found, lines, fake, url)
@@ -162,9 +157,8 @@ def paced(fake: FakeOpenAI, n_calls: int, limits: Mapping[str, int]) -> str:
         url,
         None,
         limits={"concurrency": 32, **limits},
-        patience=PATIENCE,
-        clock=Clock(minute=minute, guard=1.0),
     )
+    model.server.limiter.minute = minute
     chance = random.Random(0)
     sized = [
         (Message("user", f"#{number} " + "word " * chance.randint(1, 200)),)
@@ -181,7 +175,7 @@ def budget(n_calls: int = 500) -> Numbers:
         url = fake.scenario(latency=0.02)
         model = OpenAICompatible("fake", url, None, limits={"concurrency": 16})
         try:
-            Budgeted(model, Budget(limit)).complete(prompts(n_calls), max_tokens=50)
+            model.attached(budget=Budget(limit)).complete(prompts(n_calls), max_tokens=50)
         except RunStopped:
             tokens = fake.stats(url).tokens
             assert tokens <= limit
@@ -195,7 +189,7 @@ def kills(n_kills: int = 20, n_calls: int = 600) -> Numbers:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with running() as fake, tempfile.TemporaryDirectory() as folder:
         url = fake.scenario(latency=0.02)
-        command = [sys.executable, str(PAYING), url, folder, "wal", "0", str(n_calls)]
+        command = [sys.executable, str(PAYING), url, folder, "0", str(n_calls)]
         for _ in range(n_kills):
             before = fake.stats(url).requests
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)

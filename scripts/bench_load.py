@@ -3,8 +3,8 @@
 The graph has 1,000,000 nodes and 5,000,000 relationships whose degrees follow a power law, each
 relationship in one of 250,000 chunks. Every opening is one of a process of its own, whose libraries
 are loaded and whose files are in the page cache. `ours` and `reference` are openings a second, the
-median of `N_REPEATS`; p50 and p95 are ours in seconds. An opening ends with the checks of the
-columns against each other; checking the hashes, once in a process, is `verify_seconds`.
+median of `N_REPEATS`; p50 and p95 are ours in seconds. `hash_seconds` is what the hashes of all
+files take, as an import checks them.
 `resident_mb` is what the process holds after 100 questions, the pages that it has mapped included;
 `private_mb` leaves those out. A question matches names, ranks nodes by PageRank, takes the
 relationships of the best 10 and their chunks (relationship.onehop, chunk.occurrence,
@@ -28,8 +28,7 @@ from scipy.sparse import csr_matrix
 
 from graphrag_bench.columns import Texts
 from graphrag_bench.graph.graph import Graph
-from graphrag_bench.offline.manifest import RECIPE, seal
-from graphrag_bench.offline.manifest import verify as verify_files
+from graphrag_bench.offline.recipe import write_recipe
 from graphrag_bench.offline.store import loaded
 from graphrag_bench.values import Ranked
 from operators.chunk import fromrel, occurrence
@@ -82,8 +81,6 @@ def write(folder: Path, n_nodes: int, n_relationships: int, n_chunks: int) -> fl
     own = folder / "graph"
     own.mkdir()
     graph.save(own)
-    (own / RECIPE).write_text("{}", encoding="utf-8")
-    seal(own)
     near: list[dict[int, float]] = [{} for _ in range(graph.n_nodes)]
     for head, tail, weight in zip(
         graph.pairs.source.tolist(),
@@ -109,7 +106,7 @@ def _lists(matrix: csr_matrix) -> list[list[int]]:
 
 
 def open_ours(folder: Path) -> float:
-    """Seconds of opening and checking the columns."""
+    """Seconds of opening."""
     began = time.perf_counter()
     loaded(Graph, folder / "graph")
     return time.perf_counter() - began
@@ -124,13 +121,9 @@ def open_plain(folder: Path) -> float:
 
 
 def hash_files(folder: Path) -> float:
-    """Seconds of checking every file against the manifest, as at the first opening; no recipe."""
+    """Seconds of the hashes of all files."""
     began = time.perf_counter()
-    try:
-        verify_files(folder / "graph")
-    except Exception as error:  # the files are whole, and the last check finds no real recipe
-        if RECIPE not in str(error):
-            raise
+    write_recipe(folder / "graph", {})
     return time.perf_counter() - began
 
 
@@ -178,7 +171,7 @@ def opened(n_nodes: int, n_relationships: int, n_chunks: int) -> Numbers:
         more = {
             "p50": float(np.percentile(ours, 50)),
             "p95": float(np.percentile(ours, 95)),
-            "verify_seconds": in_its_own_process(hash_files, folder),
+            "hash_seconds": in_its_own_process(hash_files, folder),
             "stored_mb": stored,
             **in_its_own_process(questions, folder),
         }

@@ -8,15 +8,14 @@ and no sentences of ours. Sentences that differ from those of one process are an
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 
 import numpy as np
+from joblib.externals.loky import get_reusable_executor
 
-from graphrag_bench.executors.processes import Processes
-from graphrag_bench.models.in_workers import NlpInWorkers, Recipe
 from graphrag_bench.models.nlp import Spacy, _pipeline
+from graphrag_bench.models.workers import ParallelTagger, Recipe, Workers
 
 N_PASSAGES, N_REPEATS = 2000, 3
 TITLES = [
@@ -53,17 +52,16 @@ def read(*, running: bool) -> Numbers:
     """Passages a second of both; raises AssertionError where the sentences differ."""
     texts, inner = passages(N_PASSAGES), Spacy()
     recipe = Recipe.of("nlp", {"_target_": "graphrag_bench.models.nlp.Spacy"}, inner)
-    processes = Processes(os.cpu_count() or 1)
-    ours = NlpInWorkers(inner, processes, recipe, 1)
+    ours = ParallelTagger(inner, Workers(), recipe, 1)
     pipe = _pipeline(inner.model).pipe
     assert list(ours.sentences(texts[:200])) == list(inner.sentences(texts[:200]))
     took, reference = [], []
     for _ in range(N_REPEATS):
         if not running:
-            processes.close()
+            get_reusable_executor().shutdown(wait=True)
         took.append(seconds(lambda: list(ours.sentences(texts))))
         reference.append(seconds(lambda: sum(1 for _ in pipe(texts))))
-    processes.close()
+    get_reusable_executor().shutdown(wait=True)
     spread = {"p50": float(np.quantile(took, 0.5)), "p95": float(np.quantile(took, 0.95))}
     rates = [N_PASSAGES / float(np.median(found)) for found in (took, reference)]
     return rates[0], rates[1], "passages/s", spread

@@ -18,7 +18,7 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.experiment.models import Models
-from graphrag_bench.models.llm import Metered
+from graphrag_bench.llm.meter import Metered
 
 FOUNDER = "Who founded the observatory at Tarn?", ("Ilse Brandt",)
 KNOWN: Sequence[tuple[str, str, tuple[str, ...], str, float]] = (

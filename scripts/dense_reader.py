@@ -17,10 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from counting_reader import reader as plain_reader
 
 from graphrag_bench.fingerprint import code, digest
-from graphrag_bench.models.fan_out import Request
-from graphrag_bench.models.llm import Chat
-from graphrag_bench.models.outcomes import Completion
-from graphrag_bench.models.scripted import Scripted, last_user_message
+from graphrag_bench.llm.calls import Chat, Completion, Request
+from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.text import count_tokens
 
 NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}(?: [A-Z][a-z]+)*")

@@ -18,7 +18,7 @@ SHOWN = ("*.md", "*.j2", "docs", "configs", "datasets/*.yaml", "CITATION.cff", "
 MODULES = (
     "graphrag_bench.api", "graphrag_bench.contract", "graphrag_bench.values",
     "graphrag_bench.graph.graph", "graphrag_bench.graph.pagerank", "graphrag_bench.data.chunks",
-    "graphrag_bench.models.llm", "graphrag_bench.models.embedder", "graphrag_bench.models.nlp",
+    "graphrag_bench.llm.chat", "graphrag_bench.models.embedder", "graphrag_bench.models.nlp",
     "graphrag_bench.models.vector_index", "graphrag_bench.errors",
 )  # fmt: skip
 """What operators, methods and notebooks are written with."""

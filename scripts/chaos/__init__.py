@@ -1,1 +1,0 @@
-"""What `scripts/chaos.py` is made of: a server with faults, mutations, kills, hostile inputs."""

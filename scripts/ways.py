@@ -1,0 +1,107 @@
+"""How many of the project's files a question, a finished run and a model call enter.
+
+`python scripts/ways.py` prints one line each; docs/architecture.md holds the figures. Everything is
+stored and imported before anything is counted: what is counted is the way, not the start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import FrameType
+
+import graphrag_bench
+from graphrag_bench.cli.main import main
+from graphrag_bench.llm.ledger import Budget, Ledger
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.models.cache import Cache
+from graphrag_bench.prompts import Message
+
+ROOT = Path(graphrag_bench.__file__).parents[1]
+ROOMS = tuple(str(ROOT / room) + "/" for room in ("graphrag_bench", "operators", "methods"))
+WORDS = ("run", "dataset=toy", "method=bm25", "limit=1", "answer=off", "reference_rows=off")
+
+
+def entered(work: Callable[[], object]) -> Counter[str]:
+    """Return how many frames of each file of the project `work` enters, in all its threads."""
+    frames: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(ROOMS):
+            frames[str(Path(frame.f_code.co_filename).relative_to(ROOT))] += 1
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return frames
+
+
+def run(home: Path) -> None:
+    """Run the command of `WORDS` in the process, without what it prints."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        assert main([*WORDS, f"paths.home={home}"]) == 0
+
+
+class Server(BaseHTTPRequestHandler):
+    """A server of chat completions that answers every prompt by one word."""
+
+    def do_POST(self) -> None:  # noqa: N802 - as http.server asks for it
+        """Answer."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        message = {"role": "assistant", "content": "yes"}
+        usage = {"prompt_tokens": 9, "completion_tokens": 1, "total_tokens": 10}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        reply = json.dumps({"model": "one", "choices": [choice], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Print nothing."""
+
+
+def call(home: Path) -> Counter[str]:
+    """Return what one uncached call enters: over HTTP, with cache, budget and ledger."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    ledger, budget = Ledger(home / "ledger.jsonl"), Budget(tokens=1_000_000)
+    client = OpenAICompatible("one", f"http://127.0.0.1:{server.server_port}/v1", None)
+    cache = Cache(home / "replies.sqlite")
+    model = Metered(client.attached(store=cache, budget=budget), log=ledger.at("answer", "step"))
+    model.complete([(Message("user", "warm?"),)], max_tokens=5)
+    frames = entered(lambda: model.complete([(Message("user", "ready?"),)], max_tokens=5))
+    server.shutdown()
+    return frames
+
+
+def show(way: str, frames: Counter[str], *, whole: bool) -> None:
+    """Print the files and frames of a way, and with `whole` each of its files."""
+    print(f"{way}: {len(frames)} files, {frames.total():,} frames")
+    if whole:
+        print("\n".join(f"  {count:6,} {file}" for file, count in frames.most_common()))
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        home, every = Path(folder), "--files" in sys.argv
+        run(home)
+        shutil.rmtree(home / "runs")
+        show("a question, warm", entered(lambda: run(home)), whole=every)
+        show("a finished run", entered(lambda: run(home)), whole=every)
+        show("a model call", call(home), whole=every)
