@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.models.fit import Fit, LongTexts
+from graphrag_bench.models.tokenizer import Span
 
 OVERLAP = 8
 """A window shares an eighth of its tokens with the next one."""
 _AT_ONCE = 1024
 
-Span = tuple[int, int]
 Rows = NDArray[np.float32]
 Embed = Callable[[list[str]], Rows]
 

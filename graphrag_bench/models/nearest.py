@@ -90,6 +90,6 @@ def _products(queries: Vectors, rows: Vectors, ids: Ids) -> Vectors:
 
     found = np.empty(ids.shape, np.float32)
     arrays = (faiss.swig_ptr(array) for array in (found, queries, rows, ids))
-    by_id: Any = vars(faiss)["fvec_inner_products_by_idx"]  # its types leave this function out
+    by_id: Any = faiss.fvec_inner_products_by_idx  # type: ignore[attr-defined]
     by_id(*arrays, queries.shape[1], *ids.shape)
     return found

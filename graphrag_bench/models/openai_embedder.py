@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,31 +14,52 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.models.attempts import Clock
-from graphrag_bench.models.budget import Budget, Reservation
-from graphrag_bench.models.cached import Mode
-from graphrag_bench.models.chat_protocol import TOKENS_A_MESSAGE, counted
+from graphrag_bench.errors import UserError
+from graphrag_bench.interrupts import check_stop
+from graphrag_bench.llm.calls import CallFailed, Completion, Outcome, RunStopped
+from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE
+from graphrag_bench.llm.ledger import Budget, Spending
+from graphrag_bench.llm.openai_compatible import OPENAI, RETRIES, TIMEOUT
+from graphrag_bench.llm.server import Body, Malformed, Server, count_in, text_in
+from graphrag_bench.llm.settings import Limits, Prices, group
+from graphrag_bench.models.cache import Cache, Mode, StoredVector, vector_key
+from graphrag_bench.models.cached_models import vectors_of
 from graphrag_bench.models.embedder import Kind, Vectors
-from graphrag_bench.models.endpoint import Endpoint, Rejected
-from graphrag_bench.models.faults import Again
 from graphrag_bench.models.fit import Fit, LongTexts, said_reading
-from graphrag_bench.models.kept_vectors import rows_of
-from graphrag_bench.models.long_texts import Windowing
-from graphrag_bench.models.openai_compatible import OPENAI
-from graphrag_bench.models.outcomes import CallFailed, Completion, Outcome, RunStopped
-from graphrag_bench.models.reply_store import KEY_DIGITS, ReplyStore, StoredVector, vector_key
-from graphrag_bench.models.served_windows import served_window, served_windowing
-from graphrag_bench.models.settings import Limits, Patience, Prices, group
-from graphrag_bench.models.spending import Spending
+from graphrag_bench.models.long_texts import Tokens, Windowing
+from graphrag_bench.models.tokenizer import BytePairs, HuggingFace, tokenizer_of
 from graphrag_bench.text import count_tokens
 
-_RATIO = 1.2
 _TOKENS_A_CALL = 300_000
 """What OpenAI takes in one call; 64 texts of usual length are far below it."""
+_OF_OPENAI = r"text-embedding-(?:3-|ada-002)"
+_WINDOWS = (
+    (_OF_OPENAI, 8191),
+    (r"bge-m3", 8192),
+    (r"bge-(?:small|base|large)", 512),
+    (r"nomic-embed-text", 8192),
+    (r"mxbai-embed-large", 512),
+    (r"e5-mistral", 4096),
+    (r"e5-(?:small|base|large)", 512),
+    (r"gte-(?:base|large)-en-v1\.5", 8192),
+    (r"gte-(?:small|base|large)", 512),
+    (r"jina-embeddings-v[23]", 8192),
+    (r"snowflake-arctic-embed-(?:l|m)-v2|snowflake-arctic-embed2", 8192),
+    (r"snowflake-arctic-embed-m-long", 2048),
+    (r"snowflake-arctic-embed", 512),
+    (r"qwen3-embedding", 32768),
+    (r"embeddinggemma", 2048),
+    (r"all-minilm-l12", 128),
+    (r"all-minilm", 256),
+    (r"all-mpnet-base", 384),
+)
+"""Parts of names, the first that fits, and tokens as the models' cards state them."""
+_FILLED = 0.75
+"""The share of a window that is filled where another tokenizer is used: it may count fewer."""
 
 
 class OpenAIEmbedder:
-    """Unit vectors from `/embeddings`, under the limits and with the patience of the chat client.
+    """Unit vectors from `/embeddings`, through the client of the chat models.
 
     A text is sent once, and not again when the cache holds its vector. Passages go in blocks that
     depend on the texts alone: sorted by length and then by text, `batch_size` at a time, fewer
@@ -63,10 +83,10 @@ class OpenAIEmbedder:
         long_texts: LongTexts = "windows",
         window: PositiveInt | None = None,
         tokenizer: str | None = None,
+        timeout: float = TIMEOUT,
+        retries: int = RETRIES,
         limits: Limits | Mapping[str, Any] | None = None,
-        patience: Patience | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
-        clock: Clock | None = None,
     ) -> None:
         """`dimension` is the length of a vector; with `shorten` the server is asked for it.
 
@@ -83,17 +103,17 @@ class OpenAIEmbedder:
         self.given_window = window
         self.limits = group(Limits, limits)
         self.prices = group(Prices, prices)
-        self.endpoint = Endpoint(
+        self.server = Server(
             model,
             base_url,
             api_key_env,
             limits=self.limits,
-            patience=group(Patience, patience),
-            clock=clock,
+            timeout=timeout,
+            retries=retries,
             group="embedder",
         )
         self._pool = ThreadPoolExecutor(self.limits.concurrency, "embedding-call")
-        self._store: ReplyStore | None = None
+        self._store: Cache | None = None
         self._mode: Mode = "off"
         self._budget = Budget()
         self._log: Callable[[Outcome, str], None] | None = None
@@ -122,24 +142,29 @@ class OpenAIEmbedder:
         return said_reading(self.window, self.long_texts, f"of '{self.model}'")
 
     def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
-        """How many of these passages are longer than the model's window; nothing is loaded."""
+        """Return how many of these passages are longer than the window; nothing is loaded."""
         return self._windowing.fit(texts, self.prefixes["passage"])
 
     @cached_property
     def _windowing(self) -> Windowing:
-        return served_windowing(self.model, self.given_window, self.long_texts, self.tokenizer)
+        """Windows fill three quarters of the model's where another tokenizer counts."""
+        tokens = _tokens_of(self.model, self.tokenizer)
+        size = self.window
+        if size is not None and tokens.counted_in and self.long_texts != "cut":
+            size = int(size * _FILLED)
+        return Windowing(size, self.long_texts, tokens)
 
     def attached(
         self,
         *,
-        store: ReplyStore | None = None,
+        store: Cache | None = None,
         mode: Mode = "write",
         budget: Budget | None = None,
         log: Callable[[Outcome, str], None] | None = None,
     ) -> OpenAIEmbedder:
-        """The same embedder, limits and connections included, with a cache, budget and ledger.
+        """Return the same embedder, limits and connections included, with cache, budget and ledger.
 
-        What is not given stays unchanged. `log` is `ledger.at(stage, step, kind="embedding")`.
+        What is not given stays. `log` is `ledger.at(stage, step, kind="embedding")`.
         """
         other = copy.copy(self)
         if store is not None:
@@ -149,7 +174,7 @@ class OpenAIEmbedder:
         return other
 
     def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
-        """Float32 (n, dimension), unit rows in the order of the texts.
+        """Return float32 (n, dimension), unit rows in the order of the texts.
 
         Raises CallFailed when a block got no vectors, RunStopped when none ever will, UserError for
         a text that is refused.
@@ -163,66 +188,50 @@ class OpenAIEmbedder:
         if not prefixed:
             return np.zeros((0, self.dimension), np.float32)
         distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
-        found = self._stored(distinct, size)
-        if found:
-            self._enter(_reply(found.values(), cached=True))
-        blocks = list(_blocks([text for text in distinct if text not in found], size))
+        vectors = self._stored(distinct)
+        if vectors:
+            self._enter(_call(vectors.values(), cached=True))
+        blocks = list(_blocks([text for text in distinct if text not in vectors], size))
         each = map if len(blocks) < 2 else self._pool.map
-        for block, rows in zip(blocks, each(self._vectors, blocks), strict=True):
-            found |= zip(block, rows, strict=True)
-        return rows_of([found[text].numbers for text in prefixed])
+        for block, rows in zip(blocks, each(self._embedded, blocks), strict=True):
+            vectors |= zip(block, rows, strict=True)
+        return vectors_of([vectors[text] for text in prefixed])
 
-    def _vectors(self, block: list[str]) -> list[StoredVector]:
-        try:
-            rows, paid = self._paid(block)
-        except CallFailed as failure:
-            self._enter(failure)
-            raise
-        self._enter(paid)
-        return rows
-
-    def _stored(self, texts: list[str], size: int) -> dict[str, StoredVector]:
+    def _stored(self, texts: list[str]) -> dict[str, StoredVector]:
         if self._store is None or self._mode in ("off", "refresh"):
             return {}
-        held = self._store.vectors([self._key(text) for text in texts])
-        found = {text: held[key] for text in texts if (key := self._key(text)) in held}
-        for block in _blocks(texts, size) if len(found) < len(texts) else ():
-            old = self._store.block(_block_key(self._identity(), block))
-            if old is not None:
-                rows = np.frombuffer(old.rows, np.float32).reshape(len(block), -1)
-                made = self._rows(block, rows, old.model, old.prompt_tokens)
-                found |= zip(block, made, strict=True)
-        return found
+        stored = self._store.vectors([self._key(text) for text in texts])
+        return {text: stored[key] for text in texts if (key := self._key(text)) in stored}
 
-    def _paid(self, block: list[str]) -> tuple[list[StoredVector], Completion]:
-        estimate = sum(count_tokens(text) + TOKENS_A_MESSAGE for text in block)
-        most = round(estimate * _RATIO)
-        with Reservation(self._budget, Spending(most, self.prices.usd(most, 0))) as held:
-            try:
-                reached = self.endpoint.run(
-                    lambda: self._send(block), most, lambda got: _reply(got).prompt_tokens,
-                    held.again,
-                )  # fmt: skip
-            except CallFailed as failure:
-                if failure.paid is not None:
-                    held.actual = Spending(failure.paid.prompt_tokens, failure.paid.usd)
-                raise
-            rows = reached.value
-            paid = replace(_reply(rows), retries=reached.retries, seconds=reached.seconds)
-            held.actual = Spending(paid.prompt_tokens, paid.usd)
-        if self._store is not None and self._mode in ("write", "refresh"):
-            rows = self._store.put_vectors(rows, replace=self._mode == "refresh")
-        return rows, paid
-
-    def _send(self, block: list[str]) -> list[StoredVector]:
+    def _embedded(self, block: list[str]) -> list[StoredVector]:
+        check_stop()
+        most = round(sum(count_tokens(text) + TOKENS_A_MESSAGE for text in block) * ESTIMATE_RATIO)
         body: dict[str, Any] = {"model": self.model, "input": block}
         if self.shorten:
             body["dimensions"] = self.dimension
-        try:
-            answer = self.endpoint.post("/embeddings", body)
-        except Rejected as rejected:
-            raise self.endpoint.meaning(rejected) from None
-        n_tokens = counted(answer.get("usage"), "prompt_tokens")
+        with self._budget.room(Spending(most, self.prices.usd(most, 0))) as spend:
+            try:
+                reached = self.server.post(
+                    "/embeddings",
+                    lambda: body,
+                    lambda answer: self._read(answer, block),
+                    n_tokens=most,
+                )
+            except CallFailed as failure:
+                if failure.paid is not None:
+                    spend(Spending.of(failure.paid))
+                self._enter(failure)
+                raise
+            rows = reached.value
+            call = replace(_call(rows), retries=reached.retries, seconds=reached.seconds)
+            spend(Spending.of(call))
+        if self._store is not None and self._mode in ("write", "refresh"):
+            self._store.put_all(rows, replace=self._mode == "refresh")
+        self._enter(call)
+        return rows
+
+    def _read(self, answer: Body, block: list[str]) -> list[StoredVector]:
+        n_tokens = count_in(answer.get("usage"), "prompt_tokens")
         if n_tokens is None:
             n_tokens = sum(count_tokens(text) for text in block)
         try:
@@ -230,7 +239,7 @@ class OpenAIEmbedder:
         except CallFailed as failure:
             failure.paid = Completion("", n_tokens, 0, usd=self.prices.usd(n_tokens, 0))
             raise
-        return self._rows(block, rows, _text(answer.get("model")), n_tokens)
+        return self._rows(block, rows, text_in(answer, "model"), n_tokens)
 
     def _rows(
         self, block: list[str], rows: Vectors, model: str, n_tokens: int
@@ -265,50 +274,65 @@ class OpenAIEmbedder:
                 self._log(outcome, "")
 
 
-def _reply(rows: Iterable[StoredVector], *, cached: bool = False) -> Completion:
-    held = list(rows)
-    n_tokens = sum(row.prompt_tokens for row in held)
-    usd = sum(row.usd for row in held)
-    return Completion("", n_tokens, 0, model=held[0].model, cached=cached, usd=usd)
+def served_window(model: str) -> int | None:
+    """Return the tokens that a model of that name reads of a text; None for an unknown name."""
+    name = model.lower()
+    return next((size for part, size in _WINDOWS if re.search(part, name)), None)
 
 
-def _rows(answer: Mapping[str, Any], n_texts: int) -> Vectors:
-    """The vectors in the order of the texts; raises Again unless there is one for each."""
-    found = answer.get("data")
-    if not isinstance(found, list) or len(found) != n_texts:
-        raise Again(f"The answer does not hold {n_texts} vectors.", worked=True)
+def _tokens_of(model: str, setting: str | None) -> Tokens:
+    """Return the tokens of a served model: by the tokenizer that is set, else by cl100k.
+
+    cl100k is OpenAI's own; for another model it is a substitute. Raises UserError for a setting
+    that names no tokenizer.
+    """
+    if setting is None:
+        return BytePairs(stand_in=not re.search(_OF_OPENAI, model.lower()))
     try:
-        ordered = sorted(found, key=lambda row: int(row["index"]))
+        named = tokenizer_of(setting, model)
+        if isinstance(named, HuggingFace):
+            return named.tokens
+    except UserError as error:
+        raise UserError(str(error).replace("llm.tokenizer", "embedder.tokenizer")) from None
+    assert isinstance(named, BytePairs)
+    return named
+
+
+def _call(rows: Iterable[StoredVector], *, cached: bool = False) -> Completion:
+    rows = list(rows)
+    n_tokens = sum(row.prompt_tokens for row in rows)
+    usd = sum(row.usd for row in rows)
+    return Completion("", n_tokens, 0, model=rows[0].model, cached=cached, usd=usd)
+
+
+def _rows(answer: Body, n_texts: int) -> Vectors:
+    """Return the vectors in the order of the texts; raises Malformed unless each has one."""
+    rows = answer.get("data")
+    if not isinstance(rows, list) or len(rows) != n_texts:
+        raise Malformed(f"The answer does not hold {n_texts} vectors.")
+    try:
+        ordered = sorted(rows, key=lambda row: int(row["index"]))
         places = [int(row["index"]) for row in ordered]
         with np.errstate(over="ignore"):  # what is too large has no direction, as `_unit` finds
-            rows = np.asarray([row["embedding"] for row in ordered], np.float32)
+            vectors = np.asarray([row["embedding"] for row in ordered], np.float32)
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-        raise Again("The answer holds no vectors that can be read.", worked=True) from None
+        raise Malformed("The answer holds no vectors that can be read.") from None
     if places != list(range(n_texts)):
-        raise Again("The answer does not number its vectors from 0, each once.", worked=True)
-    if rows.ndim != 2:
-        raise Again("The answer holds vectors of different lengths.", worked=True)
-    return rows
+        raise Malformed("The answer does not number its vectors from 0, each once.")
+    if vectors.ndim != 2:
+        raise Malformed("The answer holds vectors of different lengths.")
+    return vectors
 
 
 def _blocks(texts: Sequence[str], size: int) -> Iterator[list[str]]:
     block: list[str] = []
-    n_held = 0
+    n_block = 0
     for text in texts:
         n_tokens = count_tokens(text)
-        if block and (len(block) == size or n_held + n_tokens > _TOKENS_A_CALL):
+        if block and (len(block) == size or n_block + n_tokens > _TOKENS_A_CALL):
             yield block
-            block, n_held = [], 0
+            block, n_block = [], 0
         block.append(text)
-        n_held += n_tokens
+        n_block += n_tokens
     if block:
         yield block
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _block_key(identity: str, block: list[str]) -> str:
-    written = json.dumps([identity, block]).encode()
-    return hashlib.sha256(written).hexdigest()[:KEY_DIGITS]

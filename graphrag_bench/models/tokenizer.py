@@ -1,21 +1,24 @@
-"""The tokens that a budget counts: the answering model's, where its tokenizer is known."""
+"""The tokens of models: by their own `tokenizer.json`, or by an encoding of OpenAI's models."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, get_args
+from typing import Any, Protocol, get_args
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import file_digest
-from graphrag_bench.models.window_tokens import OwnTokens
-from graphrag_bench.text import Encoding, count_tokens
+from graphrag_bench.text import Encoding, count_tokens, token_spans
 
 _START = r"(?:^|[/:])"
 _O200K = re.compile(_START + r"(?:(?:chat)?gpt-(?:4o|4\.1|4\.5|5|oss)|o[1-9](?![a-z0-9]))")
 _CL100K = re.compile(_START + r"gpt-(?:4|3\.5)")
 _FILE = "tokenizer.json"
+Span = tuple[int, int]
+"""Start and end of a token, in characters of the text."""
 
 
 class Tokenizer(Protocol):
@@ -34,9 +37,12 @@ class Tokenizer(Protocol):
 class BytePairs:
     """An encoding of OpenAI's models; a stand-in for a model whose own tokenizer is not known."""
 
+    n_special = 0
+
     def __init__(self, encoding: Encoding = "cl100k", *, stand_in: bool = False) -> None:
         self.encoding: Encoding = encoding
         self.stand_in = stand_in
+        self.counted_in = f"{encoding}, a stand-in" if stand_in else ""
 
     @property
     def identity(self) -> str:
@@ -46,6 +52,73 @@ class BytePairs:
     def count(self, text: str) -> int:
         """The number of tokens of a text; special tokens in it are plain text."""
         return count_tokens(text, self.encoding)
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text."""
+        return [self.count(text) for text in texts]
+
+    def spans(self, text: str) -> list[Span]:
+        """Start and end of every token."""
+        return token_spans(text, self.encoding)
+
+
+class OwnTokens:
+    """The tokens of a model by its own fast tokenizer, however long a text is.
+
+    `written` is the content of its `tokenizer.json`; `n_special` tokens stand around a text.
+    """
+
+    counted_in = ""
+
+    def __init__(self, written: str) -> None:
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        from tokenizers import Tokenizer
+
+        self._tokenizer: Any = Tokenizer.from_str(written)
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self.n_special = int(self._tokenizer.num_special_tokens_to_add(is_pair=False))
+        self._last: tuple[list[str], list[Any]] = ([], [])
+
+    @classmethod
+    def of_file(cls, path: Path) -> OwnTokens:
+        """The tokens of a `tokenizer.json`."""
+        return cls(path.read_text(encoding="utf-8"))
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text, without special ones."""
+        return [len(one) - self.n_special for one in self._read(texts)]
+
+    def encoded(self, texts: Sequence[str], most: int, *, cut_left: bool = False) -> list[Any]:
+        """What the tokenizer makes of each text, special tokens included, cut at `most` tokens."""
+        found = self._read(texts)
+        long = [row for row, one in enumerate(found) if len(one) > most]
+        if long:
+            cutting = type(self._tokenizer).from_str(self._tokenizer.to_str())
+            cutting.enable_truncation(most, direction="left" if cut_left else "right")
+            cut = cutting.encode_batch_fast([texts[row] for row in long])
+            found = list(found)
+            for row, one in zip(long, cut, strict=True):
+                found[row] = one
+        return found
+
+    def bare_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of the tokens of each text, without special ones."""
+        found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [one.ids for one in found]
+
+    def _read(self, texts: Sequence[str]) -> list[Any]:
+        texts = list(texts)
+        last, found = self._last
+        if last != texts:
+            found = self._tokenizer.encode_batch_fast(texts)
+            self._last = (texts, found)
+        return found
+
+    def spans(self, text: str) -> list[Span]:
+        """Start and end of every token."""
+        found: list[Span] = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        return found
 
 
 class HuggingFace:
@@ -61,7 +134,7 @@ class HuggingFace:
 
     def count(self, text: str) -> int:
         """The number of tokens of a text, however long, without special ones around it."""
-        return self._tokens.counts([text])[0]
+        return self.tokens.counts([text])[0]
 
     @cached_property
     def file(self) -> Path:
@@ -83,7 +156,8 @@ class HuggingFace:
             ) from None
 
     @cached_property
-    def _tokens(self) -> OwnTokens:
+    def tokens(self) -> OwnTokens:
+        """The tokens of the file."""
         return OwnTokens.of_file(self.file)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graphrag_bench.models.llm import Chat
+from graphrag_bench.llm.calls import Chat
 from graphrag_bench.prompts import Message
 
 

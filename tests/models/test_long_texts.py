@@ -13,8 +13,8 @@ from graphrag_bench.models.embedder import Hashing
 from graphrag_bench.models.fit import Fit
 from graphrag_bench.models.long_texts import Windowing, cuts
 from graphrag_bench.models.model_files import positions, stated_window, tokenizer_file
-from graphrag_bench.models.served_windows import served_window, served_windowing
-from graphrag_bench.models.window_tokens import PairTokens
+from graphrag_bench.models.openai_embedder import OpenAIEmbedder, served_window
+from graphrag_bench.models.tokenizer import BytePairs
 from graphrag_bench.text import count_tokens, token_spans
 
 
@@ -242,23 +242,26 @@ def test_the_windows_of_common_models_are_known_by_name(name, size):
 
 
 def test_three_quarters_are_filled_where_another_tokenizer_stands_in():
-    own = served_windowing("text-embedding-3-small", None, "windows", None)
+    def windowing(name, **settings):
+        return OpenAIEmbedder(name, 8, **settings)._windowing
+
+    own = windowing("text-embedding-3-small")
     assert (own.size, own.tokens.counted_in) == (8191, "")
-    other = served_windowing("bge-m3", None, "windows", None)
+    other = windowing("bge-m3")
     assert (other.size, other.tokens.counted_in) == (6144, "cl100k, a stand-in")
-    assert served_windowing("bge-m3", None, "cut", None).size == 8192
-    assert served_windowing("bge-m3", None, "windows", "cl100k").size == 8192
-    assert served_windowing("mine", 100, "windows", None).size == 75
-    said = other.fit(["word " * 7000]).said("chunks")
-    assert "6,144 tokens (of cl100k, a stand-in, the longest has 7,00" in said
+    assert windowing("bge-m3", long_texts="cut").size == 8192
+    assert windowing("bge-m3", tokenizer="cl100k").size == 8192
+    assert windowing("mine", window=100).size == 75
+    words = other.fit(["word " * 7000]).said("chunks")
+    assert "6,144 tokens (of cl100k, a stand-in, the longest has 7,00" in words
     with pytest.raises(UserError, match="embedder.tokenizer=gpt"):
-        served_windowing("bge-m3", None, "windows", "gpt")
+        windowing("bge-m3", tokenizer="gpt")
 
 
 def test_windows_of_byte_pairs_are_texts_between_words():
     text = "The river rises in the north and runs to the sea. " * 8
     seen = Seen()
-    made = Windowing(30, "windows", PairTokens())
+    made = Windowing(30, "windows", BytePairs())
     made.encode([text], "", seen)
     (pieces,) = seen.texts
     assert len(pieces) > 2

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.llm.local import Local
 from graphrag_bench.models import weights_identity
-from graphrag_bench.models.local import Local
 from graphrag_bench.models.sentence_embedder import SentenceEmbedder
 from graphrag_bench.models.weights_identity import of_file, of_folder
 

@@ -1,0 +1,311 @@
+"""Chat models: lists of prompts in, replies out in the same order, through cache and budget."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import replace
+from queue import SimpleQueue
+from typing import Protocol, Self
+
+from graphrag_bench.interrupts import check_stop
+from graphrag_bench.llm.calls import (
+    CallFailed,
+    Chat,
+    Completion,
+    Outcome,
+    Request,
+    Schema,
+)
+from graphrag_bench.llm.ledger import Budget, Spending
+from graphrag_bench.llm.settings import Prices
+from graphrag_bench.models.cache import REUSABLE, Cache, Mode, StoredReply, reply_key
+from graphrag_bench.text import count_tokens
+
+Arrivals = Generator[tuple[int, Outcome], None, None]
+Log = Callable[[int, Outcome], None]
+TOKENS_A_MESSAGE = 8
+ESTIMATE_RATIO = 1.2
+"""Tokens of an unknown tokenizer per token of cl100k, at most, for what a call may cost."""
+
+
+class LLM(Protocol):
+    """A language model. Lists in, lists out, in the same order."""
+
+    @property
+    def identity(self) -> str:
+        """Name, revision and decoding settings: what can change a reply. No address, no key."""
+        ...
+
+    def complete(
+        self,
+        prompts: Sequence[Chat],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Schema | None = None,
+    ) -> list[Completion | CallFailed]:
+        """Return for each prompt a reply or the failure in its place; raises RunStopped."""
+        ...
+
+
+class ChatModel(ABC):
+    """A model that makes single calls; lists, threads, cache, budget and repeats are settled here.
+
+    A subclass has an `identity` and a `call`. A list is called in up to `concurrency` threads, a
+    single prompt in the thread of the caller. `attached` gives the same model with a cache, a
+    budget or in another repeat.
+    """
+
+    window: int | None = None
+    """The context window in tokens, prompt and reply together; None when it is not known."""
+    concurrency: int = 1
+    """How many calls may be under way at once."""
+    prices: Prices = Prices()
+    """What tokens cost; nothing, where nothing else is said."""
+    trial: int = 0
+    cache: ReplyCache | None = None
+    budget: Budget | None = None
+    _pool: ThreadPoolExecutor | None = None
+    _pool_lock = threading.Lock()
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Name, revision and decoding settings: what can change a reply. No address, no key."""
+
+    @abstractmethod
+    def call(self, request: Request) -> Completion:
+        """Return the reply to one request; raises CallFailed, or RunStopped when all would fail."""
+
+    def attached(
+        self,
+        *,
+        store: Cache | None = None,
+        mode: Mode = "write",
+        budget: Budget | None = None,
+        trial: int = 0,
+    ) -> Self:
+        """Return the same model with a cache of replies, within a budget, in its n-th repeat.
+
+        A repeat has other cache rows and another seed, and the same identity. What is not given
+        stays. Raises UserError for a budget in dollars and a model without prices.
+        """
+        other = copy.copy(self)
+        if store is not None:
+            other.cache = None if mode == "off" else ReplyCache(store, mode)
+        if budget is not None:
+            budget.check_prices(self.prices, self.identity)
+            other.budget = budget
+        other.trial = trial or self.trial
+        return other
+
+    def complete(
+        self,
+        prompts: Sequence[Chat],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Schema | None = None,
+    ) -> list[Completion | CallFailed]:
+        """Return for each prompt a reply or the failure in its place; raises RunStopped."""
+        outcomes = dict(self.arrivals(prompts, max_tokens=max_tokens, stop=stop, schema=schema))
+        return [outcomes[position] for position in range(len(prompts))]
+
+    def arrivals(
+        self,
+        prompts: Sequence[Chat],
+        *,
+        max_tokens: int,
+        stop: Sequence[str] = (),
+        schema: Schema | None = None,
+        log: Log | None = None,
+    ) -> Arrivals:
+        """Yield the position of each prompt and its reply, in order of arrival.
+
+        When a call raises RunStopped, or the caller looks no further, calls not yet begun are
+        left out; those under way are waited for (they are paid for: the cache keeps them, and
+        `log` is told of them, in the thread of the call).
+        """
+        requests = [
+            Request(prompt, max_tokens, tuple(stop), schema, self.trial) for prompt in prompts
+        ]
+        if len(requests) == 1 or self.concurrency == 1:
+            for position, request in enumerate(requests):
+                yield position, self._outcome(position, request, log)
+            return
+        pool = self._threads()
+        finished: SimpleQueue[Future[Outcome]] = SimpleQueue()
+        positions: dict[Future[Outcome], int] = {}
+        try:
+            for position, request in enumerate(requests):
+                positions[pool.submit(self._outcome, position, request, log)] = position
+            for future in positions:
+                future.add_done_callback(finished.put)
+            for _ in requests:
+                future = finished.get()
+                yield positions[future], future.result()
+        finally:
+            for future in reversed(positions):
+                future.cancel()
+            wait(positions)
+
+    def judge(self, reply: Completion, verdict: str) -> None:
+        """Note what a reply was worth: `valid`, `corrected` or `unreadable`."""
+        if self.cache is not None:
+            self.cache.judge(reply, verdict)
+
+    def _outcome(self, position: int, request: Request, log: Log | None) -> Outcome:
+        check_stop()
+        outcome: Outcome
+        try:
+            if self.cache is None:
+                outcome = self._within_budget(request)
+            else:
+                outcome = self.cache.reply(self.identity, request, self._within_budget)
+        except CallFailed as failure:
+            outcome = failure
+        if log is not None:
+            log(position, outcome)
+        return outcome
+
+    def _within_budget(self, request: Request) -> Completion:
+        if self.budget is None or not self.budget.limited:
+            return self.call(request)
+        n_prompt = round(estimated_tokens(request.prompt) * ESTIMATE_RATIO)
+        usd = self.prices.usd(n_prompt, request.max_tokens)
+        with self.budget.room(Spending(n_prompt + request.max_tokens, usd)) as spend:
+            try:
+                reply = self.call(request)
+            except CallFailed as failure:
+                if failure.paid is not None:
+                    spend(Spending.of(failure.paid))
+                raise
+            spend(Spending.of(reply))
+        return reply
+
+    def _threads(self) -> ThreadPoolExecutor:
+        with self._pool_lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.concurrency, "llm-call")
+            return self._pool
+
+
+class ReplyCache:
+    """Stored replies before calls: a paid call is never paid again.
+
+    `mode`: `write` reuses and stores; `read` reuses and stores nothing; `refresh` asks again for
+    what was stored before this object was made, and stores.
+
+    A reply is committed before `reply` returns. A reply to a schema is stored as not yet read;
+    `judge` says later what it was worth, and an unreadable one is asked for again next time. A
+    plain reply counts as read when it is not empty; one cut at `max_tokens` is kept as such,
+    because asking again with the same limit would only be paid for again. The same prompt asked
+    twice at once is called once.
+    """
+
+    def __init__(self, store: Cache, mode: Mode = "write") -> None:
+        self.store = store
+        self.mode: Mode = mode
+        self._since = time.time()
+        self._lock = threading.Lock()
+        self._under_way: dict[str, tuple[threading.Lock, list[None]]] = {}
+        self._unread: set[str] = set()
+        self._new: set[str] = set()
+
+    def reply(
+        self, identity: str, request: Request, call: Callable[[Request], Completion]
+    ) -> Completion:
+        """Return the stored reply, or that of `call`, stored."""
+        key, prompt = reply_key(identity, request)
+        with self._alone(key):
+            stored = self.store.get(key)
+            if stored is not None and self._is_reusable(stored):
+                self._expect(key, stored.verdict)
+                return stored.completion
+            row = StoredReply(key, identity, prompt, "new", created=time.time())
+            return self._paid(request, row, call)
+
+    def judge(self, reply: Completion, verdict: str) -> None:
+        """Note what a reply was worth: `valid`, `corrected` or `unreadable`."""
+        with self._lock:
+            expected = reply.key in self._unread
+            self._unread.discard(reply.key)
+        if reply.key and self.mode != "read" and (expected or verdict != "valid"):
+            self.store.judge(reply.key, verdict)
+
+    def _is_reusable(self, stored: StoredReply) -> bool:
+        own = stored.key in self._new  # whatever the clock of the machine says
+        fresh = self.mode != "refresh" or own or stored.created >= self._since
+        return fresh and stored.verdict in REUSABLE
+
+    def _paid(
+        self, request: Request, row: StoredReply, call: Callable[[Request], Completion]
+    ) -> Completion:
+        refresh = self.mode == "refresh"
+        try:
+            reply = call(request)
+        except CallFailed as failure:
+            if self.mode != "read":
+                failed = StoredReply.of(row, failure.paid, "failed") if failure.paid else row
+                failed = replace(failed, verdict="failed", text=str(failure), reason=failure.reason)
+                self.store.put(failed, replace=refresh)
+            raise
+        if self.mode == "read":
+            return reply
+        verdict = "valid" if request.schema is None else "new"
+        stored = self.store.put(StoredReply.of(row, reply, verdict), replace=refresh)
+        self._new.add(row.key)
+        self._expect(row.key, verdict)
+        return replace(
+            stored.completion,
+            cached=False,
+            usd=reply.usd,
+            seconds=reply.seconds,
+            retries=reply.retries,
+        )
+
+    def _expect(self, key: str, verdict: str) -> None:
+        if verdict != "valid":
+            with self._lock:
+                self._unread.add(key)
+
+    @contextmanager
+    def _alone(self, key: str) -> Iterator[None]:
+        """Hold the key, so that a prompt that is under way is waited for and not sent again."""
+        with self._lock:
+            lock, users = self._under_way.setdefault(key, (threading.Lock(), []))
+            users.append(None)
+        try:
+            with lock:
+                yield
+        finally:
+            with self._lock:
+                users.pop()
+                if not users:
+                    del self._under_way[key]
+
+
+def estimated_tokens(prompt: Chat) -> int:
+    """Return about how many tokens a prompt has (cl100k, and eight per message)."""
+    return sum(count_tokens(message.content) + TOKENS_A_MESSAGE for message in prompt)
+
+
+def reply(
+    llm: LLM,
+    prompt: Chat,
+    *,
+    max_tokens: int,
+    stop: Sequence[str] = (),
+    schema: Schema | None = None,
+) -> Completion:
+    """Return the reply to one prompt; raises CallFailed when the call ended without one."""
+    outcome = llm.complete([prompt], max_tokens=max_tokens, stop=stop, schema=schema)[0]
+    if isinstance(outcome, CallFailed):
+        raise outcome
+    return outcome

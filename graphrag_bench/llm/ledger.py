@@ -1,0 +1,329 @@
+"""The ledger: one line for every call, written when it ends; sums and a budget over its lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.calls import BudgetSpent, Completion, Outcome
+from graphrag_bench.llm.settings import Prices
+
+
+@dataclass(frozen=True)
+class Line:
+    """One call. `item` is the question or chunk; `outcome` is `stop`, `length` or why it failed.
+
+    Tokens, seconds and price of a cached call are those of the reply when it was paid for, except
+    `seconds`, which are 0. `kind` is `chat` or `embedding`. `key` is the row of the store of
+    replies, where prompt and reply are; "" without one.
+    """
+
+    stage: str
+    step: str
+    item: str
+    outcome: str
+    model: str = ""
+    fingerprint: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    seconds: float = 0.0
+    retries: int = 0
+    cached: bool = False
+    usd: float = 0.0
+    kind: str = "chat"
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Sums over calls."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    seconds: float = 0.0
+    retries: int = 0
+    usd: float = 0.0
+
+    def plus(self, line: Line) -> Part:
+        """Return these sums and those of one call more."""
+        names = [one.name for one in fields(self) if one.name != "calls"]
+        return Part(self.calls + 1, *(getattr(self, n) + getattr(line, n) for n in names))
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Calls paid for and calls from the cache apart; failures by reason; the models that served."""
+
+    paid: Part = field(default_factory=Part)
+    cached: Part = field(default_factory=Part)
+    truncated: int = 0
+    failed: tuple[tuple[str, int], ...] = ()
+    models: tuple[str, ...] = ()
+
+    @property
+    def calls(self) -> int:
+        """All calls, paid for or not."""
+        return self.paid.calls + self.cached.calls
+
+    @property
+    def mixed(self) -> bool:
+        """Whether more than one model, or more than one build of it, has served."""
+        return len(self.models) > 1
+
+    def plus(self, line: Line) -> Sums:
+        """Return these sums and those of one call more."""
+        failed = dict(self.failed)
+        if line.outcome not in ("stop", "length"):
+            failed[line.outcome] = failed.get(line.outcome, 0) + 1
+        served = f"{line.model} {line.fingerprint}".strip()
+        return Sums(
+            self.paid if line.cached else self.paid.plus(line),
+            self.cached.plus(line) if line.cached else self.cached,
+            self.truncated + (line.outcome == "length"),
+            tuple(sorted(failed.items())),
+            tuple(sorted({*self.models, served} - {""})),
+        )
+
+
+class Ledger:
+    """A file of JSON lines; each is handed to the system whole, so that kill -9 loses none."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._lock = threading.Lock()
+        self._end = weakref.finalize(self, os.close, self._file)
+        size = os.fstat(self._file).st_size
+        if size and os.pread(self._file, 1, size - 1) != b"\n":
+            os.write(self._file, b"\n")
+
+    def write(self, line: Line) -> None:
+        """Append one line; raises UserError when it cannot be written."""
+        text = json.dumps(vars(line), ensure_ascii=False) + "\n"
+        with self._lock:
+            try:
+                os.write(self._file, text.encode("utf-8", "replace"))
+            except OSError as error:
+                raise UserError(f"The ledger {self.path} cannot be written: {error}.") from None
+
+    def at(
+        self, stage: str, step: str, item: str = "", kind: str = "chat"
+    ) -> Callable[[Outcome, str], None]:
+        """A function that writes the outcomes of one step, for `Metered(log=...)`.
+
+        `item` is used where the outcome has none of its own.
+        """
+
+        def log(outcome: Outcome, own_item: str) -> None:
+            self.write(line_of(outcome, stage, step, own_item or item, kind))
+
+        return log
+
+    def close(self) -> None:
+        """Close the file; that happens too when nobody holds the ledger any more."""
+        self._end()
+
+
+def line_of(outcome: Outcome, stage: str, step: str, item: str, kind: str = "chat") -> Line:
+    """Return the line of one outcome."""
+    paid = outcome if isinstance(outcome, Completion) else outcome.paid
+    reply = paid or Completion("", 0, 0)
+    failed = None if isinstance(outcome, Completion) else outcome
+    return Line(
+        stage,
+        step,
+        item,
+        reply.finish if failed is None else failed.reason,
+        reply.model,
+        reply.fingerprint,
+        reply.prompt_tokens,
+        reply.completion_tokens,
+        reply.reasoning_tokens,
+        round(failed.seconds if failed else reply.seconds, 6),
+        failed.retries if failed else reply.retries,
+        reply.cached,
+        reply.usd,
+        kind,
+        reply.key,
+    )
+
+
+def read_ledger(*paths: str | Path) -> Iterator[Line]:
+    """Return the lines of ledgers (one for each shard).
+
+    A line that a kill cut short is left out, and so is a file that another process, having built
+    its artifact, has moved in the meantime. Lines that were written before calls had keys are read.
+    """
+    for path in paths:
+        with (
+            suppress(FileNotFoundError),
+            Path(path).open(encoding="utf-8", errors="replace") as file,
+        ):
+            yield from _lines(file)
+
+
+def _lines(texts: Iterable[str]) -> Iterator[Line]:
+    names = {field.name for field in fields(Line)}
+    for text in texts:
+        try:
+            row = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(row, dict) and set(row) in (names, names - {"key"}):
+            yield Line(**row)
+
+
+def sums(lines: Iterable[Line], *by: str) -> dict[tuple[str, ...], Sums]:
+    """Return sums by the values of named fields, sorted, e.g. `sums(lines, "stage", "step")`."""
+    found: dict[tuple[str, ...], Sums] = {}
+    for line in lines:
+        key = tuple(str(getattr(line, name)) for name in by)
+        found[key] = found.get(key, Sums()).plus(line)
+    return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Tokens (prompt and completion) and US dollars."""
+
+    tokens: int = 0
+    usd: float = 0.0
+
+    def __add__(self, other: Spending) -> Spending:
+        return Spending(self.tokens + other.tokens, self.usd + other.usd)
+
+    def __sub__(self, other: Spending) -> Spending:
+        return Spending(self.tokens - other.tokens, self.usd - other.usd)
+
+    @classmethod
+    def of(cls, call: Completion | Line) -> Spending:
+        """Return what a call that was paid for has cost."""
+        return cls(call.prompt_tokens + call.completion_tokens, call.usd)
+
+
+def spent(*ledgers: str | Path) -> Spending:
+    """Return the cost of the calls in some ledgers that were paid for."""
+    paid = (Spending.of(line) for line in read_ledger(*ledgers) if not line.cached)
+    return sum(paid, Spending())
+
+
+class Budget:
+    """What a run may spend, shared by all its models and threads.
+
+    A call is let through when all that was spent, all that is under way (at its most: prompt and
+    `max_tokens`) and the call itself stay within the budget. Otherwise it waits for calls under
+    way, which mostly cost less than their most; when none is left, the run stops.
+
+    What was spent is `before`, the calls made here, and what the ledgers that `others` names have
+    got more since: those of processes at work on the same run. What these have under way is not
+    known here, so that together they may pass the budget by as many calls.
+    """
+
+    def __init__(
+        self,
+        tokens: int | None = None,
+        usd: float | None = None,
+        before: Spending | None = None,
+        others: Callable[[], Iterable[Path]] = tuple,
+    ) -> None:
+        self.tokens = tokens
+        self.usd = usd
+        self._others = _Tail(others)
+        self._own = (before or Spending()) - self._others.spent()
+        self._reserved = Spending()
+        self._n_calls = 0
+        self._changed = threading.Condition()
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self.tokens is not None or self.usd is not None
+
+    @property
+    def spent(self) -> Spending:
+        """What was spent by now."""
+        return self._own + self._others.spent()
+
+    def check_prices(self, prices: Prices, model: str) -> None:
+        """Raise UserError for a budget in dollars and a model whose prices are not set."""
+        if self.usd is not None and prices == Prices():
+            raise UserError(
+                f"budget.usd={self.usd:g} needs the prices of {model}: "
+                "llm.prices={prompt: ..., completion: ...}, US dollars per million tokens."
+            )
+
+    @contextmanager
+    def room(self, most: Spending) -> Iterator[Callable[[Spending], None]]:
+        """Hold room for one call; the function it yields notes what the call did cost.
+
+        Waits for room; raises BudgetSpent when there is none and no call is under way.
+        """
+        with self._changed:
+            while problem := self._problem(most):
+                if self._n_calls == 0:
+                    raise BudgetSpent(
+                        f"{problem}. Finished work is kept: raise the budget and run the same "
+                        "command again."
+                    )
+                self._changed.wait()
+            self._reserved += most
+            self._n_calls += 1
+        try:
+            yield self._spend
+        finally:
+            with self._changed:
+                self._reserved -= most
+                self._n_calls -= 1
+                self._changed.notify_all()
+
+    def _spend(self, cost: Spending) -> None:
+        with self._changed:
+            self._own += cost
+
+    def _problem(self, most: Spending) -> str:
+        if not self.limited:
+            return ""
+        spent = self.spent
+        after = spent + self._reserved + most
+        if self.tokens is not None and after.tokens > self.tokens:
+            return (
+                f"budget.tokens={self.tokens} could be passed: {spent.tokens} are spent and "
+                f"the next call may take {most.tokens}"
+            )
+        if self.usd is not None and after.usd > self.usd + 1e-12:
+            return (
+                f"budget.usd={self.usd:g} could be passed: {spent.usd:.4f} are spent and the "
+                f"next call may cost {most.usd:.4f}"
+            )
+        return ""
+
+
+class _Tail:
+    """What the calls in ledgers that others write have cost: only lines that are new are read."""
+
+    def __init__(self, paths: Callable[[], Iterable[Path]]) -> None:
+        self._paths = paths
+        self._ends: dict[Path, int] = {}
+        self._spent = Spending()
+
+    def spent(self) -> Spending:
+        for path in self._paths():
+            with suppress(FileNotFoundError), path.open("rb") as file:
+                file.seek(self._ends.get(path, 0))
+                whole = file.read().rpartition(b"\n")
+                self._ends[path] = self._ends.get(path, 0) + len(whole[0] + whole[1])
+                lines = whole[0].decode("utf-8", "replace").splitlines()
+                paid = (Spending.of(line) for line in _lines(lines) if not line.cached)
+                self._spent = sum(paid, self._spent)
+        return self._spent

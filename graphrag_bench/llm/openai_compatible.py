@@ -1,0 +1,258 @@
+"""Chat with any server that speaks the OpenAI protocol: requests as bodies, bodies as replies."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.llm.calls import CallFailed, Chat, Completion, Request
+from graphrag_bench.llm.chat import ChatModel, estimated_tokens
+from graphrag_bench.llm.server import Malformed, Rejected, Server, count_in, text_in
+from graphrag_bench.llm.settings import Decoding, Limits, Prices, group
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import count_tokens, encodable
+
+OPENAI = "https://api.openai.com/v1"
+TIMEOUT, RETRIES = 300.0, 10
+"""Seconds that a try may take, and tries after the first: up to about a minute of waiting."""
+_LEAST_CUT = 256
+_SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
+_WHOLE = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_OPENED = re.compile(r"^\s*<(think|thinking|reasoning)>.*\Z", re.DOTALL | re.IGNORECASE)
+_CLOSED = re.compile(r"\A.*</(think|thinking|reasoning)>", re.DOTALL | re.IGNORECASE)
+_log = logging.getLogger(__name__)
+
+
+class OpenAICompatible(ChatModel):
+    """OpenAI, vLLM, Ollama, llama.cpp and every other server with `/chat/completions`.
+
+    Limits hold for the object, over all callers and threads. A field that the server
+    refuses (`temperature`, `max_tokens`, `response_format`, ...) is left out or replaced from the
+    next try on; `dialect` holds what was learnt.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str = OPENAI,
+        api_key_env: str | None = "OPENAI_API_KEY",
+        *,
+        window: int | None = None,
+        timeout: float = TIMEOUT,
+        retries: int = RETRIES,
+        decoding: Decoding | Mapping[str, Any] | None = None,
+        limits: Limits | Mapping[str, Any] | None = None,
+        prices: Prices | Mapping[str, Any] | None = None,
+    ) -> None:
+        """`api_key_env` is the NAME of the variable that holds the key; None where none is needed.
+
+        `timeout` is the seconds that one try may take. Nothing is sent, and the environment is not
+        read, before the first call.
+        """
+        self.model = model
+        self.decoding = group(Decoding, decoding)
+        self.limits = group(Limits, limits)
+        self.prices = group(Prices, prices)
+        self.concurrency = self.limits.concurrency
+        self.window = window
+        self.dialect = Dialect()
+        self.server = Server(
+            model, base_url, api_key_env, limits=self.limits, timeout=timeout, retries=retries
+        )
+
+    @cached_property
+    def identity(self) -> str:
+        """The model's name and a fingerprint of the decoding settings."""
+        return f"{self.model}:{digest(self.decoding.model_dump())}"
+
+    def call(self, request: Request) -> Completion:
+        """Return the reply to one request, with its retries and the seconds of the last try.
+
+        Raises CallFailed when the prompt is too long, was filtered or refused, the reply is empty,
+        or the retries are used up; RunStopped when no call can succeed.
+        """
+        self._refuse_too_long(request)
+        n_tokens = 0
+        if self.limits.tokens_per_minute is not None:
+            n_tokens = estimated_tokens(request.prompt) + request.max_tokens
+        reached = self.server.post(
+            "/chat/completions",
+            lambda: self.dialect.body(self.model, request, self.decoding),
+            lambda answer: completion(answer, request, self.prices),
+            n_tokens=n_tokens,
+            learn=self._learn,
+        )
+        return replace(reached.value, retries=reached.retries, seconds=reached.seconds)
+
+    def _learn(self, rejected: Rejected, sent: Mapping[str, Any]) -> bool:
+        field = rejected.unsupported(sent)
+        if field is None or not self.dialect.learn(field, sent):
+            return False
+        _log.warning("%s does not take '%s'; asking without it from now on", self.model, field)
+        return True
+
+    def _refuse_too_long(self, request: Request) -> None:
+        """Raise CallFailed when the prompt cannot fit: it has more words than the window tokens."""
+        if self.window is None or (n_words := count_words(request.prompt)) <= self.window:
+            return
+        raise CallFailed(
+            "context_overflow",
+            f"The prompt has {n_words} words, more than the window of {self.window} tokens.",
+        )
+
+
+class Dialect:
+    """What a server takes: found out once, from its refusals, and remembered.
+
+    `refused` names the fields it does not know. A schema is sent as `json_schema`, then as
+    `json_object`, then only in words; the reply is validated in any case.
+    """
+
+    def __init__(self) -> None:
+        self.refused: frozenset[str] = frozenset()
+        self.length_field = "max_tokens"
+        self.schema_form = "json_schema"
+        self._lock = threading.Lock()
+
+    def learn(self, field: str, sent: Mapping[str, Any]) -> bool:
+        """Leave the field out from now on; False when there is no other way to send it."""
+        with self._lock:
+            if field in ("max_tokens", "max_completion_tokens"):
+                if field == "max_tokens":
+                    self.length_field = "max_completion_tokens"
+                return field == "max_tokens"
+            if field == "response_format":
+                kind = sent["response_format"]["type"]
+                if kind == self.schema_form:
+                    self.schema_form = "json_object" if kind == "json_schema" else "words"
+                return True
+            self.refused |= {field}
+            return True
+
+    def body(self, model: str, request: Request, decoding: Decoding) -> dict[str, Any]:
+        """Return the request as the server takes it."""
+        prompt = request.prompt
+        fields: dict[str, Any] = {
+            "temperature": decoding.temperature,
+            "top_p": decoding.top_p,
+            "seed": None if decoding.seed is None else decoding.seed + request.trial,
+            "stop": list(request.stop) or None,
+            **decoding.extra,
+            self.length_field: request.max_tokens,
+        }
+        if request.schema is not None:
+            if self.schema_form == "json_schema":
+                schema = {"name": "reply", "schema": dict(request.schema), "strict": True}
+                fields["response_format"] = {"type": "json_schema", "json_schema": schema}
+            elif self.schema_form == "json_object":
+                fields["response_format"] = {"type": "json_object"}
+            if self.schema_form != "json_schema":
+                schema_text = json.dumps(request.schema, ensure_ascii=False)
+                prompt = (*prompt, *_SCHEMA.render({"schema": schema_text}))
+        body = {
+            name: value
+            for name, value in fields.items()
+            if value is not None and name not in self.refused
+        }
+        body["model"] = model
+        body["messages"] = [{"role": m.role, "content": encodable(m.content)} for m in prompt]
+        return body
+
+
+def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Completion:
+    """Return the answer of the server as a completion, thinking taken out.
+
+    Raises Malformed when the answer has no choice in it, and CallFailed when the reply was
+    filtered, refused or empty, or when the server read only a part of the prompt.
+    """
+    choice, message = _choice(body)
+    whole = message.get("content") or ""
+    reasoning = text_in(message, "reasoning_content") or text_in(message, "reasoning")
+    text = _until(_without_thinking(whole), request.stop)
+    n_prompt, n_completion, n_reasoning = _usage(body, request.prompt, whole, reasoning)
+    reply = Completion(
+        text,
+        n_prompt,
+        n_completion,
+        finish="length" if choice.get("finish_reason") == "length" else "stop",
+        model=text_in(body, "model"),
+        fingerprint=text_in(body, "system_fingerprint"),
+        reasoning_tokens=n_reasoning,
+        usd=prices.usd(n_prompt, n_completion),
+    )
+    if choice.get("finish_reason") == "content_filter":
+        raise CallFailed("content_filter", "The server filtered its reply.", paid=reply)
+    if message.get("refusal"):
+        refusal = text_in(message, "refusal")[:500]
+        raise CallFailed("refused", f"The model refused: {refusal}", paid=reply)
+    if (n_words := count_words(request.prompt)) * 0.9 > n_prompt > _LEAST_CUT:
+        raise CallFailed(
+            "context_overflow",
+            f"The server read {n_prompt} tokens of a prompt of {n_words} words: it cuts prompts "
+            "to its window without saying so. Give it a larger window (Ollama: num_ctx).",
+            paid=reply,
+        )
+    if not text:
+        problem = "The reply is empty."
+        if reply.finish == "length" and (whole or reasoning):
+            problem = (
+                f"The model spent all its {n_completion} tokens on thinking. "
+                "Raise max_tokens, or switch thinking off."
+            )
+        raise CallFailed("empty", problem, paid=reply)
+    return reply
+
+
+def count_words(prompt: Chat) -> int:
+    """Return the number of words: fewer than the tokens of any tokenizer in common use."""
+    return sum(len(message.content.split()) for message in prompt)
+
+
+def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise Malformed(f"The answer holds no reply: {sorted(body)}"[:300])
+    if not isinstance(message.get("content"), str | None):
+        raise Malformed("The reply's content is not text.")
+    return choice, message
+
+
+def _usage(
+    body: Mapping[str, Any], prompt: Chat, whole: str, reasoning: str
+) -> tuple[int, int, int]:
+    usage = body.get("usage")
+    n_prompt, n_completion = count_in(usage, "prompt_tokens"), count_in(usage, "completion_tokens")
+    if n_prompt is None or n_completion is None:
+        n_prompt, n_completion = estimated_tokens(prompt), count_tokens(whole + reasoning)
+    details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
+    n_reasoning = count_in(details, "reasoning_tokens") or 0
+    if n_reasoning == 0 and (reasoning or "</think" in whole or "<think" in whole):
+        n_all = len(whole) + len(reasoning)
+        n_reasoning = round(n_completion * max(0.0, 1 - len(_without_thinking(whole)) / n_all))
+    return n_prompt, n_completion, n_reasoning
+
+
+def _until(text: str, stop: Sequence[str]) -> str:
+    ends = [at for sequence in stop if (at := text.find(sequence)) >= 0]
+    return text[: min(ends)].strip() if ends else text
+
+
+def _without_thinking(text: str) -> str:
+    """Return the answer alone; "" when the reply ended before the thinking did.
+
+    Some chat templates open the block themselves, so that a reply holds only its end.
+    """
+    if "<" not in text:
+        return text.strip()
+    answer = _WHOLE.sub("", text)
+    answer = _CLOSED.sub("", answer)
+    return _OPENED.sub("", answer).strip()

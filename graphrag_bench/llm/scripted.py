@@ -1,0 +1,85 @@
+"""A language model for tests: planned replies only, and a clear error on any other prompt."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from graphrag_bench.fingerprint import code, digest
+from graphrag_bench.llm.calls import CallFailed, Chat, Completion, Request, RunStopped
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.prompts import Message
+
+Reply = str | Completion | CallFailed
+Answer = Callable[[Chat], Reply | None]
+
+
+class Scripted(ChatModel):
+    """A model that says what it was told to say.
+
+    `replies` is tried in order: the first pattern found in the last user message gives the reply.
+    A pattern is a substring; `re:...` makes it a regular expression. A reply is a text, or a
+    Completion or CallFailed for tests of cut and failed replies. What no pattern fits goes to
+    `answer(chat)`; when that returns None, or there is none, RunStopped names the prompt.
+    Tokens are words. `asked` keeps every prompt in order of arrival.
+    """
+
+    def __init__(
+        self,
+        replies: Mapping[str, Reply] | Sequence[tuple[str, Reply]] = (),
+        answer: Answer | None = None,
+        *,
+        concurrency: int = 1,
+        window: int | None = None,
+    ) -> None:
+        pairs = replies.items() if isinstance(replies, Mapping) else replies
+        self.replies = tuple((pattern, reply) for pattern, reply in pairs)
+        self.answer = answer
+        self.asked: list[Chat] = []
+        self.concurrency = concurrency
+        self.window = window
+        self._lock = threading.Lock()
+
+    @property
+    def identity(self) -> str:
+        """`scripted:` and a fingerprint of the plan and of the answering function's code."""
+        plan = [(pattern, str(reply)) for pattern, reply in self.replies]
+        return f"scripted:{digest(plan, code(self.answer) if self.answer else '')}"
+
+    def call(self, request: Request) -> Completion:
+        """Return the planned reply; raises RunStopped on a prompt without one."""
+        with self._lock:
+            self.asked.append(request.prompt)
+        n_words = sum(len(message.content.split()) for message in request.prompt)
+        if self.window is not None and n_words > self.window:
+            raise CallFailed(
+                "context_overflow", f"{n_words} words do not fit a window of {self.window}"
+            )
+        reply = self._planned(request.prompt)
+        if isinstance(reply, CallFailed):
+            raise reply
+        if isinstance(reply, Completion):
+            return reply
+        return Completion(reply, n_words, len(reply.split()), model="scripted")
+
+    def _planned(self, prompt: Chat) -> Reply:
+        text = last_user_message(prompt)
+        for pattern, reply in self.replies:
+            if pattern.startswith("re:"):
+                if re.search(pattern[3:], text, re.DOTALL):
+                    return reply
+            elif pattern in text:
+                return reply
+        answered = self.answer(prompt) if self.answer else None
+        if answered is None:
+            raise RunStopped(
+                f"The scripted model was not told what to say to: {text[:300]!r}. "
+                f"It knows {len(self.replies)} patterns; add one that occurs in this prompt."
+            )
+        return answered
+
+
+def last_user_message(prompt: Sequence[Message]) -> str:
+    """Return the text of the last message of the user; "" when there is none."""
+    return next((message.content for message in reversed(prompt) if message.role == "user"), "")

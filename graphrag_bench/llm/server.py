@@ -1,0 +1,411 @@
+"""One server that speaks the OpenAI protocol: client, key, rate limits, and what errors mean."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Generic, TypeVar
+
+from pydantic import SecretStr
+
+from graphrag_bench.addresses import check_server, public_address
+from graphrag_bench.interrupts import check_stop, pause
+from graphrag_bench.llm.calls import CallFailed, NotAccepted, RunStopped, ServerFailed
+from graphrag_bench.llm.settings import Limits, api_key, check_variable
+from graphrag_bench.text import encodable
+
+T = TypeVar("T")
+Body = Mapping[str, Any]
+CONNECT_SECONDS = 10.0
+MOST_TOKENS = 10**9
+"""A count of tokens above this is not a count: it is left out, and ours is taken."""
+_FIRST_RETRIES = 2
+_MALFORMED_TRIES = 5
+_SECONDS_OF_A_STOP = 5.0
+_OVERFLOW = re.compile(
+    r"context.{0,20}(length|size|window)|maximum context|exceed_context|too many tokens|"
+    r"(prompt|input|request) (is|was) too (long|large)|reduce the length",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(r"content.?(filter|policy|management)|safety system|moderation", re.I)
+_NO_QUOTA = re.compile(r"insufficient_quota|billing|exceeded your current quota|credit", re.I)
+_NOT_SUPPORTED = re.compile(
+    r"support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|extra|deprecated", re.I
+)
+
+
+class Malformed(Exception):
+    """An answer came that holds no reply; another try may get one."""
+
+
+class Rejected(Exception):
+    """The server answered with an HTTP error; `text` is its body with the key hidden."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text[:200])
+        self.status = status
+        self.text = text
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the same request would fail again."""
+        if self.status == 429:
+            return bool(_NO_QUOTA.search(self.text[:500]))
+        if self.status == 500:
+            return bool(_OVERFLOW.search(self.text[:500]))
+        return self.status < 500 and self.status not in (408, 409)
+
+    def unsupported(self, sent: Body) -> str | None:
+        """Return the field of the request that the server does not know, as far as its words tell.
+
+        The error's own `param` counts most, then a name in quotes, then a name.
+        """
+        if self.status not in (400, 422) or not _NOT_SUPPORTED.search(self.text):
+            return None
+        names = sorted(set(sent) - {"model", "messages", "input"}, key=len, reverse=True)
+        for form in (r'"param": ?"{}"', r"[\'\"`]{}[\'\"`]", r"\b{}\b"):
+            for name in names:
+                if re.search(form.format(re.escape(name)), self.text):
+                    return name
+        if "response_format" in sent and "json_schema" in self.text:
+            return "response_format"
+        return None
+
+
+@dataclass(frozen=True)
+class Reached(Generic[T]):
+    """What came back, after how many failed tries, and the seconds of the try that succeeded."""
+
+    value: T
+    retries: int
+    seconds: float
+
+
+class RateLimiter:
+    """Admits requests in the order in which they come, so that no minute holds too many.
+
+    A request counts for a little longer than a minute, for the way to the server.
+    """
+
+    def __init__(self, requests: int | None, tokens: int | None, minute: float = 60.0) -> None:
+        self.requests = requests
+        self.tokens = tokens
+        self.minute = minute
+        self._turn = threading.Lock()
+        self._admitted: deque[tuple[float, int]] = deque()
+        self._n_tokens = 0
+
+    def admit(self, n_tokens: int) -> None:
+        """Wait until the request fits into the minute, then count it.
+
+        Raises CallFailed for a request that never fits.
+        """
+        if self.requests is None and self.tokens is None:
+            return
+        if self.tokens is not None and n_tokens > self.tokens:
+            raise CallFailed(
+                "refused",
+                f"Prompt and max_tokens are {n_tokens} tokens, more than "
+                f"limits.tokens_per_minute={self.tokens} lets through at all.",
+            )
+        with self._turn:
+            while (seconds := self._seconds_to_wait(n_tokens)) > 0:
+                pause(seconds)
+            self._admitted.append((time.monotonic(), n_tokens))
+            self._n_tokens += n_tokens
+
+    def _seconds_to_wait(self, n_tokens: int) -> float:
+        start = time.monotonic() - self.minute * 1.02
+        while self._admitted and self._admitted[0][0] <= start:
+            self._n_tokens -= self._admitted.popleft()[1]
+        full = self.requests is not None and len(self._admitted) >= self.requests
+        heavy = self.tokens is not None and self._n_tokens + n_tokens > self.tokens
+        return max(self._admitted[0][0] - start, 1e-3) if full or heavy else 0.0
+
+
+class _Tries(threading.local):
+    """The tries of this thread's call: how many, how large, and when the last began."""
+
+    n: int = 0
+    n_tokens: int = 0
+    began: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the last try began."""
+        return time.monotonic() - self.began
+
+
+class Server:
+    """A server's address, key and limits, behind the client of `openai`, which retries and waits.
+
+    Connections are opened with the first call and kept. Until the server has taken a call, calls
+    go one at a time, so that a bad key or an unknown field is found by one call and not by as many
+    as there are threads.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        api_key_env: str | None,
+        *,
+        limits: Limits,
+        timeout: float,
+        retries: int,
+        group: str = "llm",
+    ) -> None:
+        """The environment is read and the client made when the first call comes.
+
+        `group` is that of the settings. Raises UserError for an address that names no server.
+        """
+        check_server(f"{group}.base_url", base_url)
+        check_variable(api_key_env)
+        self.model = model
+        self.base_url = base_url
+        self.address = public_address(base_url)
+        self.api_key_env = api_key_env
+        self.timeout = timeout
+        self.retries = retries
+        self.limiter = RateLimiter(limits.requests_per_minute, limits.tokens_per_minute)
+        self._slots = threading.BoundedSemaphore(limits.concurrency)
+        self._tries = _Tries()
+        self._first = threading.Lock()
+        self._proven = False
+        self._stop: RunStopped | None = None
+        self._stopped_at = 0.0
+
+    @cached_property
+    def key(self) -> SecretStr:
+        """The API key, from the environment; raises UserError when its variable is not set."""
+        return api_key(self.api_key_env)
+
+    @cached_property
+    def _client(self) -> Any:
+        import openai
+
+        timeout = openai.Timeout(self.timeout, connect=min(CONNECT_SECONDS, self.timeout))
+        hooks: dict[str, list[Any]] = {"request": [self._before_try], "response": [self._after_try]}
+        return openai.OpenAI(
+            api_key=self.key.get_secret_value(),
+            base_url=self.base_url,
+            max_retries=self.retries,
+            timeout=timeout,
+            http_client=openai.DefaultHttpxClient(timeout=timeout, event_hooks=hooks),
+        )
+
+    def post(
+        self,
+        path: str,
+        body: Callable[[], Body],
+        read: Callable[[Body], T],
+        *,
+        n_tokens: int = 0,
+        learn: Callable[[Rejected, Body], bool] = lambda *_: False,
+    ) -> Reached[T]:
+        """Return what `read` makes of the answer at a path below the address, with its retries.
+
+        `n_tokens` is the most the call may use; `read` may raise Malformed. `learn` is shown what
+        the server rejected, and says whether `body` is another one now. Raises CallFailed when the
+        server does not take the request or the retries are used up, RunStopped when no call can
+        succeed.
+        """
+
+        def send(client: Any) -> Reached[T]:
+            return self._sent(client, path, body, read, learn)
+
+        with self._slots:
+            self._tries.n, self._tries.n_tokens = 0, n_tokens
+            if self._proven:
+                return send(self._client)
+            with self._first:
+                if self._stop and time.monotonic() < self._stopped_at + _SECONDS_OF_A_STOP:
+                    raise type(self._stop)(str(self._stop))
+                if not self._proven:
+                    return self._prove(send)
+            return send(self._client)
+
+    def listed(self) -> dict[str, int | None]:
+        """Return the models that the server lists, and the window of each where it tells.
+
+        Raises Rejected, Malformed or CallFailed.
+        """
+        self._tries.n = self._tries.n_tokens = 0
+        client = self._client.with_options(max_retries=0)
+        answer = self._parsed(self._answer(lambda: client.get("/models", cast_to=str)))
+        rows = answer.get("data")
+        named = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+        return {str(row.get("id")): _window(row) for row in named}
+
+    def meaning(self, rejected: Rejected) -> CallFailed | RunStopped:
+        """Return the error for a rejection that is final: of this call, or of the run."""
+        status, message = rejected.status, rejected.text[:500]
+        if status == 429:
+            return RunStopped(f"The account at {self.address} has no quota left: {message}")
+        if status == 413 or _OVERFLOW.search(message):
+            return CallFailed("context_overflow", f"The prompt does not fit: {message}")
+        if _FILTERED.search(message):
+            return CallFailed("content_filter", f"The server filtered the prompt: {message}")
+        if status in (401, 403):
+            key = f"the key in {self.api_key_env}" if self.api_key_env else "a call without a key"
+            return NotAccepted(
+                f"{self.address} refuses {key} (HTTP {status}): {message}. "
+                "Set the variable to a valid key, or llm.api_key_env to one that holds it."
+            )
+        if status == 402:
+            return NotAccepted(f"{self.address} wants to be paid first (HTTP 402): {message}")
+        if status in (404, 405):
+            return NotAccepted(
+                f"{self.address} has no model '{self.model}', or no API at this path "
+                f"(HTTP {status}): {message}. Check llm.model and llm.base_url (it ends in /v1)."
+            )
+        return CallFailed("refused", f"HTTP {status}: {message}")
+
+    def _prove(self, send: Callable[[Any], Reached[T]]) -> Reached[T]:
+        """Make the first call, with few retries: where nobody listens, that is known soon."""
+        few = self._client.with_options(max_retries=min(_FIRST_RETRIES, self.retries))
+        try:
+            try:
+                reached = send(few)
+            except CallFailed as failure:
+                self._proven = not failure.of_server
+                if not failure.of_server:
+                    raise
+                raise ServerFailed(
+                    f"The server at {self.address} has taken no call: {failure}. Start it, or "
+                    "correct llm.base_url."
+                ) from None
+        except RunStopped as stop:
+            self._stop, self._stopped_at = stop, time.monotonic()
+            raise
+        self._proven = True
+        return reached
+
+    def _sent(
+        self,
+        client: Any,
+        path: str,
+        body: Callable[[], Body],
+        read: Callable[[Body], T],
+        learn: Callable[[Rejected, Body], bool],
+    ) -> Reached[T]:
+        tries = self._tries
+        message = ""
+        n_malformed = 0
+        while n_malformed < _MALFORMED_TRIES:
+            sent = body()
+            try:
+                text = self._answer(partial(client.post, path, cast_to=str, body=sent))
+                value = read(self._parsed(text))
+            except Malformed as fault:
+                message = str(fault)
+                n_malformed += 1
+            except Rejected as rejected:
+                if not rejected.is_final:
+                    message = f"HTTP {rejected.status}: {rejected.text[:500]}"
+                    break
+                if not learn(rejected, sent):
+                    error = self.meaning(rejected)
+                    if isinstance(error, CallFailed):
+                        error.retries, error.seconds = tries.n - 1, tries.seconds
+                    raise error from None
+            except CallFailed as failure:
+                failure.retries, failure.seconds = tries.n - 1, tries.seconds
+                raise
+            else:
+                return Reached(value, tries.n - 1, tries.seconds)
+        raise CallFailed(
+            "retries_exhausted",
+            f"{tries.n} tries failed, the last with: {message}",
+            tries.n,
+            tries.seconds,
+        )
+
+    def _before_try(self, _: object) -> None:
+        check_stop()
+        self.limiter.admit(self._tries.n_tokens)
+        self._tries.n += 1
+        self._tries.began = time.monotonic()
+
+    def _after_try(self, response: Any) -> None:
+        """Spare the client retries of what would fail again."""
+        if response.status_code in (429, 500):
+            response.read()
+            rejected = Rejected(response.status_code, self._hidden(response.text))
+            if rejected.is_final:
+                raise rejected
+
+    def _answer(self, send: Callable[[], object]) -> str:
+        """Return the answer with the key hidden; raises Rejected or Unreachable.
+
+        The client's typed methods rebuild body and answer field by field, a quarter of the time of
+        a call; the answer is checked here in any case, so it is asked for as text. Errors are
+        raised outside of the handlers: the client's own errors hold the key, and so would the
+        context of ours.
+        """
+        import openai
+
+        fault: Exception
+        try:
+            return self._hidden(str(send()))
+        except openai.APIStatusError as error:
+            fault = Rejected(error.status_code, self._hidden(error.response.text))
+        except openai.APIConnectionError as error:
+            cause = error.__cause__ or error
+            message = self._hidden(f"{type(cause).__name__}: {cause}")
+            fault = CallFailed("retries_exhausted", f"No answer came: {message}")
+        raise fault
+
+    def _hidden(self, text: str) -> str:
+        if self.api_key_env is not None:
+            text = text.replace(self.key.get_secret_value(), "<api key>")
+        return encodable(text)
+
+    def _parsed(self, text: str) -> Body:
+        try:
+            parsed: object = json.loads(text)
+            if "\\u" in text or "\\/" in text:
+                parsed = json.loads(self._hidden(json.dumps(parsed, ensure_ascii=False)))
+        except (ValueError, RecursionError):
+            if text.lstrip()[:1] == "<" and not self._proven:
+                raise NotAccepted(
+                    f"{self.address} answers with a web page, so it is not an OpenAI API. "
+                    "llm.base_url mostly ends in /v1."
+                ) from None
+            raise Malformed(f"The answer is not JSON: {text[:200]!r}") from None
+        if not isinstance(parsed, dict):
+            raise Malformed(f"The answer is not a JSON object: {text[:200]!r}")
+        if error := parsed.get("error"):
+            code = error.get("code") if isinstance(error, Mapping) else None
+            raise Rejected(code if isinstance(code, int) and 400 <= code < 600 else 502, text)
+        return parsed
+
+
+def count_in(usage: object, name: str) -> int | None:
+    """Return the count of that name; None where a server states none or nonsense."""
+    count = usage.get(name) if isinstance(usage, Mapping) else None
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_TOKENS:
+        return None
+    return count
+
+
+def text_in(values: Mapping[str, Any], name: str) -> str:
+    """Return the text of that name; "" where a server states none or something else."""
+    text = values.get(name)
+    return text if isinstance(text, str) else ""
+
+
+def _window(row: Mapping[str, Any]) -> int | None:
+    meta = row.get("meta")
+    places = [row, meta] if isinstance(meta, Mapping) else [row]
+    for place in places:
+        for name in ("max_model_len", "context_length", "context_window", "n_ctx"):
+            if isinstance(place.get(name), int):
+                return int(place[name])
+    return None

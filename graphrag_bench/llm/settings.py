@@ -1,0 +1,106 @@
+"""The settings of a model behind an API, in three groups, as YAML gives them; and its key."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from graphrag_bench.errors import UserError, unknown
+
+Count = Annotated[int, Field(gt=0)]
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Decoding(_Group):
+    """How a reply is drawn; all of it is part of the model's identity and of every cache key.
+
+    `seed` is sent as `seed + trial`, so that repeats of one prompt differ. `extra` is sent
+    verbatim with the other fields (`reasoning_effort`, `top_k`, ...).
+    """
+
+    temperature: Annotated[float, Field(ge=0)] = 0.0
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    seed: int | None = 0
+    extra: Mapping[str, Any] = Field(default_factory=dict)
+
+
+class Limits(_Group):
+    """What the server allows; none of it changes a reply.
+
+    `concurrency` is the most calls under way at once. `tokens_per_minute` counts prompt plus
+    `max_tokens` at the time of asking, as OpenAI and Azure do.
+    """
+
+    concurrency: Count = 16
+    requests_per_minute: Count | None = None
+    tokens_per_minute: Count | None = None
+
+
+class Prices(_Group):
+    """US dollars per million tokens, as the server's price list says on the day of the run."""
+
+    prompt: Annotated[float, Field(ge=0)] = 0.0
+    completion: Annotated[float, Field(ge=0)] = 0.0
+
+    def usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Return the price of one call."""
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
+
+
+GroupT = TypeVar("GroupT", bound=_Group)
+
+
+def group(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> GroupT:
+    """Return the settings of one kind; raises UserError on an unknown name or a wrong value."""
+    if isinstance(values, kind):
+        return values
+    settings = {str(name): _plain(value) for name, value in dict(values or {}).items()}
+    for name in settings:
+        if name not in kind.model_fields:
+            raise unknown(f"{kind.__name__.lower()} setting", name, kind.model_fields)
+    try:
+        return kind.model_validate(settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in (kind.__name__.lower(), *first["loc"]))
+        raise UserError(f"{where}: {first['msg']}; given was {first['input']!r}.") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def api_key(variable: str | None) -> SecretStr:
+    """Return the key that the variable holds, which a repr does not show.
+
+    Without a variable none is needed. Raises UserError when it is not set.
+    """
+    if variable is None:
+        return SecretStr("no-key-needed")
+    if not (value := os.environ.get(variable, "").strip()):
+        raise UserError(
+            f"The environment variable {variable} is not set. It holds the API key: "
+            f"export {variable}=..., or api_key_env=null for a server that needs none."
+        )
+    return SecretStr(value)
+
+
+def check_variable(variable: str | None) -> None:
+    """Raise UserError for what is not a name of a variable: mostly the key itself, so not shown."""
+    if variable is not None and not _VARIABLE.fullmatch(variable):
+        raise UserError(
+            "api_key_env is the NAME of the environment variable that holds the key, e.g. "
+            "OPENAI_API_KEY. What was given is not such a name (and not shown: it may be the key)."
+        )

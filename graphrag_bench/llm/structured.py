@@ -1,0 +1,209 @@
+"""Replies read into pydantic models: one corrective retry, then a counted fallback or failure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.llm.calls import CallFailed, Chat, Completion, Outcome, Schema
+from graphrag_bench.llm.chat import LLM
+from graphrag_bench.llm.json_replies import ModelT, Unfit, read_cut_list, read_json, schema_of
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.progress import Advance, no_advance
+from graphrag_bench.prompts import Message, Prompt
+
+T = TypeVar("T")
+_MOST_ECHOED = 2000
+_CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
+
+
+@dataclass(frozen=True)
+class Reading(Generic[T]):
+    """How replies to one kind of prompt are read.
+
+    `read(text, cut)` returns the value or raises UnreadableReply; `cut` is true for a reply that
+    reached `max_tokens`. `purpose` names the kind in errors, e.g. `extract_triples`.
+    """
+
+    purpose: str
+    read: Callable[[str, bool], T]
+    schema: Schema | None = None
+
+
+def json_reading(model: type[ModelT], purpose: str) -> Reading[ModelT]:
+    """Return the reading of replies that are one JSON object of this model."""
+
+    def read(text: str, cut: bool) -> ModelT:
+        return read_json(text, model, purpose=purpose, repair=not cut)
+
+    return Reading(purpose, read, schema_of(model))
+
+
+@dataclass(frozen=True)
+class Listed(Generic[ModelT]):
+    """A reply whose object holds a list; `cut` says that the reply ended before the list did."""
+
+    value: ModelT
+    cut: bool = False
+
+
+def list_reading(model: type[ModelT], field: str, purpose: str) -> Reading[Listed[ModelT]]:
+    """Return the reading of replies that are one JSON object with a list, `field`, and no more.
+
+    A reply that was cut gives the items that are complete and fit the model; it cannot be
+    read when there is none.
+    """
+
+    def read(text: str, cut: bool) -> Listed[ModelT]:
+        try:
+            return Listed(read_json(text, model, purpose=purpose, repair=not cut))
+        except UnreadableReply:
+            whole = [one for one in read_cut_list(text, field) if _fits(model, {field: [one]})]
+            if not cut or not whole:
+                raise
+            return Listed(model.model_validate({field: whole}), cut=True)
+
+    return Reading(purpose, read, schema_of(model))
+
+
+def _fits(model: type[BaseModel], values: Mapping[str, object]) -> bool:
+    try:
+        model.model_validate(values)
+    except ValidationError:
+        return False
+    return True
+
+
+def ask(
+    llm: LLM,
+    chat: Chat,
+    model: type[ModelT],
+    *,
+    max_tokens: int,
+    purpose: str,
+    fallback: ModelT | None = None,
+    retry: bool = True,
+) -> ModelT:
+    """Return the reply to one prompt as an instance of `model`.
+
+    Without a `fallback` it raises UnreadableReply when both replies could not be read, and
+    CallFailed when there was none. RunStopped goes through in any case.
+    """
+    (one,) = ask_each(llm, [chat], json_reading(model, purpose), max_tokens=max_tokens, retry=retry)
+    return settled(llm, one, fallback)
+
+
+def ask_all(
+    llm: LLM,
+    chats: Sequence[Chat],
+    model: type[ModelT],
+    *,
+    max_tokens: int,
+    purpose: str,
+    items: Sequence[str] = (),
+    retry: bool = True,
+    advance: Advance = no_advance,
+) -> list[ModelT | UnreadableReply | CallFailed]:
+    """Return for every prompt an instance of `model`, or the failure that took its place.
+
+    `items` names what each prompt is about (chunk ids), for the ledger; `advance` is told of every
+    first reply. `settled` turns one result into its value, the method's fallback, or an error.
+    """
+    reading = json_reading(model, purpose)
+    return ask_each(
+        llm, chats, reading, max_tokens=max_tokens, items=items, retry=retry, advance=advance
+    )
+
+
+def settled(llm: LLM, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
+    """Return the value, or the fallback (counted on the meter), or raise the failure."""
+    if not isinstance(result, UnreadableReply | CallFailed):
+        return result
+    if fallback is None:
+        raise result
+    if isinstance(llm, Metered):
+        llm.fallbacks += 1
+    return fallback
+
+
+def ask_each(
+    llm: LLM,
+    chats: Sequence[Chat],
+    reading: Reading[T],
+    *,
+    max_tokens: int,
+    items: Sequence[str] = (),
+    retry: bool = True,
+    advance: Advance = no_advance,
+) -> list[T | UnreadableReply | CallFailed]:
+    """Return what `reading` makes of the reply to every prompt, or the failure in its place.
+
+    Replies are read as they arrive; those that cannot be read are asked for once more, together,
+    with what was wrong. A cache is told of every verdict, a gate of every final one.
+    """
+    meter = Metered.of(llm)
+    results: dict[int, T | UnreadableReply | CallFailed] = {}
+    first: dict[int, Completion] = {}
+    schema = reading.schema
+    with closing(
+        meter.arrivals(chats, max_tokens=max_tokens, schema=schema, items=items)
+    ) as arriving:
+        for position, outcome in arriving:
+            result = _read(outcome, reading)
+            results[position] = result
+            advance(1)
+            if retry and isinstance(result, UnreadableReply) and isinstance(outcome, Completion):
+                first[position] = outcome
+            else:
+                _note(meter, outcome, result)
+    again = sorted(first)
+    corrections = [_correction(chats[at], first[at], results[at], reading) for at in again]
+    names = [items[at] for at in again] if items else ()
+    with closing(
+        meter.arrivals(corrections, max_tokens=max_tokens, schema=schema, items=names)
+    ) as arriving:
+        for number, outcome in arriving:
+            at = again[number]
+            result = _read(outcome, reading)
+            if not isinstance(result, CallFailed):
+                results[at] = result
+            corrected = not isinstance(result, UnreadableReply | CallFailed)
+            meter.judge(first[at], "corrected" if corrected else "unreadable")
+            meter.corrected += corrected
+            _note(meter, outcome, results[at])
+    return [results[position] for position in range(len(chats))]
+
+
+def _read(outcome: Outcome, reading: Reading[T]) -> T | UnreadableReply | CallFailed:
+    if isinstance(outcome, CallFailed):
+        return outcome
+    try:
+        return reading.read(outcome.text, outcome.finish == "length")
+    except UnreadableReply as error:
+        return error
+
+
+def _note(meter: Metered, outcome: Outcome, result: object) -> None:
+    readable = not isinstance(result, UnreadableReply | CallFailed)
+    if isinstance(outcome, Completion):
+        meter.judge(outcome, "valid" if readable else "unreadable")
+    meter.unreadable += isinstance(result, UnreadableReply)
+    meter.note(readable, outcome)
+
+
+def _correction(chat: Chat, reply: Completion, error: object, reading: Reading[T]) -> Chat:
+    problem = error.problem if isinstance(error, Unfit) else "it has not the form asked for"
+    asked = _CORRECTION.render(
+        {
+            "cut": reply.finish == "length",
+            "problem": problem,
+            "schema": json.dumps(reading.schema, ensure_ascii=False) if reading.schema else "",
+        }
+    )
+    return (*chat, Message("assistant", reply.text[:_MOST_ECHOED]), *asked)

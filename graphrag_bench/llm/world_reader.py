@@ -1,0 +1,297 @@
+"""A language model for the synthetic world: it answers exactly when the facts are in its prompt."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from graphrag_bench.fingerprint import code, digest
+from graphrag_bench.llm.calls import Chat, RunStopped
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.text import normalise_name
+from graphrag_bench.world.grammar import (
+    ALSO,
+    BY_PHRASE,
+    ParsedQuestion,
+    Statement,
+    asked,
+    kinds,
+    question,
+    statements,
+)
+
+UNKNOWN = "unknown"
+"""What it answers when a fact of the chain is not in the prompt."""
+
+
+class WorldReader(Scripted):
+    """A reader without weights that knows the grammar of the synthetic world and no fact of it.
+
+    It reads what the messages of the user state, in sentences, triples or rows of tables, and
+    follows the question's relations from the entity it names: the answer is the last name, as
+    written there. A name is an alias only where the prompt introduces it. Where one fact is not
+    stated the answer is `unknown`; where several tails are, the first one counts. Rumours are not
+    believed, unless `believes="rumours"`, and then only where no fact is stated. Answered too are
+    the prompts of conversion (entities, keywords), of OpenIE, of map and reduce, of reranking,
+    decomposition, HyDE (a passage with the name only), DRIFT and IRCoT, and of the agents (KGP,
+    ToG, DALK), all from the prompt alone; any other, and a question that is none of a
+    synthetic world, stops the run. Tokens are words.
+    """
+
+    def __init__(self, believes: Literal["facts", "rumours"] = "facts") -> None:
+        super().__init__(answer=self._answered)
+        self.believes = believes
+
+    @property
+    def identity(self) -> str:
+        """`world_reader:`, what it believes, and a fingerprint of its code."""
+        return f"world_reader:{self.believes}:{digest(code(WorldReader))}"
+
+    def _answered(self, chat: Chat) -> str:
+        system = "\n".join(one.content for one in chat if one.role == "system")
+        user = "\n".join(one.content for one in chat if one.role == "user").rstrip()
+        notes = Notes(user, self.believes == "rumours")
+        for told, cue, reply in _TASKS:
+            if cue in (system if told == "system" else user[-40:]):
+                return reply(notes)
+        raise RunStopped(
+            f"The world reader has no answer to this prompt: {user[:300]!r}. It answers questions "
+            "of dataset=world from passages, tables and triples; take another model for this "
+            "step (llm=NAME, or llm@llm_build=NAME for building)."
+        )
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What one prompt says and asks; `gullible` notes count rumours where no fact is stated."""
+
+    text: str
+    gullible: bool = False
+
+    @cached_property
+    def question(self) -> ParsedQuestion:
+        """The question, from the last line that begins with `Question:`; raises RunStopped.
+
+        It does so for a question that a synthetic world cannot have asked: it is never unknown.
+        """
+        said = self.line("Question:")
+        if (found := asked(said)) is None:
+            raise RunStopped(
+                f"{said!r} is not a question of a synthetic world, and llm=world_reader answers no "
+                "other: take dataset=world, or another model."
+            )
+        return found
+
+    @cached_property
+    def stated(self) -> tuple[Statement, ...]:
+        """Everything that is stated, in order."""
+        return tuple(statements(self.text))
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return {
+            normalise_name(one.tail): normalise_name(one.head)
+            for one in reversed(self.stated)
+            if one.phrase == ALSO
+        }
+
+    @cached_property
+    def _facts(self) -> Mapping[tuple[str, str], Statement]:
+        found: dict[tuple[str, str], Statement] = {}
+        believed = [one for one in self.stated if not one.rumour]
+        believed += [one for one in self.stated if one.rumour and self.gullible]
+        for one in believed:
+            found.setdefault((self.known(one.head), one.phrase), one)
+        return found
+
+    def known(self, name: str) -> str:
+        """The normalised name of an entity that is called by its name or an alias."""
+        normal = normalise_name(name)
+        return self._names.get(normal, normal)
+
+    def chain(self) -> list[Statement]:
+        """The facts of the question's chain that are stated, up to the first that is not."""
+        held = []
+        entity = self.known(self.question.start)
+        for phrase in self.question.phrases:
+            if (fact := self._facts.get((entity, phrase))) is None:
+                break
+            held.append(fact)
+            entity = self.known(fact.tail)
+        return held
+
+    def answer(self) -> str | None:
+        """The end of the chain; None where one of its facts is not stated."""
+        chain = self.chain()
+        return chain[-1].tail if len(chain) == len(self.question.phrases) else None
+
+    def line(self, head: str) -> str:
+        """What follows `head` on the last line that begins with it; "" without one."""
+        found = re.findall(rf"(?m)^{re.escape(head)}(.*)$", self.text)
+        return found[-1].strip() if found else ""
+
+
+def _short(notes: Notes) -> str:
+    return notes.answer() or UNKNOWN
+
+
+def _listed(notes: Notes) -> str:
+    return f"ans: {notes.answer() or UNKNOWN}"
+
+
+def _enough(notes: Notes) -> str:
+    answer = notes.answer()
+    return f"{{Yes}} {{{answer}}}" if answer else "{No}"
+
+
+def _steps(notes: Notes) -> str:
+    return " ".join(one.sentence for one in notes.chain()) or UNKNOWN
+
+
+def _entities(notes: Notes) -> str:
+    if notes.line("Question:"):
+        names = [notes.question.start]
+    else:
+        names = [name for name, _, _ in kinds(notes.text)]
+        names += [name for one in notes.stated for name in (one.head, one.tail)]
+    return json.dumps({"named_entities": list(dict.fromkeys(names))}, ensure_ascii=False)
+
+
+def _triples(notes: Notes) -> str:
+    facts = [[one.head, one.phrase, one.tail] for one in notes.stated if not one.rumour]
+    return json.dumps({"triples": facts}, ensure_ascii=False)
+
+
+def _keywords(notes: Notes) -> str:
+    said = {
+        "high_level_keywords": [BY_PHRASE[phrase].role for phrase in notes.question.phrases],
+        "low_level_keywords": [notes.question.start],
+    }
+    return json.dumps(said, ensure_ascii=False)
+
+
+def _points(notes: Notes) -> str:
+    """The facts with a relation of the question, those about its entity first, and their aliases.
+
+    The chain may begin in another part of the context, so that none of them can be left out.
+    """
+    asked_for = [one for one in notes.stated if one.phrase in notes.question.phrases]
+    asked_for = [one for one in asked_for if notes.gullible or not one.rumour]
+    start = normalise_name(notes.question.start)
+    ends = {start, *(normalise_name(end) for one in asked_for for end in (one.head, one.tail))}
+    other = [
+        one
+        for one in notes.stated
+        if one.phrase == ALSO and ends & {normalise_name(one.head), normalise_name(one.tail)}
+    ]
+    points = [
+        {"description": one.sentence, "score": 100 if notes.known(one.head) == start else 50}
+        for one in dict.fromkeys([*asked_for, *other])
+    ]
+    return json.dumps({"points": points or [{"description": UNKNOWN, "score": 0}]})
+
+
+def _follow_ups(notes: Notes) -> str:
+    points = json.loads(_points(notes))["points"]
+    open_part = [] if notes.answer() else [_next_evidence(notes)]
+    said = {
+        "answer": " ".join(point["description"] for point in points),
+        "score": max(point["score"] for point in points),
+        "follow_ups": open_part,
+    }
+    return json.dumps(said, ensure_ascii=False)
+
+
+def _next_evidence(notes: Notes) -> str:
+    chain = notes.chain()
+    if len(chain) == len(notes.question.phrases):
+        return UNKNOWN
+    about = chain[-1].tail if chain else notes.question.start
+    return f"{about} {notes.question.phrases[len(chain)]}"
+
+
+def _thought(notes: Notes) -> str:
+    answer = notes.answer()
+    return f"So the answer is: {answer}" if answer else _next_evidence(notes)
+
+
+def _sub_questions(notes: Notes) -> str:
+    start, phrases = notes.question.start, notes.question.phrases
+    found = [question(start, phrases[:hops]) for hops in range(1, len(phrases))]
+    return json.dumps({"sub_questions": found}, ensure_ascii=False)
+
+
+def _order(notes: Notes) -> str:
+    passages = re.split(r"(?m)^\[\d+\] ", notes.text)[1:]
+    chain = Notes("\n".join(passages), notes.gullible).chain()
+
+    def use(number: int) -> tuple[int, int]:
+        said = list(statements(passages[number - 1]))
+        asked_for = any(one.phrase in notes.question.phrases for one in said)
+        return -sum(one in chain for one in said), -int(asked_for)
+
+    return json.dumps({"order": sorted(range(1, len(passages) + 1), key=use)})
+
+
+def _relations(notes: Notes) -> str:
+    there = [name.strip() for name in notes.line("Relations:").split(";")]
+    wanted = notes.question.phrases
+    if normalise_name(notes.line("Entity:")) == normalise_name(notes.question.start):
+        wanted = notes.question.phrases[:1]
+    chosen = [name for name in there if normalise_name(name) in (*wanted, ALSO)]
+    if not chosen:
+        return f"{{{there[0]} (Score: 0)}}"
+    return "\n".join(f"{{{name} (Score: {1 / len(chosen):.4f})}}" for name in chosen)
+
+
+def _candidates(notes: Notes) -> str:
+    n_candidates = len(notes.line("Candidates:").split(";"))
+    return ", ".join([f"{1 / n_candidates:.4f}"] * n_candidates)
+
+
+def _reranked(notes: Notes) -> str:
+    facts = [one for one in notes.stated if one.phrase in (*notes.question.phrases, ALSO)]
+    best = dict.fromkeys([*notes.chain(), *facts]) or dict.fromkeys(notes.stated[:1])
+    return _numbered([f"{one.head} -> {one.phrase} -> {one.tail}" for one in best])
+
+
+def _numbered(facts: Sequence[str]) -> str:
+    lines = [f"Reranked Triple {place}: {fact}" for place, fact in enumerate(facts, start=1)]
+    return "\n".join(lines) or UNKNOWN
+
+
+def _sentences(notes: Notes) -> str:
+    return " ".join(one.sentence for one in notes.stated) or UNKNOWN
+
+
+_TASKS: list[tuple[Literal["system", "end"], str, Callable[[Notes], str]]] = [
+    ("system", '"low_level_keywords"', _keywords),
+    ("system", '"named_entities"', _entities),
+    ("system", '"triples"', _triples),
+    ("system", '"points"', _points),
+    ("system", '"follow_ups"', _follow_ups),
+    ("system", '"sub_questions"', _sub_questions),
+    ("system", '"order"', _order),
+    ("system", "(Score: x)", _relations),
+    ("system", "Reranked Triple N", _reranked),
+    ("system", "{Yes}", _enough),
+    ("system", '"ans:"', _listed),
+    ("system", "from their points", _short),
+    ("end", "Scores:", _candidates),
+    ("end", "Needed next:", _next_evidence),
+    ("end", "Next thought:", _thought),
+    ("end", "Passage:", _next_evidence),
+    ("end", "Report:", _next_evidence),
+    ("end", "Sentences:", _sentences),
+    ("end", "step by step:", _steps),
+    ("end", "nswer:", _short),
+    ("end", "Summary:", _short),
+]
+"""How a task is told: by what the instructions ask for, or by how the prompt ends.
+
+A list, so that its functions are part of the fingerprint, and not their places in memory.
+"""

@@ -1,0 +1,175 @@
+"""What a cache holds by model, and its rows in a file that can be shared: JSON lines."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import IO, Any, cast
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models.cache import (
+    VERDICTS,
+    Cache,
+    Row,
+    StoredReading,
+    StoredReply,
+    StoredVector,
+    is_sqlite,
+)
+
+FORMAT = {"format": "graphrag-bench replies", "version": 1}
+VECTORS = "vectors"
+_GZIP = b"\x1f\x8b"
+_TYPES: dict[str, Any] = {"str": str, "bytes": str, "int": int, "float": (int, float)}
+"""The type in JSON of a field."""
+
+
+@dataclass
+class CacheStats:
+    """What a cache holds of one model: replies by verdict, their tokens and their price.
+
+    Vectors are counted as if `vectors` were a verdict.
+    """
+
+    identity: str
+    verdicts: Counter[str] = field(default_factory=Counter)
+    truncated: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
+
+
+def cache_stats(path: str | Path) -> list[CacheStats]:
+    """Return one row for each model in a cache or an exported file, sorted by its identity."""
+    models: dict[str, CacheStats] = {}
+    for row in rows_in(path):
+        if isinstance(row, StoredReading):
+            continue
+        one = models.setdefault(row.identity, CacheStats(row.identity))
+        one.prompt_tokens += row.prompt_tokens
+        one.usd += row.usd
+        if isinstance(row, StoredReply):
+            one.verdicts[row.verdict] += 1
+            one.truncated += row.finish == "length"
+            one.completion_tokens += row.completion_tokens
+        else:
+            one.verdicts[VECTORS] += 1
+    return [one for _, one in sorted(models.items())]
+
+
+def export_rows(
+    cache: str | Path,
+    file: str | Path,
+    identity: str | None = None,
+    keys: Collection[str] | None = None,
+) -> int:
+    """Write rows to `file` (compressed when it ends in .gz) and return their number.
+
+    The file appears whole or not at all. `identity` picks the rows of one model, `keys` those of
+    calls, as ledgers name them.
+    """
+    path = Path(file)
+    part = path.with_name(path.name + ".part")
+    count = 0
+    try:
+        with _opened(part, "wt", zipped=path.suffix == ".gz") as out:
+            out.write(json.dumps(FORMAT) + "\n")
+            for row in rows_in(cache):
+                wanted = keys is None or row.key in keys
+                if wanted and (identity is None or row.identity == identity):
+                    out.write(json.dumps(_encoded(row), ensure_ascii=False) + "\n")
+                    count += 1
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def import_rows(file: str | Path, cache: str | Path) -> int:
+    """Put the rows of an exported file or a cache into `cache`, and return their number.
+
+    All of them or none; what is there already, and was readable, stays.
+    """
+    for _ in rows_in(file):  # a file that is cut shall not make a cache
+        pass
+    target = Cache(cache)
+    try:
+        return target.add(rows_in(file))
+    finally:
+        target.close()
+
+
+def rows_in(path: str | Path) -> Iterator[Row]:
+    """Yield the rows of a cache or of an exported file; raises UserError when it is neither."""
+    file = Path(path)
+    if not file.is_file():
+        raise UserError(f"There are no replies at '{file}': the file does not exist.")
+    if not is_sqlite(file):
+        with file.open("rb") as opened:
+            zipped = opened.read(len(_GZIP)) == _GZIP
+        yield from _exported(file, zipped=zipped)
+        return
+    cache = Cache(file, reading=True)
+    try:
+        yield from cache.rows()
+    finally:
+        cache.close()
+
+
+def _exported(file: Path, *, zipped: bool) -> Iterator[Row]:
+    number = 0
+    try:
+        with _opened(file, "rt", zipped=zipped) as lines:
+            for number, line in enumerate(lines, 1):
+                where = f"{file}, line {number}"
+                try:
+                    values = json.loads(line)
+                except (ValueError, RecursionError):
+                    raise UserError(f"{where}: no JSON. Was the file cut?") from None
+                if number > 1:
+                    yield _decoded(values, where)
+                elif values != FORMAT:
+                    raise UserError(f"{file} holds no replies: its first line is not {FORMAT}.")
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        where = f"{file}, line {number + 1}"
+        raise UserError(f"{where}: cannot be read ({error}). Was the file cut?") from None
+    if number == 0:
+        raise UserError(f"{file} holds no replies: it is empty.")
+
+
+def _opened(file: Path, mode: str, *, zipped: bool) -> IO[str]:
+    opened: Any = (gzip.open if zipped else open)(file, mode, encoding="utf-8")
+    return cast(IO[str], opened)
+
+
+def _encoded(row: Row) -> dict[str, Any]:
+    return {
+        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for name, value in vars(row).items()
+    }
+
+
+def _decoded(values: Any, where: str) -> Row:
+    names = set(values) if isinstance(values, dict) else set()
+    for kind in (StoredReply, StoredVector, StoredReading):
+        own = {one.name: one for one in fields(kind)}
+        if names == set(own):
+            break
+    else:
+        raise UserError(f"{where}: the fields are not those of a reply.")
+    for name, one in own.items():
+        if not isinstance(values[name], _TYPES[str(one.type)]):
+            raise UserError(f"{where}: {name} is no {one.type}.")
+        if one.type == "bytes":
+            values[name] = base64.b64decode(values[name], validate=True)
+    row: Row = kind(**values)
+    if isinstance(row, StoredReply) and row.verdict not in VERDICTS:
+        raise UserError(f"{where}: no verdict '{row.verdict}'.")
+    return row

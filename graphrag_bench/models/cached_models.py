@@ -1,0 +1,153 @@
+"""An embedder and a tagger whose work is stored by content: a text is embedded and read once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Literal
+
+import numpy as np
+
+from graphrag_bench.models.cache import (
+    KEY_DIGITS,
+    Cache,
+    Mode,
+    StoredReading,
+    StoredVector,
+    vector_key,
+)
+from graphrag_bench.models.embedder import AroundAnother, Embedder, Kind, Vectors
+from graphrag_bench.models.nlp import Nlp, Relation, Sentence
+from graphrag_bench.models.workers import ParallelTagger
+
+_AT_ONCE = 128
+_READING_VERSION = 1
+_What = Literal["sentences", "entities"]
+
+
+class CachedEmbedder(AroundAnother):
+    """The embedder inside, given only the texts whose vectors the cache does not hold.
+
+    A vector is found by the embedder's identity, its kind and its text, so that artifacts and data
+    sets share it. What `encode` returned is stored. `mode` is that of the cache: `read` stores
+    nothing, `refresh` embeds everything and replaces what is stored.
+    """
+
+    def __init__(self, inner: Embedder, cache: Cache, mode: Mode = "write") -> None:
+        self.inner = inner
+        self.cache = cache
+        self.mode: Mode = mode
+
+    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+        """Return float32 (n, dimension), unit rows in the order of the texts; equal texts once."""
+        if not texts:
+            return self.inner.encode(texts, kind=kind)
+        identity = self.identity
+        keys = {text: vector_key(identity, kind, text) for text in texts}
+        stored = {} if self.mode == "refresh" else self.cache.vectors(list(keys.values()))
+        if missing := [text for text, key in keys.items() if key not in stored]:
+            vectors = self.inner.encode(missing, kind=kind)
+            rows = [
+                StoredVector(keys[text], identity, vector.tobytes())
+                for text, vector in zip(missing, vectors, strict=True)
+            ]
+            if self.mode != "read":
+                self.cache.put_all(rows, replace=self.mode == "refresh")
+            stored |= {row.key: row for row in rows}
+        return vectors_of([stored[keys[text]] for text in texts])
+
+
+def vectors_of(rows: Sequence[StoredVector]) -> Vectors:
+    """Return stored vectors as float32 (n, dimension)."""
+    numbers = b"".join(row.numbers for row in rows)
+    return np.frombuffer(numbers, np.float32).reshape(len(rows), -1).copy()
+
+
+class CachedTagger:
+    """The tagger inside, given only the texts whose reading the cache does not hold.
+
+    A reading is found by the tagger's identity and the text, so that graphs, data sets and
+    questions share it. `mode` is that of the cache: `read` stores nothing, `refresh` reads
+    everything again and replaces what is stored.
+    """
+
+    def __init__(self, inner: Nlp, cache: Cache, mode: Mode = "write") -> None:
+        self.inner = inner
+        self.cache = cache
+        self.mode: Mode = mode
+
+    @cached_property
+    def identity(self) -> str:
+        """That of the tagger inside."""
+        return self.inner.identity
+
+    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+        """Return the sentences of each text, in order; new ones are stored as they come."""
+        rest = iter(texts)
+        size = _AT_ONCE
+        if len(texts) > _AT_ONCE and isinstance(self.inner, ParallelTagger):
+            size = self.inner.at_once
+        while block := list(islice(rest, size)):
+            keys = {text: self._key("sentences", text) for text in block}
+            stored = self._stored(list(keys.values()))
+            missing = [text for text, key in keys.items() if key not in stored]
+            read = zip(missing, self.inner.sentences(missing) if missing else (), strict=True)
+            new: dict[str, list[Sentence]] = {}
+            unwritten: dict[str, list[Sentence]] = {}
+            for text in block:
+                while text not in new and keys[text] not in stored:
+                    first, sentences = next(read)
+                    new[first] = unwritten[keys[first]] = sentences
+                yield list(new[text]) if text in new else _sentences(stored[keys[text]])
+                if len(unwritten) >= _AT_ONCE:
+                    self._store(unwritten)
+                    unwritten = {}
+            self._store(unwritten)
+
+    def entities(self, text: str) -> list[str]:
+        """Return the named entities of a text, as written, in order."""
+        key = self._key("entities", text)
+        if (stored := self._stored([key]).get(key)) is not None:
+            return [str(name) for name in json.loads(zlib.decompress(stored))]
+        names = self.inner.entities(text)
+        self._store({key: names})
+        return names
+
+    def _key(self, what: _What, text: str) -> str:
+        written = json.dumps([_READING_VERSION, what, self.identity, text]).encode()
+        return hashlib.sha256(written).hexdigest()[:KEY_DIGITS]
+
+    def _stored(self, keys: Sequence[str]) -> dict[str, bytes]:
+        if self.mode == "refresh":
+            return {}
+        return {key: row.found for key, row in self.cache.readings(keys).items()}
+
+    def _store(self, readings: Mapping[str, Sequence[object]]) -> None:
+        if readings and self.mode != "read":
+            rows = [
+                StoredReading(
+                    key, self.identity, zlib.compress(json.dumps(one, default=sorted).encode(), 1)
+                )
+                for key, one in readings.items()
+            ]
+            self.cache.put_all(rows, replace=self.mode == "refresh")
+
+
+def _sentences(stored: bytes) -> list[Sentence]:
+    return [
+        Sentence(
+            text,
+            tuple((name, label) for name, label in entities),
+            tuple(phrases),
+            tuple(map(Relation._make, relations)),
+            frozenset(pronouns),
+            tuple(lemmas),
+        )
+        for text, entities, phrases, relations, pronouns, lemmas in json.loads(
+            zlib.decompress(stored)
+        )
+    ]

@@ -1,0 +1,200 @@
+"""Texts read and embedded by joblib's workers: processes of this machine, or those of Ray."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models.embedder import FIRST_BLOCK, AroundAnother, Embedder, Kind, Vectors
+from graphrag_bench.models.from_config import make
+from graphrag_bench.models.nlp import Nlp, Sentence, Spacy, memory_zone
+
+T = TypeVar("T")
+R = TypeVar("R")
+Backend = Literal["local", "ray"]
+TEXTS_A_BLOCK = 32
+"""Texts that a worker reads at a time."""
+BLOCKS_AT_ONCE = 16
+"""Blocks for each worker in one request: with fewer, workers idle longer at its end."""
+LEAST_CHARACTERS = 20_000
+"""Passages of fewer characters together are embedded in this process."""
+_LEAST_A_BLOCK = 10_000
+_IDLE_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Workers:
+    """`count` workers of a backend; None is all CPUs, of this machine or of the Ray cluster.
+
+    Ray joins the cluster that its own variable RAY_ADDRESS names, or starts one on this machine.
+    """
+
+    count: int | None = None
+    backend: Backend = "local"
+
+    @property
+    def size(self) -> int:
+        """The number of workers; joins the cluster where that decides it."""
+        if self.count is not None:
+            return self.count
+        if self.backend == "local":
+            return os.cpu_count() or 1
+        from joblib import effective_n_jobs, parallel_config
+
+        _register_ray()
+        with parallel_config(backend="ray"):
+            return int(effective_n_jobs(-1))
+
+    def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
+        """Yield what `work` returns for each block, in the order of the blocks.
+
+        Raises what `work` raises, and UserError when a worker is killed.
+        """
+        from joblib import Parallel, delayed, parallel_config
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        settings: dict[str, Any] = {"backend": "ray", "n_jobs": self.count or -1}
+        if self.backend == "ray":
+            _register_ray()
+        else:
+            settings = {
+                "backend": "loky", "n_jobs": self.size, "inner_max_num_threads": 1,
+                "idle_worker_timeout": _IDLE_SECONDS,
+            }  # fmt: skip
+        form = "generator" if self.backend == "local" else "list"
+        try:
+            with parallel_config(**settings):
+                yield from Parallel(return_as=form)(delayed(work)(block) for block in blocks)
+        except BrokenProcessPool:
+            raise UserError(
+                "A worker ended without a result: it was killed, or this machine has too little "
+                "memory for so many. What was done is stored; run again with fewer (nlp_workers=N)."
+            ) from None
+
+
+def _register_ray() -> None:
+    try:
+        from ray.util.joblib import register_ray
+    except ModuleNotFoundError:
+        raise UserError("parallel=ray needs: pip install 'graphrag-bench[ray]'.") from None
+    register_ray()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a worker makes a model: by its settings, once in each process.
+
+    `identity` is that of the model in this process; a worker whose own differs, by its packages,
+    files or device, refuses with a UserError: its work would be another's.
+    """
+
+    group: str
+    settings: str
+    identity: str
+
+    @classmethod
+    def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> Recipe:
+        """Return the recipe of a model that was made with these settings."""
+        return cls(group, json.dumps(dict(settings), sort_keys=True), model.identity)
+
+
+@lru_cache(maxsize=4)
+def model_of(recipe: Recipe) -> Any:
+    """Return the model of a recipe; raises UserError where it is another here."""
+    model = make(recipe.group, json.loads(recipe.settings))
+    if model.identity != recipe.identity:
+        raise UserError(
+            f"A worker has another {recipe.group}: '{model.identity}', and not "
+            f"'{recipe.identity}'. Install the same packages and files on every machine, and name "
+            "device and precision where they are `auto`."
+        )
+    return model
+
+
+class ParallelTagger:
+    """A tagger that reads `least` texts or more in workers, and fewer in this process."""
+
+    def __init__(self, inner: Nlp, workers: Workers, recipe: Recipe, least: int) -> None:
+        self.inner = inner
+        self.workers = workers
+        self._recipe = recipe
+        self._least = least
+
+    @property
+    def identity(self) -> str:
+        """That of the tagger inside."""
+        return self.inner.identity
+
+    @property
+    def at_once(self) -> int:
+        """How many texts keep all workers busy."""
+        return TEXTS_A_BLOCK * BLOCKS_AT_ONCE * self.workers.size
+
+    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+        """Yield the sentences of each text, in order."""
+        if len(texts) < self._least:
+            yield from self.inner.sentences(texts)
+            return
+        self._least = min(self._least, TEXTS_A_BLOCK)
+        starts = range(0, len(texts), TEXTS_A_BLOCK)
+        blocks = (list(texts[start : start + TEXTS_A_BLOCK]) for start in starts)
+        for sentences in self.workers.map(partial(_read, self._recipe), blocks):
+            yield from sentences
+
+    def entities(self, text: str) -> list[str]:
+        """Return the named entities of a text, read in this process."""
+        return self.inner.entities(text)
+
+
+def _read(recipe: Recipe, texts: Sequence[str]) -> list[list[Sentence]]:
+    tagger: Nlp = model_of(recipe)
+    with memory_zone(tagger) if isinstance(tagger, Spacy) else nullcontext():
+        return list(tagger.sentences(texts))
+
+
+class ParallelEmbedder(AroundAnother):
+    """An embedder that embeds many passages in workers.
+
+    Questions, and passages of fewer than `LEAST_CHARACTERS`, are embedded in this process.
+    """
+
+    def __init__(self, inner: Embedder, workers: Workers, recipe: Recipe) -> None:
+        self.inner = inner
+        self.workers = workers
+        self._recipe = recipe
+
+    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+        """Return float32 (n, dimension), unit rows in the order of the texts."""
+        n_characters = sum(map(len, texts))
+        if kind == "question" or n_characters < LEAST_CHARACTERS:
+            return self.inner.encode(texts, kind=kind)
+        share = n_characters // (BLOCKS_AT_ONCE * self.workers.size)
+        size = min(max(share, _LEAST_A_BLOCK), FIRST_BLOCK)
+        encode = partial(_encode, self._recipe, kind)
+        return np.concatenate(list(self.workers.map(encode, _blocks(texts, size))))
+
+
+def _blocks(texts: Sequence[str], n_characters: int) -> Iterator[list[str]]:
+    block: list[str] = []
+    size = 0
+    for text in texts:
+        block.append(text)
+        size += len(text)
+        if size >= n_characters:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _encode(recipe: Recipe, kind: Kind, texts: Sequence[str]) -> Vectors:
+    embedder: Embedder = model_of(recipe)
+    return embedder.encode(texts, kind=kind)

@@ -1,0 +1,36 @@
+"""A process that asks N prompts through the cache; the tests start several, and kill some."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from pydantic import BaseModel
+
+from graphrag_bench.llm.ledger import Ledger
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.structured import ask_all
+from graphrag_bench.models.cache import Cache
+from graphrag_bench.prompts import Message
+
+
+class Answer(BaseModel):
+    answer: str
+
+
+def main(url: str, folder: str, first: int, after: int) -> None:
+    store = Cache(f"{folder}/replies.sqlite")
+    model = OpenAICompatible("fake", url, None, limits={"concurrency": 4}).attached(store=store)
+    ledger = Ledger(f"{folder}/ledger-{first}.jsonl")
+    meter = Metered(model, log=ledger.at("answer", "step"))
+    numbers = list(range(first, after))
+    prompts = [(Message("user", f"Question #{number}"),) for number in numbers]
+    items = [str(number) for number in numbers]
+    found = ask_all(meter, prompts, Answer, max_tokens=9, purpose="answer", items=items)
+    store.close()
+    sys.stdout.write(json.dumps([getattr(one, "answer", None) for one in found]))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4]))

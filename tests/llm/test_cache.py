@@ -1,0 +1,161 @@
+"""What was paid for once is not paid for again: repeats, verdicts, processes, kill -9."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from graphrag_bench.llm.calls import CallFailed, Completion
+from graphrag_bench.llm.ledger import read_ledger
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.llm.structured import ask
+from graphrag_bench.models.cache import Cache
+
+pytestmark = pytest.mark.slow
+
+PROCESS = Path(__file__).with_name("paying_process.py")
+
+
+class City(BaseModel):
+    name: str
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Cache(tmp_path / "replies.sqlite")
+    yield store
+    store.close()
+
+
+def text(outcomes):
+    return [outcome.text for outcome in outcomes]
+
+
+def test_the_second_time_nothing_is_asked(store, chat):
+    model = Scripted({"a": "x", "b": "y"})
+    prompts = [chat("a"), chat("b")]
+    first = model.attached(store=store).complete(prompts, max_tokens=5)
+    again = model.attached(store=store).complete(prompts, max_tokens=5)
+    assert text(first) == text(again) == ["x", "y"] and len(model.asked) == 2
+    assert [one.cached for one in first + again] == [False, False, True, True]
+    assert again[0].seconds == 0 and again[0].prompt_tokens == first[0].prompt_tokens
+
+
+def test_five_repeats_make_five_calls_and_five_more_make_none(store, chat):
+    model = Scripted({"": "x"})
+    cached = model.attached(store=store)
+    for _ in range(2):
+        for trial in range(5):
+            cached.attached(trial=trial).complete([chat("a")], max_tokens=5)
+    assert len(model.asked) == 5
+
+
+def test_modes_do_what_they_say(store, chat):
+    model = Scripted({"": "x"})
+
+    def asked(mode):
+        before = len(model.asked)
+        model.attached(store=store, mode=mode).complete([chat("a")], max_tokens=5)
+        return len(model.asked) - before
+
+    modes = ["off", "read", "write", "write", "read", "refresh", "off", "write"]
+    assert [asked(mode) for mode in modes] == [1, 1, 1, 0, 0, 1, 1, 0]
+
+
+def test_refresh_pays_once_for_each_prompt_whatever_the_clock_says(store, chat, monkeypatch):
+    model = Scripted({"": "x"})
+    model.attached(store=store).complete([chat("a")], max_tokens=5)
+    fresh = model.attached(store=store, mode="refresh")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 86_400)
+    for _ in range(3):
+        fresh.complete([chat("a")], max_tokens=5)
+    assert len(model.asked) == 2
+
+
+def test_unreadable_replies_are_asked_for_again_and_readable_ones_are_not(store, chat):
+    replies = iter(["?", "?", "?", '{"name": "Rome"}'])
+    model = Scripted(answer=lambda prompt: next(replies))
+
+    def city():
+        meter = Metered(model.attached(store=store))
+        return ask(meter, chat("a"), City, max_tokens=5, purpose="p", fallback=City(name="-")).name
+
+    assert [city(), city(), city()] == ["-", "Rome", "Rome"]
+    assert len(model.asked) == 4
+
+
+def test_a_corrected_reply_is_replayed_with_its_correction(store, chat):
+    model = Scripted({"could not be read": '{"name": "Rome"}', "a": "?"})
+    usage = []
+    for _ in range(2):
+        meter = Metered(model.attached(store=store))
+        assert ask(meter, chat("a"), City, max_tokens=5, purpose="p").name == "Rome"
+        usage.append((meter.usage, meter.corrected))
+    assert len(model.asked) == 2 and usage[0] == usage[1]
+
+
+def test_a_cut_reply_is_stored_and_stays_cut(store, chat):
+    model = Scripted([("", Completion("half", 1, 5, finish="length"))])
+    for _ in range(2):
+        meter = Metered(model.attached(store=store))
+        meter.complete([chat("a")], max_tokens=5)
+        assert meter.truncated == 1
+    assert len(model.asked) == 1
+
+
+def test_failures_are_not_reused_but_known(store, chat):
+    model = Scripted([("", CallFailed("content_filter", "no"))])
+    for _ in range(2):
+        (failed,) = model.attached(store=store).complete([chat("a")], max_tokens=5)
+        assert failed.reason == "content_filter"
+    assert len(model.asked) == 2
+    (row,) = store.rows()
+    assert (row.verdict, row.reason) == ("failed", "content_filter")
+
+
+def test_the_same_prompt_asked_at_once_is_called_once(store, chat):
+    def slow(prompt):
+        time.sleep(0.05)
+        return "x"
+
+    model = Scripted(answer=slow, concurrency=8)
+    replies = model.attached(store=store).complete([chat("a")] * 8, max_tokens=5)
+    assert text(replies) == ["x"] * 8 and len(model.asked) == 1
+    assert sum(not one.cached for one in replies) == 1
+
+
+def run(fake_url, folder, first, after):
+    command = [sys.executable, str(PROCESS), fake_url, str(folder), str(first), str(after)]
+    environment = {**os.environ, "PYTHONPATH": str(PROCESS.parents[2])}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
+
+
+def test_several_processes_share_one_file_and_a_kill_loses_the_calls_in_flight_alone(
+    fake, tmp_path
+):
+    url = fake.scenario(latency=0.02)
+    killed, other = run(url, tmp_path, 0, 40), run(url, tmp_path, 40, 80)
+    while fake.stats(url).requests < random.Random(0).randint(5, 40):
+        time.sleep(0.005)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate(timeout=30)
+    again = run(url, tmp_path, 0, 40)
+    for process, first in ((again, 0), (other, 40)):
+        names = json.loads(process.communicate(timeout=60)[0])
+        assert names == [str(number) for number in range(first, first + 40)]
+    answered = fake.stats(url).answered
+    assert len(answered) == 80 and answered.total() <= 80 + 4
+    store = Cache(tmp_path / "replies.sqlite")
+    assert sum(row.verdict == "valid" for row in store.rows()) == 80
+    store.close()
+    lines = read_ledger(tmp_path / "ledger-0.jsonl")
+    assert {line.item for line in lines} == {str(number) for number in range(40)}

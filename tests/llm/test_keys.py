@@ -1,0 +1,125 @@
+"""Keys of replies and vectors as they are stored: another one would lose what was paid for."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from graphrag_bench.llm.calls import Request
+from graphrag_bench.llm.json_replies import schema_of
+from graphrag_bench.llm.local import Local
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.openai_compatible import Dialect, OpenAICompatible
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.llm.settings import Decoding
+from graphrag_bench.llm.structured import ask
+from graphrag_bench.models.cache import reply_key, vector_key
+from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+from graphrag_bench.prompts import Message
+
+MINI = "gpt-4o-mini:f93e1e334878"
+WARM = {"temperature": 0.7, "top_p": 0.9, "seed": None, "extra": {"reasoning_effort": "low"}}
+CHAT = (Message("system", "Be short."), Message("user", "Who founded Norvik? é\ud800"))
+SCHEMA = (
+    '{"properties": {"name": {"type": "string"}, "people": {"type": "integer"}}, '
+    '"required": ["name", "people"], "type": "object", "additionalProperties": false}'
+)
+CORRECTION = (
+    "Your last reply could not be read: field 'name': Field required.\n"
+    "Reply again to the same task with one JSON object that fits the JSON schema below.\n"
+    "Write the object and nothing else: no explanation, no code fence.\n\n" + SCHEMA
+)
+IN_WORDS = (
+    "Reply with one JSON object that fits this JSON schema, and nothing else: no explanation, "
+    "no code fence.\n\n" + SCHEMA
+)
+
+
+class City(BaseModel):
+    """Not in the schema."""
+
+    name: str
+    people: int = 0
+
+
+def test_identities_of_models(tmp_path: Path) -> None:
+    path = tmp_path / "small.gguf"
+    path.write_bytes(b"one")
+    assert OpenAICompatible("gpt-4o-mini").identity == MINI
+    assert OpenAICompatible("m", decoding=WARM).identity == "m:8d9826ffc83f"
+    assert Local(str(path)).identity == "small.gguf@7692c3ad3540:f93e1e334878"
+    assert Local(str(path), decoding={"seed": 3}).identity == "small.gguf@7692c3ad3540:19dd677b4d1b"
+    assert Scripted({"a": "b"}).identity == "scripted:d1568b4ead36"
+
+
+@pytest.mark.parametrize(
+    ("request_", "key"),
+    [
+        (Request(CHAT, 20), "bb49285d8e767cd72160cb712c5f6321"),
+        (Request(CHAT, 21), "286235b82c5af433f88f68e129442b0d"),
+        (Request(CHAT, 20, ("\n",)), "94d347d166ace63681013ea4bf8d195c"),
+        (Request(CHAT, 20, (), schema_of(City)), "570983242ad725433f28e040de8c29bc"),
+        (Request(CHAT, 20, (), None, 3), "64937500f4ad45d1487aa38568d6ce11"),
+    ],
+    ids=["plain", "max_tokens", "stop", "schema", "trial"],
+)
+def test_all_that_can_change_a_reply_is_in_its_key(request_: Request, key: str) -> None:
+    assert reply_key(MINI, request_)[0] == key
+
+
+def test_the_key_of_a_correction() -> None:
+    model = Scripted([("could not be read", '{"name": "Rome"}'), ("Italy", '{"town": 1}')])
+    ask(Metered(model), (Message("user", "Italy"),), City, max_tokens=9, purpose="city")
+    assert model.asked[-1][1:] == (Message("assistant", '{"town": 1}'), Message("user", CORRECTION))
+    corrective = Request(model.asked[-1], 9, (), schema_of(City))
+    assert reply_key(MINI, corrective)[0] == "211bdd6083fef5bb53e1148f8ea22b89"
+
+
+def test_the_request_that_is_sent() -> None:
+    dialect = Dialect()
+    dialect.schema_form = "words"
+    asked = Request(CHAT[:1], 20, ("x",), schema_of(City), 2)
+    body = dialect.body("m", asked, Decoding(**WARM))
+    assert body == {
+        "temperature": 0.7,
+        "top_p": 0.9,
+        "stop": ["x"],
+        "reasoning_effort": "low",
+        "max_tokens": 20,
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "Be short."},
+            {"role": "user", "content": IN_WORDS},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("embedder", "identity", "keys"),
+    [
+        (
+            OpenAIEmbedder("text-embedding-3-small", 1536),
+            "openai:text-embedding-3-small:1536:unit:long=windows(8191):prefixes=,",
+            ("6d70d2e50618dc614db57b14fac9072f", "6adf33b893957107e5343485d412a415"),
+        ),
+        (
+            OpenAIEmbedder("bge-m3", 1024, shorten=True, question_prefix="q: ",
+                           passage_prefix="p: ", long_texts="cut"),
+            "openai:bge-m3:1024(shortened):unit:long=cut(8192):prefixes=q: ,p: ",
+            ("4c6b0e2c4c99e09d59728f327081fa80", "890e8850b59336d719c0ace42ff6da90"),
+        ),
+        (
+            OpenAIEmbedder("mine", 8, window=500, tokenizer="o200k"),
+            "openai:mine:8:unit:long=windows(500, o200k):prefixes=,",
+            ("ce82f457be9972e55f9b206df3e9772f", "5ae31a831da988bf8bacbd4c43cfa547"),
+        ),
+    ],
+    ids=["openai", "bge", "own"],
+)  # fmt: skip
+def test_keys_of_vectors(embedder: OpenAIEmbedder, identity: str, keys: tuple[str, str]) -> None:
+    stored = embedder._identity()
+    assert embedder.identity == identity
+    assert keys == (
+        embedder._key("p: Ada"),
+        vector_key(stored, "question", "a"),
+    )

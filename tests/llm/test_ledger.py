@@ -1,0 +1,160 @@
+"""One line for every call, sums that keep paid and cached apart, and a budget that counts them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
+from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, spent, sums
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.models.cache import Cache
+
+PAID = Completion("a", 10, 5, model="m", fingerprint="f1", usd=0.5, seconds=2.0, retries=1)
+CACHED = Completion("a", 10, 5, finish="length", model="m", fingerprint="f1", usd=0.5, cached=True)
+FAILED = CallFailed("empty", "nothing", 2, 3.0, paid=Completion("", 7, 3, model="m", usd=0.1))
+
+
+def ledger_of(folder: Path, *outcomes: Completion | CallFailed) -> Path:
+    folder.mkdir(exist_ok=True)
+    ledger = Ledger(folder / "ledger.jsonl")
+    log = ledger.at("answer", "answer.direct", "q1")
+    for outcome in outcomes:
+        log(outcome, "")
+    ledger.close()
+    return ledger.path
+
+
+# ---- lines and sums
+
+
+def test_a_line_holds_all_there_is_to_know_about_a_call(tmp_path):
+    (line,) = read_ledger(ledger_of(tmp_path, PAID))
+    where = (line.stage, line.step, line.item, line.outcome)
+    assert where == ("answer", "answer.direct", "q1", "stop")
+    assert (line.prompt_tokens, line.completion_tokens, line.usd) == (10, 5, 0.5)
+    assert (line.model, line.seconds, line.retries, line.cached) == ("m", 2.0, 1, False)
+
+
+def test_sums_keep_paid_and_cached_apart_and_count_what_failed(tmp_path):
+    path = ledger_of(tmp_path, PAID, CACHED, FAILED)
+    total = sums(read_ledger(path), "stage", "step")[("answer", "answer.direct")]
+    assert (total.paid.calls, total.cached.calls, total.calls) == (2, 1, 3)
+    assert (total.paid.prompt_tokens, total.cached.prompt_tokens) == (17, 10)
+    assert (total.paid.usd, total.cached.usd) == (0.6, 0.5)
+    assert (total.truncated, total.failed, total.paid.retries) == (1, (("empty", 1),), 3)
+    assert spent(path) == Spending(25, 0.6)
+
+
+def test_a_run_that_saw_two_builds_of_a_model_is_marked(tmp_path):
+    other = Completion("b", 1, 1, model="m", fingerprint="f2")
+    lines = list(read_ledger(ledger_of(tmp_path, PAID, other)))
+    total = sums(lines, "stage")[("answer",)]
+    assert total.mixed and total.models == ("m f1", "m f2")
+    assert not sums(lines[:1], "stage")[("answer",)].mixed
+
+
+def test_a_line_that_a_kill_cut_short_is_left_out_and_the_next_is_whole(tmp_path):
+    path = ledger_of(tmp_path, PAID)
+    with path.open("a") as file:
+        file.write('{"stage": "ans')
+    ledger_of(tmp_path, CACHED)
+    assert [line.cached for line in read_ledger(path)] == [False, True]
+
+
+def test_shards_are_read_as_one(tmp_path):
+    paths = [ledger_of(tmp_path / shard, PAID) for shard in "12"]
+    assert sums(read_ledger(*paths), "kind")[("chat",)].calls == 2
+
+
+def test_a_meter_writes_each_call_under_its_own_item(tmp_path, chat):
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    meter = Metered(Scripted({"": "x"}), log=ledger.at("build", "extract"))
+    meter.complete([chat("a"), chat("b")], max_tokens=3, items=["chunk-1", "chunk-2"])
+    assert [line.item for line in read_ledger(ledger.path)] == ["chunk-1", "chunk-2"]
+
+
+# ---- the budget
+
+
+def test_the_run_stops_before_the_budget_is_passed_and_a_larger_one_pays_for_the_rest_alone(
+    fake, tmp_path, chat
+):
+    url = fake.scenario(latency=0.02, text="word " * 20)
+    store = Cache(tmp_path / "replies.sqlite")
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    client = OpenAICompatible("fake", url, None, limits={"concurrency": 8})
+    prompts = [chat(f"Question #{number} " + "word " * 18) for number in range(40)]
+
+    def run(n_tokens: int) -> Budget:
+        budget = Budget(n_tokens, before=spent(ledger.path))
+        model = client.attached(store=store, budget=budget)
+        Metered(model, log=ledger.at("answer", "step")).complete(prompts, max_tokens=30)
+        return budget
+
+    with pytest.raises(RunStopped, match="budget.tokens=800 could be passed: .*raise the budget"):
+        run(800)
+    stats = fake.stats(url)
+    assert 400 < stats.tokens <= 800 and spent(ledger.path).tokens == stats.tokens
+    with pytest.raises(RunStopped, match=f"{stats.tokens} are spent"):
+        run(stats.tokens + 10)
+    assert run(1700).spent.tokens == fake.stats(url).tokens == 1600
+    assert set(fake.stats(url).answered.values()) == {1}
+    store.close()
+
+
+def test_dollars_are_a_budget_too(fake, chat):
+    url = fake.scenario(text="one two")
+    client = OpenAICompatible("fake", url, None, prices={"prompt": 1e6, "completion": 1e6})
+    budget = Budget(usd=30.0)
+    with pytest.raises(RunStopped, match="budget.usd=30"):
+        client.attached(budget=budget).complete([chat("a b")] * 20, max_tokens=2)
+    assert 0 < budget.spent.usd <= 30
+    with pytest.raises(UserError, match="llm.prices"):
+        OpenAICompatible("m", url).attached(budget=Budget(usd=1.0))
+
+
+def test_a_call_waits_for_those_under_way():
+    budget = Budget(tokens=100)
+    admitted = threading.Event()
+
+    def wait() -> None:
+        with budget.room(Spending(50)):
+            admitted.set()
+
+    with budget.room(Spending(80)) as spend:
+        thread = threading.Thread(target=wait)
+        thread.start()
+        assert not admitted.wait(0.05)
+        spend(Spending(10))
+    thread.join(2)
+    assert admitted.is_set() and budget.spent.tokens == 10
+
+
+def test_only_what_was_paid_for_is_spent(tmp_path, chat):
+    store = Cache(tmp_path / "replies.sqlite")
+    budget = Budget(tokens=1000)
+    plan = [("a", CallFailed("refused", "no")), ("b", FAILED), ("c", "one")]
+    model = Scripted(plan).attached(store=store, budget=budget)
+    for prompt, n_tokens in (("a", 0), ("b", 10), ("c", 12), ("c", 12)):
+        model.complete([chat(prompt)], max_tokens=5)
+        assert budget.spent.tokens == n_tokens
+    store.close()
+
+
+def test_what_other_processes_write_into_their_ledgers_counts(tmp_path):
+    other = ledger_of(tmp_path, PAID, CACHED)
+    budget = Budget(100, before=spent(other), others=lambda: [other, tmp_path / "none.jsonl"])
+    assert budget.spent.tokens == 15
+    ledger_of(tmp_path, PAID)
+    with other.open("a") as file:
+        file.write(json.dumps({"stage": "answer"})[:-3])
+    assert budget.spent.tokens == 30
+    with pytest.raises(RunStopped, match="30 are spent"), budget.room(Spending(71)):
+        pass

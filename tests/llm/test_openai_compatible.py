@@ -1,0 +1,260 @@
+"""What the client sends and how it reads replies, against servers of every kind, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.calls import CallFailed, Completion
+from graphrag_bench.llm.chat import reply
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.server import Rejected
+
+SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
+DEEP = "[" * 200_000 + "]" * 200_000
+
+
+def client(url: str, **more: Any) -> OpenAICompatible:
+    return OpenAICompatible("fake", url, None, **more)
+
+
+def ask(model, prompt, **more) -> Completion:
+    return reply(model, prompt, **{"max_tokens": 20, **more})
+
+
+def failure(model, prompt, **more) -> CallFailed:
+    (outcome,) = model.complete([prompt], **{"max_tokens": 20, **more})
+    assert isinstance(outcome, CallFailed)
+    return outcome
+
+
+def answer(**more: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": "Paris"}
+    return {"model": "fake", "choices": [{"message": message, "finish_reason": "stop"}], **more}
+
+
+def test_a_reply_carries_the_servers_counts_and_its_name(fake, chat):
+    url = fake.scenario(text="Rome it is", fingerprints=["fp_7"])
+    got = ask(client(url, prices={"prompt": 1.0, "completion": 2.0}), chat("The capital of Italy"))
+    assert got.text == "Rome it is"
+    assert (got.prompt_tokens, got.completion_tokens) == (4, 3)
+    assert (got.model, got.fingerprint, got.finish) == ("fake", "fp_7", "stop")
+    assert got.usd == pytest.approx(10e-6)
+    assert got.retries == 0 and got.seconds > 0
+
+
+def test_the_bound_of_calls_holds_for_the_model_and_not_for_each_list(fake, chat):
+    url = fake.scenario(latency=0.03)
+    model = client(url, limits={"concurrency": 3})
+    replies: list[list[str]] = []
+
+    def work(n_prompts: int) -> None:
+        outcomes = model.complete([chat(f"#{n}") for n in range(n_prompts)], max_tokens=5)
+        replies.append([one.text for one in outcomes])
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in (1, 1, 1, 1, 6, 6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(texts == [f"reply {n}" for n in range(len(texts))] for texts in replies)
+    assert 2 <= fake.stats(url).most_at_once <= 3
+
+
+def test_a_long_prompt_fails_alone_and_is_not_tried_again(fake, chat):
+    url = fake.scenario(window=5)
+    failed, fine = client(url).complete([chat("a b c d e f"), chat("a b")], max_tokens=5)
+    assert failed.reason == "context_overflow" and isinstance(fine, Completion)
+    assert fake.stats(url).requests == 2
+    assert failure(client(url, window=3), chat("a b c d")).reason == "context_overflow"
+    assert fake.stats(url).requests == 2, "more words than the window are not even sent"
+
+
+@pytest.mark.parametrize("status", [400, 413, 500])
+def test_a_prompt_beyond_the_window_is_known_by_the_servers_words(fake, chat, status):
+    body = {"error": {"message": "This model's maximum context length is 8192 tokens."}}
+    url = fake.scenario(raw_status=status, raw_body=json.dumps(body))
+    failed = failure(client(url), chat("x"))
+    assert failed.reason == "context_overflow" and not failed.of_server
+    assert "maximum context length" in str(failed) and fake.stats(url).requests == 1
+
+
+def test_a_server_that_cuts_prompts_silently_is_found_out(fake, chat):
+    url = fake.scenario(silent_window=512)
+    failed = failure(client(url), chat("word " * 2000))
+    assert failed.reason == "context_overflow" and failed.paid.prompt_tokens == 512
+    assert ask(client(url), chat("word " * 400)).prompt_tokens == 400
+
+
+def test_filters_and_refusals_are_failures_of_the_call(fake, chat):
+    url = fake.scenario(filter_word="bomb")
+    assert failure(client(url), chat("a bomb")).reason == "content_filter"
+    filtered = failure(client(fake.scenario(finish="content_filter")), chat("x"))
+    assert filtered.reason == "content_filter" and filtered.paid.completion_tokens == 2
+    refused = client(fake.scenario(message={"refusal": "I cannot", "content": None}))
+    assert failure(refused, chat("x")).reason == "refused"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think>Is it Rome? No.</think>Paris", "Paris"),
+        ("<think>\n</think>\n\nParis", "Paris"),
+        ("It may be Rome.</think>Paris", "Paris"),
+        ("a < b and <b>c</b>", "a < b and <b>c</b>"),
+    ],
+)
+def test_thinking_in_the_text_never_counts_as_the_answer(fake, chat, text, expected):
+    got = ask(client(fake.scenario(text=text)), chat("x"))
+    assert got.text == expected
+    assert (got.reasoning_tokens > 0) == ("think" in text)
+
+
+def test_reasoning_content_never_counts_as_the_answer(fake, chat):
+    got = ask(client(fake.scenario(text="Paris", reasoning="Rome? No.")), chat("x"))
+    assert got.text == "Paris" and 1 <= got.reasoning_tokens <= got.completion_tokens == 3
+
+
+def test_an_empty_reply_is_a_failure_whose_tokens_are_known(fake, chat):
+    failed = failure(client(fake.scenario(text="  ")), chat("a b c"))
+    assert failed.reason == "empty" and failed.paid.prompt_tokens == 3
+    url = fake.scenario(text="<think>Let me see, it may", finish="length")
+    assert "Raise max_tokens" in str(failure(client(url), chat("x")))
+    assert ask(client(fake.scenario(finish="length")), chat("x")).finish == "length"
+
+
+def test_what_a_server_refuses_is_left_out_once_and_remembered(fake, chat):
+    url = fake.scenario(refuse=["temperature", "max_tokens", "seed"])
+    model = client(url, limits={"concurrency": 4})
+    replies = model.complete([chat(f"#{n}") for n in range(10)], max_tokens=7)
+    assert all(isinstance(one, Completion) for one in replies)
+    stats = fake.stats(url)
+    assert stats.requests == 13
+    assert stats.bodies[-1]["max_completion_tokens"] == 7
+    assert not {"temperature", "seed", "max_tokens"} & set(stats.bodies[-1])
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        ("Unsupported value: 'seed' is not supported by this model", "seed"),
+        ('{"error": {"message": "unsupported, stop it", "param": "temperature"}}', "temperature"),
+        ("extra inputs are not permitted: body.stop", "stop"),
+        ("temperature must be below 2", None),
+        ("this model is not supported", None),
+    ],
+)
+def test_the_refused_field_is_read_from_the_servers_words(message, field):
+    sent = {"model": 1, "messages": 2, "seed": 3, "temperature": 4, "stop": 5}
+    assert Rejected(400, message).unsupported(sent) == field
+
+
+def test_a_length_that_is_refused_under_both_names_is_a_failure(fake, chat):
+    url = fake.scenario(refuse=["max_tokens", "max_completion_tokens"])
+    assert failure(client(url), chat("x")).reason == "refused"
+    assert fake.stats(url).requests == 2
+
+
+def test_a_server_without_stop_still_stops(fake, chat):
+    url = fake.scenario(refuse=["stop"], text="Rome. Question: and")
+    assert ask(client(url), chat("x"), stop=["Question:"]).text == "Rome."
+
+
+def test_a_schema_is_sent_where_it_is_understood(fake, chat):
+    url = fake.scenario()
+    assert ask(client(url), chat("#4"), schema=SCHEMA).text == '{"answer": "4"}'
+    assert fake.stats(url).bodies[0]["response_format"]["json_schema"]["strict"] is True
+
+
+@pytest.mark.parametrize(
+    ("refuse", "left"), [(["json_schema"], "json_object"), (["json_schema", "json_object"], None)]
+)
+def test_a_schema_is_said_in_words_where_it_is_not_understood(fake, chat, refuse, left):
+    url = fake.scenario(refuse=refuse)
+    model = client(url)
+    ask(model, chat("x"), schema=SCHEMA)
+    ask(model, chat("y"), schema=SCHEMA)
+    stats = fake.stats(url)
+    assert stats.requests == 2 + len(refuse)
+    last = stats.bodies[-1]
+    assert (last.get("response_format") or {}).get("type") == left
+    assert '"answer"' in last["messages"][-1]["content"]
+
+
+def test_repeats_get_other_seeds(fake, chat):
+    url = fake.scenario()
+    model = client(url, decoding={"seed": 7})
+    for trial in (0, 3):
+        ask(model.attached(trial=trial), chat("x"))
+    assert [body["seed"] for body in fake.stats(url).bodies] == [7, 10]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        "many", ["prompt_tokens", 3], {"prompt_tokens": 10**30, "completion_tokens": 1},
+        {"prompt_tokens": -5, "completion_tokens": 1}, {"prompt_tokens": True}, None,
+        {"prompt_tokens": 3, "completion_tokens": 1, "completion_tokens_details": [1, 2]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_tokens_are_counted_here_where_the_server_gives_no_count(fake, chat, usage):
+    url = fake.scenario(raw_status=200, raw_body=json.dumps(answer(usage=usage)))
+    got = ask(client(url), chat("Which city?"))
+    assert got.text == "Paris" and 0 < got.prompt_tokens < 100
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (answer(model=["fake"], system_fingerprint={"a": "b"}), "Paris"),
+        ({"choices": [{"message": {"content": "Paris", "reasoning": ["so"]}}]}, "Paris"),
+        ({"choices": [{"message": {"content": "a\ud83d"}}]}, "a?"),
+    ],
+    ids=["fields", "reasoning", "half a character"],
+)
+def test_a_reply_with_odd_fields_is_read(fake, chat, body, text):
+    url = fake.scenario(raw_status=200, raw_body=json.dumps(body))
+    assert ask(client(url), chat("Who \ud800?")).text == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        json.dumps(answer()).replace('"Paris"', DEEP),
+        json.dumps({"error": ["broken"]}),
+        json.dumps({"choices": "none"}),
+        '{"choices": [{"message": {"content": "Par',
+    ],
+    ids=["deep", "error", "choices", "cut"],
+)
+def test_an_answer_without_a_reply_is_one_clear_failure(fake, chat, body):
+    model = client(fake.scenario(raw_status=200, raw_body=body))
+    model.server._proven = True
+    failed = failure(model, chat("x"))
+    assert failed.of_server and 0 < len(str(failed)) < 800
+
+
+def test_identity_knows_the_decoding_and_neither_address_nor_limits():
+    one = OpenAICompatible("m", "http://a/v1", limits={"concurrency": 2})
+    same = OpenAICompatible("m", "http://b/v1", window=5, prices={"prompt": 1.0}, timeout=5.0)
+    warm = OpenAICompatible("m", "http://a/v1", decoding={"temperature": 0.7})
+    assert one.identity == same.identity != warm.identity
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"limits": {"concurency": 3}}, "concurrency"),
+        ({"limits": {"concurrency": 0}}, "limits.concurrency"),
+        ({"decoding": {"temperature": "hot"}}, "decoding.temperature"),
+        ({"prices": {"prompt": -1}}, "prices.prompt"),
+    ],
+)
+def test_wrong_settings_are_errors_that_name_them(settings, message):
+    with pytest.raises(UserError, match=message):
+        OpenAICompatible("m", **settings)

@@ -1,0 +1,237 @@
+"""Embeddings by API: unit rows in order, and the same limits, cache, ledger and faults as chat."""
+
+import numpy as np
+import pytest
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.calls import CallFailed, RunStopped
+from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger, sums
+from graphrag_bench.models.cache import Cache, vector_key
+from graphrag_bench.models.cache_exchange import cache_stats, export_rows, import_rows
+from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+from graphrag_bench.text import count_tokens
+
+TEXTS = ["bb", "a", "ccc dd", "a", "ee"]
+
+
+def embedder(url, **more):
+    return OpenAIEmbedder("fake", 8, url, None, **more)
+
+
+def test_rows_are_unit_vectors_in_the_order_of_the_texts(fake):
+    found = embedder(fake.scenario(), batch_size=2).encode(TEXTS, kind="passage")
+    assert found.shape == (5, 8) and found.dtype == np.float32
+    assert np.allclose(np.linalg.norm(found, axis=1), 1)
+    alone = embedder(fake.scenario()).encode(["ccc dd"], kind="passage")
+    assert np.array_equal(found[1], found[3]) and np.array_equal(found[2], alone[0])
+
+
+def test_no_texts_make_no_call(fake):
+    url = fake.scenario()
+    assert embedder(url).encode([], kind="passage").shape == (0, 8)
+    assert fake.stats(url).requests == 0
+
+
+def test_blocks_depend_on_the_texts_alone_and_equal_texts_are_sent_once(fake):
+    url = fake.scenario()
+    model = embedder(url, batch_size=3)
+    model.encode(TEXTS, kind="passage")
+    model.encode(TEXTS[::-1], kind="passage")
+    sent = sorted(tuple(body["input"]) for body in fake.stats(url).bodies)
+    assert sent == [("a", "bb", "ee")] * 2 + [("ccc dd",)] * 2
+
+
+def test_questions_go_one_by_one_with_their_prefix(fake):
+    url = fake.scenario()
+    embedder(url, question_prefix="query: ").encode(["b", "a"], kind="question")
+    assert sorted(body["input"] for body in fake.stats(url).bodies) == [["query: a"], ["query: b"]]
+
+
+def test_what_was_paid_for_is_not_paid_for_again(fake, tmp_path):
+    url = fake.scenario()
+    store, ledger = Cache(tmp_path / "replies.sqlite"), Ledger(tmp_path / "ledger.jsonl")
+    model = embedder(url, prices={"prompt": 1.0}).attached(
+        store=store, log=ledger.at("build", "node_index", kind="embedding")
+    )
+    first = model.encode(TEXTS, kind="passage")
+    assert np.array_equal(model.encode(TEXTS, kind="passage"), first)
+    assert fake.stats(url).requests == 1
+    total = sums(read_ledger(ledger.path), "stage", "kind")[("build", "embedding")]
+    assert (total.paid.calls, total.cached.calls) == (1, 1)
+    assert total.paid.prompt_tokens == total.cached.prompt_tokens == 5
+    assert total.paid.usd == pytest.approx(5e-6)
+    store.close()
+
+
+def test_a_new_text_among_old_ones_is_all_that_is_sent_and_paid_for(fake, tmp_path):
+    url = fake.scenario()
+    store, ledger = Cache(tmp_path / "replies.sqlite"), Ledger(tmp_path / "ledger.jsonl")
+    model = embedder(url, prices={"prompt": 1.0}).attached(
+        store=store, log=ledger.at("build", "node_index", kind="embedding")
+    )
+    first = model.encode(TEXTS, kind="passage")
+    budget = Budget(20)
+    more = model.attached(budget=budget).encode([*TEXTS, "new one"], kind="passage")
+    assert [body["input"] for body in fake.stats(url).bodies][1:] == [["new one"]]
+    assert np.array_equal(more[:-1], first)
+    total = sums(read_ledger(ledger.path), "kind")[("embedding",)]
+    assert (total.paid.calls, total.cached.calls) == (2, 1)
+    assert (total.paid.prompt_tokens, total.cached.prompt_tokens) == (7, 5)
+    assert total.paid.usd == pytest.approx(7e-6)
+    store.close()
+
+
+def test_vectors_are_shared_like_replies(fake, tmp_path):
+    url = fake.scenario()
+    store = Cache(tmp_path / "replies.sqlite")
+    first = embedder(url).attached(store=store).encode(TEXTS, kind="passage")
+    store.close()
+    assert export_rows(tmp_path / "replies.sqlite", tmp_path / "shared.jsonl.gz") == 4
+    assert import_rows(tmp_path / "shared.jsonl.gz", tmp_path / "new.sqlite") == 4
+    (held,) = cache_stats(tmp_path / "new.sqlite")
+    assert (held.verdicts, held.prompt_tokens) == ({"vectors": 4}, 5)
+    other = Cache(tmp_path / "new.sqlite")
+    again = embedder(url).attached(store=other, mode="read").encode(TEXTS, kind="passage")
+    assert np.array_equal(again, first) and fake.stats(url).requests == 1
+    other.close()
+
+
+def test_another_prefix_or_dimension_is_another_key(fake, tmp_path):
+    url = fake.scenario()
+    store = Cache(tmp_path / "replies.sqlite")
+    embedder(url).attached(store=store).encode(["a"], kind="passage")
+    embedder(url, passage_prefix="p: ").attached(store=store).encode(["a"], kind="passage")
+    OpenAIEmbedder("fake", 4, url, None, shorten=True).attached(store=store).encode(
+        ["a"], kind="passage"
+    )
+    assert fake.stats(url).requests == 3
+    store.close()
+
+
+def test_faults_are_tried_again(fake):
+    url = fake.scenario(share_500=0.3, share_reset=0.2, seed=2)
+    found = embedder(url, batch_size=1).encode([f"t{n}" for n in range(20)], kind="passage")
+    assert np.isfinite(found).all() and fake.stats(url).faults.total() > 0
+
+
+def test_a_failure_is_raised_and_entered_and_never_a_row_of_zeros(fake, tmp_path):
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    url = fake.scenario(raw_status=400, raw_body="the input is too long")
+    with pytest.raises(CallFailed, match="does not fit"):
+        embedder(url).attached(log=ledger.at("build", "index")).encode(["a"], kind="passage")
+    assert [line.outcome for line in read_ledger(ledger.path)] == ["context_overflow"]
+
+
+def test_a_wrong_dimension_stops_and_says_the_right_one(fake):
+    url = fake.scenario(dimension=5)
+    with pytest.raises(RunStopped, match="embedder.dimension=5"):
+        embedder(url).encode(["a"], kind="passage")
+
+
+def test_a_vector_without_a_direction_is_refused(fake):
+    url = fake.scenario(
+        raw_status=200, raw_body='{"data": [{"index": 0, "embedding": [0, 0, 0, 0, 0, 0, 0, 0]}]}'
+    )
+    with pytest.raises(CallFailed, match="direction"):
+        embedder(url).encode(["a"], kind="passage")
+
+
+def test_the_budget_holds_for_embeddings(fake):
+    url = fake.scenario()
+    model = embedder(url, batch_size=1, limits={"concurrency": 1}).attached(budget=Budget(60))
+    with pytest.raises(RunStopped, match="budget.tokens=60"):
+        model.encode([f"t{n}" for n in range(100)], kind="passage")
+    assert fake.stats(url).requests < 100
+
+
+def test_identity_holds_whatever_can_change_a_vector(fake):
+    one = OpenAIEmbedder("m", 8, "http://a/v1").identity
+    assert one == OpenAIEmbedder("m", 8, "http://b/v1").identity
+    others = [
+        OpenAIEmbedder("n", 8),
+        OpenAIEmbedder("m", 9),
+        OpenAIEmbedder("m", 8, shorten=True),
+        OpenAIEmbedder("m", 8, question_prefix="q"),
+        OpenAIEmbedder("m", 8, passage_prefix="q"),
+    ]
+    assert len({one, *(other.identity for other in others)}) == 6
+
+
+# ---- texts longer than the model reads
+
+LONG = " ".join(f"The mayor of town {number} is called Ada." for number in range(12))
+
+
+def windowed(url, **more):
+    return embedder(url, **{"window": 40, "tokenizer": "cl100k", **more})
+
+
+def test_a_long_text_is_sent_in_windows_and_its_end_changes_its_vector(fake):
+    url = fake.scenario()
+    one, other = windowed(url).encode([LONG, LONG + " The sea is far."], kind="passage")
+    assert not np.array_equal(one, other)
+    assert np.allclose(np.linalg.norm([one, other], axis=1), 1)
+    sent = [text for body in fake.stats(url).bodies for text in body["input"]]
+    assert len(sent) > 4 and max(count_tokens(text) for text in sent) <= 40
+    assert all(text in f"{LONG} The sea is far." for text in sent)
+
+
+def test_the_prefix_stands_before_every_window(fake):
+    url = fake.scenario()
+    windowed(url, question_prefix="query: ").encode([LONG], kind="question")
+    sent = [body["input"] for body in fake.stats(url).bodies]
+    assert len(sent) > 2 and all(len(block) == 1 for block in sent)
+    assert all(text.startswith("query: ") and count_tokens(text) <= 40 for (text,) in sent)
+
+
+def test_cut_sends_the_whole_text_and_refuse_sends_none(fake):
+    url = fake.scenario()
+    windowed(url, long_texts="cut").encode([LONG], kind="passage")
+    assert [body["input"] for body in fake.stats(url).bodies] == [[LONG]]
+    with pytest.raises(UserError, match="1 of 2 texts are longer than the embedder's 40 tokens"):
+        windowed(url, long_texts="refuse").encode([LONG, "a"], kind="passage")
+    assert fake.stats(url).requests == 1
+
+
+def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path):
+    url = fake.scenario()
+    store = Cache(tmp_path / "replies.sqlite")
+    windowed(url).attached(store=store).encode(["bb", "a"], kind="passage")
+    key = vector_key("openai:fake:8:unit:prefixes=,", "", "a")
+    assert [*store.vectors([key])] == [key]
+    for how in ("cut", "refuse"):
+        windowed(url, long_texts=how).attached(store=store).encode(["a", "bb"], kind="passage")
+    assert fake.stats(url).requests == 1
+    first = windowed(url).attached(store=store).encode([LONG], kind="passage")
+    n_asked = fake.stats(url).requests
+    assert np.array_equal(windowed(url).attached(store=store).encode([LONG], kind="passage"), first)
+    assert fake.stats(url).requests == n_asked
+    store.close()
+
+
+def test_a_call_holds_no_more_tokens_than_a_server_takes(fake, monkeypatch):
+    monkeypatch.setattr("graphrag_bench.models.openai_embedder._TOKENS_A_CALL", 6)
+    url = fake.scenario()
+    embedder(url).encode(["one two", "three four", "five six", "a b c d e f g h"], kind="passage")
+    sizes = sorted(sum(map(count_tokens, b["input"])) for b in fake.stats(url).bodies)
+    assert sizes == [6, 8]
+
+
+def test_what_becomes_of_long_texts_is_part_of_the_identity():
+    def named(**more):
+        return OpenAIEmbedder("text-embedding-3-small", 8, **more).identity
+
+    assert named() == ("openai:text-embedding-3-small:8:unit:long=windows(8191):prefixes=,")
+    others = [
+        named(long_texts="cut"),
+        named(long_texts="refuse"),
+        named(window=500),
+        named(tokenizer="o200k"),
+    ]
+    assert len({named(), *others}) == 5
+    assert (
+        OpenAIEmbedder("mine", 8).identity
+        == "openai:mine:8:unit:long=windows(not known):prefixes=,"
+    )
+    assert OpenAIEmbedder("mine", 8).window is None
+    assert "not known of 'mine' (embedder.window=N" in OpenAIEmbedder("mine", 8).reading

@@ -1,0 +1,125 @@
+"""Replies shared in a file, and replayed with no model at all."""
+
+import gzip
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
+from graphrag_bench.llm.meter import Metered
+from graphrag_bench.llm.replay import Replay
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.llm.structured import ask
+from graphrag_bench.models.cache import Cache
+from graphrag_bench.models.cache_exchange import cache_stats, export_rows, import_rows
+
+PLAN = [
+    ("could not be read", "still ?"),
+    ("bad", "?"),
+    ("good", '{"name": "Rome"}'),
+    ("plain", Completion("a reply", 3, 2, finish="length", model="m", fingerprint="f", usd=0.25)),
+    ("filtered", CallFailed("content_filter", "no")),
+]
+
+
+class City(BaseModel):
+    name: str
+
+
+def everything(model, chat):
+    """One run with a readable, an unreadable, a cut and a failed reply."""
+    meter = Metered(model)
+    cities = [
+        ask(meter, chat(text), City, max_tokens=5, purpose="p", fallback=City(name="-")).name
+        for text in ("good", "bad")
+    ]
+    plain, failed = meter.complete([chat("plain"), chat("filtered")], max_tokens=5)
+    return cities, plain.text, plain.finish, failed.reason, meter.usage, meter.failed
+
+
+@pytest.fixture
+def recorded(tmp_path, chat):
+    store = Cache(tmp_path / "replies.sqlite")
+    model = Scripted(PLAN)
+    outcome = everything(model.attached(store=store), chat)
+    store.close()
+    return tmp_path / "replies.sqlite", model.identity, outcome
+
+
+@pytest.mark.parametrize("name", ["shared.jsonl", "shared.jsonl.gz", None])
+def test_a_replay_gives_the_same_outcome_failures_included(recorded, tmp_path, chat, name):
+    store, identity, outcome = recorded
+    path = tmp_path / name if name else store
+    if name:
+        assert export_rows(store, path) == 5
+    replay = Replay(str(path))
+    assert replay.identity == identity
+    assert everything(replay, chat) == outcome
+
+
+def test_an_unknown_prompt_stops_the_run(recorded, chat):
+    with pytest.raises(RunStopped, match="holds no reply to this prompt.*'another'"):
+        Replay(str(recorded[0])).complete([chat("another")], max_tokens=5)
+
+
+def test_an_imported_file_serves_as_a_cache(recorded, tmp_path, chat):
+    export_rows(recorded[0], tmp_path / "shared.jsonl.gz")
+    assert import_rows(tmp_path / "shared.jsonl.gz", tmp_path / "new" / "replies.sqlite") == 5
+    store = Cache(tmp_path / "new" / "replies.sqlite")
+    model = Scripted(PLAN)
+    model.attached(store=store).complete([chat("plain")], max_tokens=5)
+    assert not model.asked
+    store.close()
+
+
+def test_statistics_count_replies_by_verdict(recorded):
+    (stats,) = cache_stats(recorded[0])
+    assert stats.identity == recorded[1]
+    assert dict(stats.verdicts) == {"failed": 1, "unreadable": 2, "valid": 2}
+    assert (stats.truncated, stats.usd) == (1, 0.25)
+
+
+def test_a_file_with_two_models_wants_a_choice(recorded, chat):
+    store = Cache(recorded[0])
+    other = Scripted({"": "x"})
+    other.attached(store=store).complete([chat("a")], max_tokens=5)
+    store.close()
+    with pytest.raises(UserError, match="replies of 2 models.*llm.identity"):
+        Replay(str(recorded[0])).complete([chat("a")], max_tokens=5)
+    (reply,) = Replay(str(recorded[0]), other.identity).complete([chat("a")], max_tokens=5)
+    assert reply.text == "x"
+    with pytest.raises(UserError, match="No model in"):
+        Replay(str(recorded[0]), "nobody").complete([chat("a")], max_tokens=5)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("{", "no JSON"), ("[1]", "fields"), ('{"key": 1}', "fields")],
+)
+def test_a_damaged_file_is_refused_with_its_line(recorded, tmp_path, line, message):
+    path = tmp_path / "shared.jsonl"
+    export_rows(recorded[0], path)
+    with path.open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(UserError, match=f"line 7: .*{message}"):
+        import_rows(path, tmp_path / "new.sqlite")
+
+
+def test_a_value_of_the_wrong_kind_is_refused(recorded, tmp_path):
+    path = tmp_path / "shared.jsonl"
+    export_rows(recorded[0], path)
+    lines = path.read_text().splitlines()
+    for change in ({"text": 3}, {"verdict": "lovely"}, {"usd": "dear"}):
+        path.write_text("\n".join([lines[0], json.dumps({**json.loads(lines[1]), **change})]))
+        with pytest.raises(UserError, match="line 2"):
+            import_rows(path, tmp_path / "new.sqlite")
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(UserError, match="does not exist"):
+        Replay(str(tmp_path / "none")).complete([()], max_tokens=5)
+    (tmp_path / "other.jsonl.gz").write_bytes(gzip.compress(b'{"format": "other"}\n'))
+    with pytest.raises(UserError, match="other.jsonl.gz holds no replies"):
+        cache_stats(tmp_path / "other.jsonl.gz")

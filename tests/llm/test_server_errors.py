@@ -1,0 +1,233 @@
+"""Faults, limits and secrets of a server, over real HTTP: what is tried again, and what stops."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import socket
+import threading
+import time
+import traceback
+
+import pytest
+
+from graphrag_bench import interrupts
+from graphrag_bench.addresses import public_address
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
+from graphrag_bench.llm.chat import reply
+from graphrag_bench.llm.ledger import Ledger, read_ledger
+from graphrag_bench.llm.meter import FailureGate, Metered
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.server import RateLimiter
+from graphrag_bench.llm.settings import api_key
+from graphrag_bench.models.cache import Cache
+from graphrag_bench.models.openai_embedder import OpenAIEmbedder
+
+pytestmark = pytest.mark.slow
+
+KEY = "sk-planted-0123456789abcdef"
+
+
+def client(url, **more):
+    return OpenAICompatible("fake", url, None, **more)
+
+
+def ask(model, prompt, **more):
+    return reply(model, prompt, **{"max_tokens": 20, **more})
+
+
+# ---- faults
+
+
+def test_faults_of_the_server_are_tried_again_after_the_time_it_says(fake, chat):
+    url = fake.scenario(fail_first=2, retry_after=0.05)
+    assert ask(client(url), chat("x")).retries == 2
+    busy = fake.scenario(share_429=0.5, retry_after=0.05, seed=1)
+    replies = client(busy).complete([chat(f"#{n}") for n in range(10)], max_tokens=5)
+    assert [one.text for one in replies] == [f"reply {n}" for n in range(10)]
+    assert sum(one.retries for one in replies) == fake.stats(busy).faults["429"] > 0
+
+
+@pytest.mark.parametrize("fault", ["reset", "cut", "broken_body", "timeout"])
+def test_connections_that_break_are_tried_again(fake, chat, fault):
+    url = fake.scenario(**{f"share_{fault}": 0.3, "seed": 3, "timeout": 3.0})
+    model = client(url, timeout=0.2, limits={"concurrency": 8})
+    replies = model.complete([chat(f"#{n}") for n in range(8)], max_tokens=5)
+    assert [one.text for one in replies] == [f"reply {n}" for n in range(8)]
+    assert sum(one.retries for one in replies) >= fake.stats(url).faults[fault] > 0
+
+
+def test_retries_have_an_end(fake, chat):
+    url = fake.scenario(fail_word="bad", retry_after=0.01)
+    model = client(url, retries=3)
+    with pytest.raises(RunStopped, match="taken no call"):
+        ask(model, chat("bad"))
+    model.server._stopped_at = 0.0
+    assert ask(model, chat("good")).text
+    (failed,) = model.complete([chat("bad")], max_tokens=5)
+    assert failed.reason == "retries_exhausted" and failed.of_server and failed.retries == 4
+    assert "4 tries failed, the last with: HTTP 500" in str(failed)
+
+
+def test_a_bad_key_stops_at_the_first_call(fake, chat, monkeypatch):
+    monkeypatch.setenv("SOME_KEY", "wrong")
+    url = fake.scenario(key="right")
+    model = OpenAICompatible("fake", url, "SOME_KEY", limits={"concurrency": 8})
+    with pytest.raises(RunStopped, match="key in SOME_KEY"):
+        model.complete([chat(f"#{n}") for n in range(50)], max_tokens=5)
+    assert fake.stats(url).requests == 1
+
+
+@pytest.mark.parametrize(
+    ("scenario", "message"),
+    [
+        ({"models": ["other"]}, "no model 'fake'.*base_url"),
+        ({"raw_status": 429, "raw_body": '{"error": {"code": "insufficient_quota"}}'}, "no quota"),
+        ({"raw_status": 200, "raw_body": "<html>hello</html>"}, "web page.*ends in /v1"),
+        ({"raw_status": 200, "raw_body": '{"error": {"code": 401, "message": "no"}}'}, "HTTP 401"),
+    ],
+)
+def test_what_no_call_can_mend_stops_the_run(fake, chat, scenario, message):
+    url = fake.scenario(**scenario)
+    with pytest.raises(RunStopped, match=message):
+        ask(client(url), chat("x"))
+    assert fake.stats(url).requests == 1
+
+
+def test_no_server_stops_with_the_address_and_what_to_do(chat):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    model = client(f"http://127.0.0.1:{port}/v1", retries=0)
+    with pytest.raises(RunStopped, match=rf"127.0.0.1:{port}/v1.*Start it"):
+        ask(model, chat("x"))
+
+
+@pytest.mark.parametrize("begin", ["http://", "https://", ""])
+def test_an_address_with_a_password_is_refused_and_shown_without(begin):
+    with pytest.raises(UserError) as raised:
+        OpenAICompatible("m", f"{begin}someone:secret@host:81/v1")
+    assert "secret" not in str(raised.value) and "host:81/v1" in str(raised.value)
+    assert public_address("https://name:word@host:81/v1?key=x") == "https://host:81/v1"
+
+
+# ---- limits and stops
+
+
+def test_limits_are_kept_as_the_server_sees_them(fake, chat):
+    minute = 0.6
+    url = fake.scenario(minute=minute, latency=0.01)
+    limits = {"concurrency": 8, "requests_per_minute": 12, "tokens_per_minute": 400}
+    model = client(url, limits=limits)
+    model.server.limiter.minute = minute * 1.1
+    began = time.monotonic()
+    model.complete([chat(f"#{n} " + "word " * (n % 20)) for n in range(30)], max_tokens=10)
+    stats = fake.stats(url)
+    assert stats.most_requests <= 12 and stats.most_tokens <= 400
+    assert stats.answered.total() == 30 and not stats.faults
+    assert time.monotonic() - began < 8
+
+
+def test_a_call_that_can_never_be_let_through_fails_at_once(fake, chat):
+    model = client(fake.scenario(), limits={"tokens_per_minute": 50})
+    (failed,) = model.complete([chat("x")], max_tokens=100)
+    assert failed.reason == "refused" and "tokens_per_minute=50" in str(failed)
+
+
+def test_a_step_that_fails_too_often_asks_no_more_and_its_ledger_is_whole(fake, chat, tmp_path):
+    url = fake.scenario(latency=0.02, filter_word="bad")
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    gate = FailureGate("s", after=10)
+    model = client(url, limits={"concurrency": 4})
+    meter = Metered(model, log=ledger.at("answer", "s"), gate=gate)
+    with pytest.raises(RunStopped, match="Step s"):
+        meter.complete([chat(f"bad #{number}") for number in range(100)], max_tokens=5)
+    n_requests = fake.stats(url).requests
+    assert 3 <= n_requests <= 3 + 8
+    assert len(list(read_ledger(ledger.path))) == n_requests
+
+
+def test_a_stop_lets_the_calls_under_way_end_and_begins_no_other(fake, chat, monkeypatch):
+    monkeypatch.setattr(interrupts, "_STOPPING", threading.Event())
+    url = fake.scenario(latency=0.3)
+    model = client(url, limits={"concurrency": 4})
+    ask(model, chat("#0"))
+    timer = threading.Timer(0.1, interrupts._STOPPING.set)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.complete([chat(f"#{number}") for number in range(40)], max_tokens=5)
+    assert fake.stats(url).answered.total() == 5
+    limiter = RateLimiter(1, None)
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(2):
+            limiter.admit(0)
+
+
+# ---- secrets
+
+
+@pytest.fixture
+def planted(monkeypatch, caplog):
+    monkeypatch.setenv("PLANTED_KEY", KEY)
+    caplog.set_level(logging.DEBUG)
+
+
+def everything_shown(error):
+    shown = "".join(traceback.format_exception(error))
+    while error is not None:
+        shown += f"{error!r} {error} {vars(error)}"
+        error = error.__context__
+    return shown
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 429, 500])
+def test_an_error_body_that_echoes_the_key_is_cleaned(fake, chat, caplog, planted, status):
+    url = fake.scenario(raw_status=status, raw_body='{"error": {"message": "I saw {key}"}}')
+    model = OpenAICompatible("fake", url, "PLANTED_KEY", retries=0)
+    embedder = OpenAIEmbedder("fake", 8, url, "PLANTED_KEY", retries=0)
+    for ask_for in (lambda: ask(model, chat("x")), lambda: embedder.encode(["x"], kind="passage")):
+        with pytest.raises((RunStopped, CallFailed)) as raised:
+            ask_for()
+        shown = everything_shown(raised.value) + caplog.text + repr(vars(model.server))
+        assert KEY not in shown
+        assert "<api key>" in str(raised.value)
+
+
+def test_a_reply_that_echoes_the_key_is_cleaned_before_it_is_stored(
+    fake, chat, tmp_path, caplog, planted
+):
+    body = (
+        '{"model": "{key}", "system_fingerprint": "{key}", "choices": [{"message": '
+        '{"role": "assistant", "content": "your key is {key}"}, "finish_reason": "stop"}]}'
+    )
+    url = fake.scenario(raw_status=200, raw_body=body)
+    store = Cache(tmp_path / "replies.sqlite")
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    model = OpenAICompatible("fake", url, "PLANTED_KEY").attached(store=store)
+    (got,) = Metered(model, log=ledger.at("answer", "step", "q")).complete(
+        [chat("x")], max_tokens=5
+    )
+    assert got.text == "your key is <api key>"
+    store.close()
+    for path in tmp_path.iterdir():
+        assert KEY.encode() not in path.read_bytes(), path
+    assert KEY not in caplog.text + repr(got) + model.identity
+
+
+def test_a_key_written_with_escapes_is_hidden_too(fake, chat, monkeypatch):
+    body = r'{"choices": [{"message": {"content": "\u0073k\/planted"}, "finish_reason": "stop"}]}'
+    monkeypatch.setenv("PLANTED_KEY", "sk/planted")
+    url = fake.scenario(raw_status=200, raw_body=body)
+    assert ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x")).text == "<api key>"
+
+
+def test_the_key_reaches_the_server_and_is_no_part_of_a_repr(fake, chat, planted, monkeypatch):
+    url = fake.scenario(key=KEY)
+    assert isinstance(ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x")), Completion)
+    assert KEY not in repr(api_key("PLANTED_KEY"))
+    monkeypatch.delenv("PLANTED_KEY")
+    with pytest.raises(UserError, match="PLANTED_KEY is not set"):
+        ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x"))
+    failed = CallFailed("empty", "nothing", 2, 3.0, Completion("", 7, 3))
+    assert vars(pickle.loads(pickle.dumps(failed))) == vars(failed)

@@ -1,0 +1,183 @@
+"""Vectors and readings stored by content: a text is embedded and read once, under kills too."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_runs import Capitals
+
+from graphrag_bench.models.cache import Cache
+from graphrag_bench.models.cached_models import CachedEmbedder, CachedTagger
+from graphrag_bench.models.embedder import Hashing, Kind, Vectors, encode_in_blocks
+from graphrag_bench.models.nlp import Relation, Sentence, Spacy
+
+TEXTS = ["Ada", "Norvik", "the old queen", "Ada"]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Counting(Hashing):
+    """Counts the texts that it is given."""
+
+    def __init__(self, dimension: int = 8) -> None:
+        super().__init__(dimension)
+        self.asked: list[tuple[str, str]] = []
+
+    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+        self.asked += [(text, kind) for text in texts]
+        return super().encode(texts, kind=kind)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "vectors.sqlite")
+
+
+def test_a_text_is_embedded_once_for_its_kind_and_model(store: Cache) -> None:
+    counting = Counting()
+    kept = CachedEmbedder(counting, store)
+    rows = kept.encode(TEXTS, kind="passage")
+    assert rows.dtype == np.float32
+    assert np.array_equal(rows, Hashing(8).encode(TEXTS, kind="passage"))
+    more = kept.encode(["a new one", *TEXTS], kind="passage")
+    assert np.array_equal(more[1:], rows)
+    assert [text for text, _ in counting.asked] == ["Ada", "Norvik", "the old queen", "a new one"]
+    kept.encode(["Ada"], kind="question")
+    assert counting.asked[-1] == ("Ada", "question")
+    other = Counting(16)
+    assert CachedEmbedder(other, store).encode(["Ada"], kind="passage").shape == (1, 16)
+    assert len(other.asked) == 1
+
+
+def test_another_process_finds_what_is_stored(store: Cache) -> None:
+    CachedEmbedder(Hashing(8), store).encode(TEXTS, kind="passage")
+    store.close()
+    counting = Counting()
+    again = CachedEmbedder(counting, Cache(store.path)).encode(TEXTS, kind="passage")
+    assert np.array_equal(again, Hashing(8).encode(TEXTS, kind="passage"))
+    assert counting.asked == []
+
+
+def test_no_texts_are_no_rows(store: Cache) -> None:
+    assert CachedEmbedder(Hashing(8), store).encode([], kind="passage").shape == (0, 8)
+
+
+def test_reading_stores_nothing_and_refresh_embeds_again(store: Cache) -> None:
+    CachedEmbedder(Hashing(8), store).encode(["Ada"], kind="passage")
+    counting = Counting()
+    for _ in range(2):
+        CachedEmbedder(counting, store, "read").encode(["Ada", "Norvik"], kind="passage")
+    assert [text for text, _ in counting.asked] == ["Norvik", "Norvik"]
+    CachedEmbedder(counting, store, "refresh").encode(["Ada"], kind="passage")
+    assert counting.asked[-1] == ("Ada", "passage")
+
+
+WRITING = """
+import sys
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.models.cached_models import CachedEmbedder, CachedTagger
+from graphrag_bench.models.nlp import Relation, Sentence, Spacy
+from graphrag_bench.models.cache import Cache
+kept = CachedEmbedder(Hashing(64), Cache(sys.argv[1]))
+for number in range(int(sys.argv[2])):
+    kept.encode([f"text {number} {part}" for part in range(50)], kind="passage")
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_what_was_handed_out_outlives_kill_9_and_a_second_process(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.sqlite"
+    command = [sys.executable, "-c", WRITING, str(path)]
+    with subprocess.Popen([*command, "20"], cwd=ROOT) as whole:
+        with subprocess.Popen([*command, "9999"], cwd=ROOT, stdout=subprocess.PIPE) as killed:
+            assert killed.stdout is not None
+            for line in killed.stdout:
+                if line.strip() == b"12":
+                    break
+            killed.send_signal(signal.SIGKILL)
+        assert whole.wait() == 0
+    counting = Counting(64)
+    texts = [f"text {number} {part}" for number in range(13) for part in range(50)]
+    rows = encode_in_blocks(texts, CachedEmbedder(counting, Cache(path)))
+    assert counting.asked == []
+    assert np.array_equal(rows, Hashing(64).encode(texts, kind="passage"))
+
+
+SENTENCES = ["Ada met Grace in Norvik.", "Nobody came.", "Ada met Grace in Norvik.", ""]
+PASSAGES = [
+    "World Health Organization (WHO) was founded in 1948. She leads it. Ada's brother taught Max.",
+    "It is in Geneva.",
+    "«Zürich» und Ελλάδα; naïve café, 東京.",
+    "",
+]
+
+
+class CountingTagger(Capitals):
+    """Counts the texts that it is given."""
+
+    def __init__(self, identity: str = "counting") -> None:
+        super().__init__()
+        self.identity = identity
+        self.asked: list[str] = []
+
+    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
+        for text in texts:
+            self.asked.append(text)
+            yield from super().sentences([text])
+
+    def entities(self, text: str) -> list[str]:
+        self.asked.append(text)
+        return super().entities(text)
+
+
+def test_a_text_is_read_once_for_its_tagger(store: Cache) -> None:
+    counting = CountingTagger()
+    kept = CachedTagger(counting, store)
+    expected = list(Capitals().sentences(SENTENCES))
+    assert list(kept.sentences(SENTENCES)) == expected
+    assert list(kept.sentences(["Max came.", *SENTENCES]))[1:] == expected
+    assert counting.asked == [*SENTENCES[:2], "", "Max came."]
+    assert (
+        kept.entities(SENTENCES[0])
+        == kept.entities(SENTENCES[0])
+        == Capitals().entities(SENTENCES[0])
+    )
+    assert counting.asked[4:] == [SENTENCES[0]]
+    other = CountingTagger("other")
+    list(CachedTagger(other, store).sentences(SENTENCES))
+    assert len(other.asked) == 3
+
+
+def test_more_texts_than_a_block_keep_their_order(store: Cache) -> None:
+    texts = [f"Town{number % 201} lies near Norvik." for number in range(500)]
+    list(CachedTagger(CountingTagger(), store).sentences(texts[100:150]))
+    counting = CountingTagger()
+    found = list(CachedTagger(counting, store).sentences(texts))
+    assert [one[0].text for one in found] == texts
+    assert len(counting.asked) == 201 - 50
+
+
+def test_reading_stores_nothing_and_refresh_reads_again(store: Cache) -> None:
+    list(CachedTagger(CountingTagger(), store).sentences(SENTENCES[:1]))
+    counting = CountingTagger()
+    for _ in range(2):
+        list(CachedTagger(counting, store, "read").sentences(SENTENCES[:2]))
+    assert counting.asked == [SENTENCES[1], SENTENCES[1]]
+    list(CachedTagger(counting, store, "refresh").sentences(SENTENCES[:1]))
+    assert counting.asked[-1] == SENTENCES[0]
+
+
+@pytest.mark.real
+def test_what_spacy_reads_is_handed_out_as_it_was(store: Cache) -> None:
+    first = list(CachedTagger(Spacy(), store).sentences(PASSAGES))
+    assert first == list(CachedTagger(Spacy(), store).sentences(PASSAGES))
+    assert first == [found for text in PASSAGES for found in Spacy().sentences([text])]
+    assert first[0][0].entities and any(one.relations for one in first[0])
+    assert isinstance(first[0][0], Sentence) and "She" in first[0][1].pronouns
+    assert all(isinstance(r, Relation) for s in first[0] for r in s.relations)

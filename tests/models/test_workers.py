@@ -1,0 +1,121 @@
+"""A tagger and an embedder in joblib's workers: the same as in this process, here and on Ray."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_runs import Capitals, metrics, ran, records
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.models.cache import Cache
+from graphrag_bench.models.cached_models import CachedTagger
+from graphrag_bench.models.embedder import Hashing
+from graphrag_bench.models.nlp import Nlp, Spacy
+from graphrag_bench.models.workers import (
+    ParallelEmbedder,
+    ParallelTagger,
+    Recipe,
+    T,
+    Workers,
+)
+
+TEXTS = [f"Ada met Grace in Town{number}. Nobody came." for number in range(300)]
+HASHING = {"_target_": "graphrag_bench.models.embedder.Hashing"}
+
+
+def tagger(inner: Nlp, target: str, least: int = 2) -> ParallelTagger:
+    recipe = Recipe.of("nlp", {"_target_": target}, inner)
+    return ParallelTagger(inner, Workers(2), recipe, least)
+
+
+def test_processes_read_what_one_process_reads_and_it_is_stored(tmp_path: Path) -> None:
+    inner, texts = Capitals(), [*TEXTS[:200], *TEXTS]
+    caches = [Cache(tmp_path / name) for name in ("two.sqlite", "one.sqlite")]
+    for one, cache in zip((tagger(inner, "toy_runs.Capitals"), inner), caches, strict=True):
+        cached = list(CachedTagger(one, cache).sentences(texts))
+        assert cached == list(inner.sentences(texts))
+    assert list(caches[0].rows()) == list(caches[1].rows())
+    assert len(list(caches[0].rows())) == 300
+
+
+def test_what_was_read_before_a_stop_is_stored(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "sentences.sqlite")
+    reading = CachedTagger(tagger(Capitals(), "toy_runs.Capitals"), cache).sentences(TEXTS)
+    for _ in range(200):
+        next(reading)
+    reading.close()  # type: ignore[attr-defined]
+    assert len(list(cache.rows())) == 128
+
+
+def test_few_texts_start_no_process() -> None:
+    class Never(Workers):
+        def map(self, work: Callable[[T], object], blocks: Iterable[T]) -> Iterator[object]:  # type: ignore[override]
+            raise AssertionError("a process for few texts")
+
+    inner = Capitals()
+    few = tagger(inner, "toy_runs.Capitals", least=300)
+    few.workers = Never(2)
+    assert list(few.sentences(TEXTS[:299])) == list(inner.sentences(TEXTS[:299]))
+    with pytest.raises(AssertionError):
+        list(few.sentences(TEXTS))
+
+
+def test_a_worker_with_another_model_refuses() -> None:
+    other = tagger(Capitals(), "toy_runs.Capitals")
+    other._recipe = replace(other._recipe, identity="capitals of another version")
+    with pytest.raises(UserError, match="another nlp"):
+        list(other.sentences(TEXTS))
+
+
+def _die(_: int) -> None:
+    import os
+    import signal
+
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed_ends_in_one_error() -> None:
+    with pytest.raises(UserError, match="nlp_workers"):
+        list(Workers(2).map(_die, range(2)))
+
+
+def test_processes_embed_to_the_bytes_of_one_process() -> None:
+    inner = Hashing()
+    parallel = ParallelEmbedder(inner, Workers(2), Recipe.of("embedder", HASHING, inner))
+    many = [f"{text} {'and so on ' * 20}" for text in TEXTS]
+    for kind in ("passage", "question"):
+        assert np.array_equal(parallel.encode(many, kind=kind), inner.encode(many, kind=kind))  # type: ignore[arg-type]
+
+
+@pytest.mark.real
+def test_spacy_in_processes_reads_what_it_reads_here() -> None:
+    texts = [f"Marie Curie, born in Warsaw, led Institute {number}." for number in range(70)]
+    parallel = tagger(Spacy(), "graphrag_bench.models.nlp.Spacy")
+    assert list(parallel.sentences(texts)) == list(Spacy().sentences(texts))
+
+
+def test_ray_gives_the_bytes_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a cluster of two workers here: `make test-ray` installs Ray."""
+    ray = pytest.importorskip("ray")
+    folders = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, folders)))
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        words = ["dataset=sample", "method=hipporag", "embedder=hashing", "limit=5", "answer=off",
+                 "reference_rows=off"]  # fmt: skip
+        recipe = Recipe.of("nlp", {"_target_": "toy_runs.Capitals"}, Capitals())
+        tagger = ParallelTagger(Capitals(), Workers(backend="ray"), recipe, 2)
+        assert list(tagger.sentences(TEXTS)) == list(Capitals().sentences(TEXTS))
+        one = ran(*words, f"paths.home={tmp_path / 'one'}").folder
+        two = ran(*words, f"paths.home={tmp_path / 'two'}", "parallel=ray").folder
+        assert records(one) == records(two)
+        assert metrics(one)["metrics"] == metrics(two)["metrics"]
+    finally:
+        ray.shutdown()
